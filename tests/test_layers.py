@@ -34,7 +34,7 @@ LAYERS = [  # from the top; parts on one line do not import each other, except f
     {"captures"},
     {"arrays", "tables", "storage"},
     {"assets", "registry"},
-    {"hub"},
+    {"hub", "extras"},
     {"schema", "facts", "errors", "retry", "leftovers", "termination", "display"},
     {"hidden"},
 ]

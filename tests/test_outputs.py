@@ -193,7 +193,6 @@ def test_a_run_without_shards_is_told_how_to_get_them(done, tmp_path):
 def test_a_missing_library_is_named_with_its_extra(done, tmp_path, monkeypatch, format):
     for module in ("streaming", "litdata", "litdata.streaming.item_loader"):
         monkeypatch.setitem(sys.modules, module, None)
-    monkeypatch.setattr(f"corpusmill.write.{format}.find_spec", lambda name: None)
     with pytest.raises(MissingExtraError, match=rf"corpusmill\[{format}\]"):
         export(done.folder, format, tmp_path / "out")
     (tmp_path / "d.jsonl").write_text('{"text": "one two"}\n')

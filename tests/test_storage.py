@@ -202,7 +202,6 @@ def test_a_store_that_cannot_create_once_says_so():
         ("s3://bucket/key", "s3", "obstore"),
         ("gs://bucket/key", "gs", "obstore"),
         ("az://container/key", "az", "obstore"),
-        ("hf://datasets/org/name/x", "hf", "huggingface_hub"),
     ],
 )
 def test_a_store_whose_package_is_missing_names_the_extra(monkeypatch, path, extra, package):

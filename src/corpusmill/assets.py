@@ -2,8 +2,11 @@
 
 An asset that ships has a name (`lid.176.ftz`, `gpt2`) and a checksum in data/MANIFEST.json, with its source and
 licence. `hf://org/name/path` is a file of the Hugging Face hub, from its cache on this machine (`corpusmill.hub`), and
-`demo://name` one of the demo's data, which ships too. Every other asset is a path. An asset is loaded once per process,
-whichever steps ask for it.
+`demo://name` one of the demo's data, which ships too. Every other asset is a path.
+
+An asset is known by its content. A process loads it once, whichever steps ask for it, and again when its file has
+changed; whether it has is asked at each use, which costs a call of `stat`. A run notes what each asset holds when it is
+planned, and a unit uses nothing else (`kept`).
 
 A key is an asset too, so that a recipe and the files of a run name it and do not contain it: `env:NAME`, the value of
 an environment variable, or the path of a file.
@@ -14,10 +17,13 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from corpusmill import hub, leftovers
 from corpusmill.errors import AssetError, did_you_mean
@@ -35,7 +41,6 @@ def manifest() -> dict[str, dict[str, Any]]:
     return assets
 
 
-@cache
 def locate(name: str) -> Path:
     """The path of an asset: the file of a shipped name, a file of the hub in its cache, or a path that exists.
 
@@ -72,15 +77,71 @@ def demo_path(name: str) -> Path:
     return FOLDER / DEMO / name.removeprefix(f"{DEMO}://")
 
 
-@cache
+class Stamp(NamedTuple):
+    """What tells that a file may have changed, without reading it."""
+
+    device: int
+    inode: int
+    size: int
+    modified: int  # nanoseconds
+    changed: int  # the same of its content or its entry; on Windows, when it was made
+
+    @classmethod
+    def of(cls, path: Path) -> "Stamp":
+        about = path.stat()
+        return cls(about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns)
+
+    def has_settled(self) -> bool:
+        """Whether a later change would give another stamp: clocks of file systems tick every 10 ms, or every 2 s."""
+        now = time.time_ns()
+        return all(abs(now - at) > TICK for at in (self.modified, self.changed))
+
+
+TICK = 2_100_000_000  # ns, the slowest one: FAT's
+Known = tuple[Stamp, str]  # what a file holds that has this stamp, as SHA-256
+_known: dict[str, Known] = {}  # by absolute path
+_kept: ContextVar[Mapping[str, tuple[str, str]]] = ContextVar("_kept")  # absolute path -> name, SHA-256
+
+
 def fingerprint(path: Path) -> str:
-    """SHA-256 of a file's bytes, or of the names and bytes of a folder's files; read once a process."""
-    if path.is_dir():
-        below = sorted(file for file in path.rglob("*") if file.is_file())
-        listed = "\n".join(f"{fingerprint(file)} {file.relative_to(path).as_posix()}" for file in below)
-        return hashlib.sha256(listed.encode()).hexdigest()
+    """SHA-256 of a file's bytes, or of the names and bytes of a folder's files; read again when a file has changed.
+
+    Raises AssetError if it cannot be read, or if the unit at work in this process was planned with another content.
+    """
+    absolute = os.path.abspath(path)  # noqa: PTH100  # Path.absolute keeps the dots
+    try:
+        held = _of_folder(path) if path.is_dir() else _of_file(path, absolute)
+    except OSError as error:
+        raise AssetError(f"{path}: cannot be read: {error.strerror or error}") from error
+    name, planned = _kept.get({}).get(absolute, ("", held))
+    if held != planned:
+        raise AssetError(_has_changed(name))
+    return held
+
+
+def _of_folder(path: Path) -> str:
+    below = sorted(file for file in path.rglob("*") if file.is_file())
+    listed = "\n".join(f"{fingerprint(file)} {file.relative_to(path).as_posix()}" for file in below)
+    return hashlib.sha256(listed.encode()).hexdigest()
+
+
+def _of_file(path: Path, absolute: str) -> str:
+    stamp = Stamp.of(path)
+    known = _known.get(absolute)
+    if known and known[0] == stamp:
+        return known[1]
     with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+        held = hashlib.file_digest(file, "sha256").hexdigest()
+    if stamp.has_settled() and Stamp.of(path) == stamp:
+        _known[absolute] = stamp, held
+    return held
+
+
+def _has_changed(name: str) -> str:
+    return (
+        f"{name}: has changed since the run was planned. What is done is right and stays; run the same command again, "
+        "and what depends on this file is made again."
+    )
 
 
 def digest(name: str) -> str:
@@ -129,20 +190,86 @@ def key(name: str) -> bytes:
     return hashlib.blake2b(secret).digest()
 
 
-_loaded: dict[tuple[Callable[[Path], Any], Path], Any] = {}
+def planned(names: Sequence[str]) -> dict[str, Known]:
+    """What this process knows of the files of assets: for `kept` in others, which need not read those that they find
+    with the same stamp, at the same path."""
+    paths = [path for name in names if not name.startswith(VARIABLE) for path in [locate(name)]]
+    files = [file for path in paths for file in (path.rglob("*") if path.is_dir() else (path,))]
+    absolute = [os.path.abspath(file) for file in files]  # noqa: PTH100
+    return {path: _known[path] for path in absolute if path in _known}
+
+
+@contextmanager
+def kept(
+    digests: Mapping[str, str], names: Callable[[], Sequence[str]] | None = None, known: Mapping[str, Known] = {}
+) -> Iterator[None]:
+    """Meanwhile these assets hold what they did.
+
+    digests   name -> `digest` of each
+    names     those that there are now; None: the same
+    known     see `planned`
+
+    Raises AssetError if one holds something else, there are others, or one changes before the end.
+    """
+    for path, each in known.items():
+        _known.setdefault(path, each)
+
+    def compare() -> None:
+        for name in digests if names is None else dict.fromkeys([*digests, *names()]):
+            if digest(name) != digests.get(name):
+                raise AssetError(_has_changed(name))
+
+    compare()
+    paths = [(name, locate(name)) for name in digests if not name.startswith(VARIABLE)]
+    token = _kept.set({os.path.abspath(path): (name, fingerprint(path)) for name, path in paths})  # noqa: PTH100
+    try:
+        yield
+        compare()
+    finally:
+        _kept.reset(token)
+
+
+_loaded: dict[Hashable, tuple[tuple[str, ...], Any]] = {}  # the last of each kind and paths -> what these held, it
 
 
 def load(name: str, loader: Callable[[Path], T]) -> T:
-    """`loader(path)` for the asset, called once per process. Raises AssetError if it is a folder or cannot be read."""
+    """`loader(path)` for the asset, called once per process and content.
+
+    Raises AssetError if it is a folder, cannot be read, or changes meanwhile.
+    """
     path = locate(name)
-    if (loader, path) not in _loaded:
-        try:
-            _loaded[loader, path] = loader(path)
-        except OSError as error:
-            why = "it is a folder" if path.is_dir() else error.strerror or str(error)
-            raise AssetError(f"{name}: cannot be read: {why}") from error
-    asset: T = _loaded[loader, path]
+    if path.is_dir():
+        raise AssetError(f"{name}: cannot be read: it is a folder")
+    try:
+        return of_files([path], loader, lambda: loader(path))
+    except OSError as error:
+        raise AssetError(f"{name}: cannot be read: {error.strerror or error}") from error
+
+
+def of_files(paths: Sequence[Path], kind: Hashable, make: Callable[[], T]) -> T:
+    """What `make` makes of these files and folders, called again once the content of one has changed.
+
+    kind   tells what is made of them from other things that are
+
+    Raises AssetError if one of them changes while it is read, and what `make` raises.
+    """
+    held = tuple(map(fingerprint, paths))
+    key = (kind, *map(os.path.abspath, paths))
+    if key not in _loaded or _loaded[key][0] != held:
+        with unchanged(paths):
+            _loaded[key] = held, make()
+    asset: T = _loaded[key][1]
     return asset
+
+
+@contextmanager
+def unchanged(paths: Sequence[Path]) -> Iterator[None]:
+    """Raises AssetError if the content of a file or folder is another one at the end."""
+    before = list(map(fingerprint, paths))
+    yield
+    for path, held in zip(paths, before):
+        if fingerprint(path) != held:
+            raise AssetError(f"{path}: changed while it was read. Wait until it is written, and run again.")
 
 
 def derived(root: Path | None, name: str, make: Callable[[Path], None]) -> Path:

@@ -66,6 +66,17 @@ class CorpusmillError(Exception):
     def problems(self) -> tuple[Problem, ...]:
         return tuple(vars(self).get("_problems", ())) or (Problem(str(self)),)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """As it is: a class may be made from other things than its message."""
+        return _again, (type(self), self.args, vars(self))
+
+
+def _again(kind: type[Any], args: tuple[Any, ...], held: dict[str, Any]) -> Any:
+    """An error that comes from another process."""
+    error = kind.__new__(kind, *args)
+    vars(error).update(held)
+    return error
+
 
 class RecipeError(CorpusmillError, ValueError):
     """The recipe is wrong. Nothing has run."""
@@ -122,9 +133,11 @@ class StorageError(CorpusmillError, OSError):
 class MissingExtraError(CorpusmillError, ImportError):
     """An optional dependency is not installed: one of the package's extras, or a library of the user's choice."""
 
-    def __init__(self, what: str, extra: str = "", *, library: str = "") -> None:
-        package = library or f"'corpusmill[{extra}]'"
-        super().__init__(f"{what} needs {library or 'an optional dependency'}. Install it with: pip install {package}")
+    def __init__(self, what: str, extra: str = "", *, libraries: Sequence[str] = ()) -> None:
+        """libraries: names of those that are missing; without an extra, of packages."""
+        package = f"'corpusmill[{extra}]'" if extra else " ".join(libraries)
+        needs = " and ".join(libraries) or "an optional dependency"
+        super().__init__(f"{what} needs {needs}. Install: pip install {package}")
 
 
 def together(errors: Sequence[CorpusmillError]) -> CorpusmillError:

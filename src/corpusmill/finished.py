@@ -214,4 +214,4 @@ def _import(library: str, what: str) -> Any:
     try:
         return import_module(library)
     except ImportError:
-        raise MissingExtraError(f"{what}()", library=library) from None
+        raise MissingExtraError(f"{what}()", libraries=[library]) from None

@@ -25,7 +25,6 @@ from corpusmill.errors import AssetError
 from corpusmill.retry import http_status, is_unreachable, may_pass, patiently
 
 SCHEME = "hf://"
-EXTRA = "hf"
 MAIN = "main"
 REPO = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 REVISION = re.compile(r"refs/(?:convert|pr)/[\w.-]+|[^/@]+")  # one with slashes is known by its beginning
@@ -146,12 +145,8 @@ def info(repo: Repo, sizes: bool = False) -> Any:
     """
     if os.environ.get("HF_HUB_OFFLINE", "").lower() in YES:
         raise Unreachable("HF_HUB_OFFLINE is set, so that the hub is not asked")
-    try:
-        from huggingface_hub import HfApi
-    except ImportError:
-        raise Unreachable(
-            f"without huggingface_hub it cannot be downloaded (pip install 'corpusmill[{EXTRA}]')"
-        ) from None
+    from huggingface_hub import HfApi  # tokenizers brings it
+
     # One question first: the downloads of huggingface_hub try again for half a minute where there is no network.
     hub = HfApi(endpoint=os.environ.get("HF_ENDPOINT"))
     try:

@@ -227,6 +227,7 @@ class StageTask:
     needs       resources of one unit
     session     see Upstream
     aside       unit's key -> what is left out of it, because earlier attempts ended there
+    guard       what must hold while a unit is at work: a context manager, made anew for each
     """
 
     run: RunFolder
@@ -236,6 +237,7 @@ class StageTask:
     needs: Resources = field(default_factory=Resources)
     session: str = ""
     aside: Mapping[str, tuple[Aside, ...]] = field(default_factory=dict)
+    guard: Callable[[], AbstractContextManager[None]] = contextlib.nullcontext
 
     def run_unit(
         self,
@@ -269,7 +271,8 @@ class StageTask:
             with termination.unhidden():
                 if care.probe is None:
                     return self._committed(unit, io, folder)
-                self.work.run(unit.inputs, io)
+                with self.guard():
+                    self.work.run(unit.inputs, io)
             io.discard()
             return None
         except OSError as error:
@@ -283,7 +286,8 @@ class StageTask:
 
     def _committed(self, unit: Unit, io: UnitIO, folder: StageFolder) -> Commit:
         started, before = now(), time.process_time()
-        self.work.run(unit.inputs, io)
+        with self.guard():
+            self.work.run(unit.inputs, io)
         outputs = io.finish()
         # As they will be read back, order of keys and all.
         facts, notes = json.loads(json.dumps([io.facts, io.notes], sort_keys=True))

@@ -56,8 +56,8 @@ def ended(monkeypatch, capsys, error: BaseException, *words: str):
 
 
 def test_a_missing_extra_is_a_wrong_command_and_bad_records_are_an_incomplete_run(monkeypatch, capsys):
-    status, out, err = ended(monkeypatch, capsys, MissingExtraError("s3", "s3"), "run", "r.yaml")
-    assert (status, out) == (2, "") and err.startswith("error: s3 needs an optional dependency")
+    status, out, err = ended(monkeypatch, capsys, MissingExtraError("s3", "s3", libraries=["obstore"]), "run", "r.yaml")
+    assert (status, out) == (2, "") and err.startswith("error: s3 needs obstore. Install: pip install 'corpusmill[s3]'")
     assert ended(monkeypatch, capsys, BudgetError("too many"), "run", "r.yaml")[0] == 1
 
 

@@ -175,7 +175,7 @@ def test_what_cannot_be_used_is_said(tmp_path):
         Perplexity(model=str(tmp_path / "bad.lm"))
     (tmp_path / "x.arpa").write_text("\\data\\\n", "utf-8")
     with pytest.raises(MissingExtraError, match=r"corpusmill\[kenlm\]"):
-        Perplexity(model=str(tmp_path / "x.arpa"))
+        Perplexity(model=str(tmp_path / "x.arpa")).signals(docs("a"))
     with pytest.raises(InputError, match="no words to train on"):
         train(pa.array(["", " \n "], pa.large_string()), Settings(), {})
     with pytest.raises(InputError, match="order must be from 1 to 6, got 9"):

@@ -6,6 +6,7 @@ import multiprocessing
 import pickle
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 
 from corpusmill.errors import AssetError
 from corpusmill.models.tokenizer import PROBE, CrossCheck, load
+from corpusmill.steps.tokenize.bpe import Bpe
 from made_tokenizers import added, texts, write_bpe
 
 EOS = 50_256
@@ -249,3 +251,23 @@ def test_a_tokenizer_in_which_documents_could_forge_their_end_is_refused(tmp_pat
 def test_the_probe_holds_what_engines_disagree_on():
     assert len(set(PROBE)) == len(PROBE)
     assert load("gpt2").check(texts(*PROBE)) == CrossCheck(len(PROBE), 0)
+
+
+@pytest.mark.parametrize("engine", ["auto", "tokenizers", "gigatoken", "tiktoken"])
+def test_dropout_is_switched_off(tmp_path, engine):
+    merges = [["a", "b"], ["ab", "b"], ["abb", "a"]]
+    definition = json.loads(Path(write_bpe(tmp_path / "plain.json", merges=merges)).read_text())
+    definition["model"]["vocab"] |= {"ab": 257, "abb": 258, "abba": 259}
+    (tmp_path / "plain.json").write_text(json.dumps(definition))
+    definition["model"] |= {"dropout": 0.5, "alpha": 0.1}
+    (tmp_path / "drops.json").write_text(json.dumps(definition))
+    text = texts("abba " * 50, "cabbage")
+    plain, drops = (load(tmp_path / f"{name}.json", engine) for name in ("plain", "drops"))
+    assert plain.count(text).tolist() == [100, 4]
+    for _ in range(20):
+        assert drops.encode(text)[0].tolist() == plain.encode(text)[0].tolist()
+    assert drops.decode(drops.encode(text)[0].tolist()) == "abba " * 50 + "cabbage"
+    assert drops.fingerprint != plain.fingerprint  # each is that of its file
+    step = Bpe(tokenizer=str(tmp_path / "drops.json"))
+    assert step.remarks == (f"{step.tokenizer} draws tokens at random (dropout 0.5, alpha 0.1); that is switched off",)
+    assert Bpe(tokenizer=str(tmp_path / "plain.json")).remarks == Bpe().remarks == ()

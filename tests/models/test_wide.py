@@ -206,7 +206,6 @@ def test_a_file_that_is_no_model_is_reported(tmp_path):
         path.write_bytes(content)
         with pytest.raises(AssetError, match="not a language model of corpusmill"):
             WideModel.load(path)
-        assets.locate.cache_clear()
 
 
 def test_languages_that_lid_176_lacks_or_misses():

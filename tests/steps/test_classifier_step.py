@@ -12,7 +12,7 @@ import pytest
 
 import corpusmill
 from conftest import docs
-from corpusmill import Recipe, Source, assets
+from corpusmill import Recipe, Source
 from corpusmill.engine.identity import identity
 from corpusmill.errors import AssetError, MissingExtraError, RecipeError
 from corpusmill.execute.processes import Processes
@@ -215,6 +215,19 @@ def test_batches_and_threads_change_no_score(folder):
         assert (scored(folder, texts, window=64, **parameters) == alone).all(), parameters
 
 
+def test_a_tokenizer_with_dropout_gives_one_score(folder, tmp_path):
+    from tokenizers import Tokenizer, models, pre_tokenizers
+
+    words = {word: number for number, word in enumerate(["[UNK]", *"abcdehr", "th", "the", "ha", "har"])}
+    merges = [("t", "h"), ("th", "e"), ("h", "a"), ("ha", "r")]
+    made = Tokenizer(models.BPE({**words, "t": 12}, merges, dropout=0.5, unk_token="[UNK]"))
+    made.pre_tokenizer = pre_tokenizers.Whitespace()
+    for name in ("model.onnx", "config.json"):
+        (tmp_path / name).write_bytes((folder / name).read_bytes())
+    made.save(str(tmp_path / "tokenizer.json"))
+    assert len(set(scored(tmp_path, ["the hard heart " * 30] * 20, window=64))) == 1
+
+
 def test_windows_of_a_long_document(folder):
     """Its beginning is menu, and the rest prose."""
     text = " ".join(MENU * 10 + PROSE * 40)
@@ -244,7 +257,6 @@ def test_parts_that_do_not_fit_together_are_reported(folder, tmp_path):
     with pytest.raises(AssetError, match=r"output of shape \[1, 2\] for 1 texts, and config.json has 3 labels"):
         Classifier(model=str(tmp_path)).signals(docs("a"))
     (tmp_path / "config.json").write_text('{"id2label": {"0": "a", "1": "b"}, "max_position_embeddings": 100}')
-    assets._loaded.clear()
     with pytest.raises(RecipeError, match="window: 512 tokens are more than the 100 that"):
         Classifier(model=str(tmp_path)).signals(docs("a"))
     with pytest.raises(RecipeError, match='provider: the installed onnxruntime has no "tpu"'):

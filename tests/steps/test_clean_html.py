@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import corpusmill
 from conftest import docs
 from corpusmill.checks import check
-from corpusmill.errors import DocumentError, MissingExtraError, RecipeError
+from corpusmill.errors import DocumentError, RecipeError
 from corpusmill.execute.serial import Serial
 from corpusmill.loader import open as open_shards
 from corpusmill.steps.clean.html import Html
@@ -149,9 +149,6 @@ def test_bad_parameters_and_large_documents_are_refused(monkeypatch):
     with pytest.raises(DocumentError, match=r"HTML of 0\.0 MB, more than max_mb=1e-05"):
         cleaned("<p>a longer text</p>", Html(max_mb=1e-5))
     assert cleaned("a longer text without any tags", Html(max_mb=1e-5))
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(MissingExtraError, match="trafilatura"):
-        Html(engine="trafilatura")
 
 
 def test_whole_pages_can_be_extracted_by_trafilatura():

@@ -340,9 +340,8 @@ def test_missing_files_are_reported_when_the_step_is_made(tmp_path, monkeypatch,
 def test_the_index_is_made_once_and_mapped_by_all(stable, tmp_path, monkeypatch):
     monkeypatch.setattr(_benchmarks, "cache_folder", lambda: tmp_path)
     indexes = []
-    for _ in range(2):
-        benchmarks.cache_clear()
-        indexes.append(benchmarks((stable,), FIELDS, 8, 8, 10, True).index)
+    for public in ((), ("none",)):  # it is opened twice
+        indexes.append(benchmarks((stable,), FIELDS, 8, 8, 10, True, public).index)
         (folder,) = tmp_path.glob("ngrams-*")
         (folder / "seen").touch(exist_ok=len(indexes) > 1)  # it would be gone from a folder that is made again
     assert (folder / "seen").exists()
@@ -355,7 +354,6 @@ def test_the_index_is_made_once_and_mapped_by_all(stable, tmp_path, monkeypatch)
 
 def test_another_file_or_parameter_makes_another_index(stable, tmp_path, monkeypatch):
     monkeypatch.setattr(_benchmarks, "cache_folder", lambda: tmp_path)
-    benchmarks.cache_clear()
     other = write(tmp_path / "other.jsonl", *items((HORSES, None)))
     for named, n, shortest, common in ((stable, 8, 8, 1), (stable, 9, 8, 1), (stable, 8, 7, 1), (other, 8, 8, 1)):
         benchmarks((named,), FIELDS, n, shortest, common, True)

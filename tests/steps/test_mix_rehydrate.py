@@ -17,7 +17,7 @@ from corpusmill.execute.serial import Serial
 from corpusmill.read.jsonl import Jsonl
 from corpusmill.recipe import RunSettings
 from corpusmill.steps.dedup.exact import Exact
-from corpusmill.steps.mix.rehydrate import FINEWEB2, Rehydrate, read_weights, times
+from corpusmill.steps.mix.rehydrate import FINEWEB2, Rehydrate, times
 from corpusmill.steps.pack.concat import Concat
 from corpusmill.steps.tokenize.bpe import Bpe
 from corpusmill.write.shards import Shards
@@ -88,7 +88,6 @@ def test_a_wrong_file_or_signal_is_an_error(tmp_path):
     path = tmp_path / "weights.json"
     for content in ("[1]", '{"ita_Latn": 3}', '{"ita_Latn": {"a": 1}}', "{"):
         path.write_text(content)
-        read_weights.cache_clear()
         with pytest.raises(AssetError, match=r"weights\.json"):
             Rehydrate(by_language=str(path))
     with pytest.raises(RecipeError, match="signal of an earlier step"):

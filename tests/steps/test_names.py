@@ -121,7 +121,6 @@ def test_names_in_a_long_text_are_found_at_their_positions():
 
 
 def test_without_the_extra_the_step_says_what_to_install(monkeypatch):
-    names._load.cache_clear()
     monkeypatch.setitem(sys.modules, "spacy", None)
     with pytest.raises(MissingExtraError, match=r"redact/names .* pip install 'corpusmill\[pii-names\]'"):
         Names().transform(docs("Jane"))

@@ -9,9 +9,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol, runtime_checkable
 
+from corpusmill import assets
 from corpusmill.engine.clock import Clock
 from corpusmill.engine.damage import Repaired, Repairs, differences, not_the_same
 from corpusmill.engine.drops_all import drops_all, in_words
+from corpusmill.engine.identity import assets_of
 from corpusmill.engine.meter import BeatListener, Meter
 from corpusmill.engine.plan import Plan
 from corpusmill.engine.workers import too_few_units
@@ -193,7 +195,9 @@ def _go_through(
             if number == 0 and (why := too_few_units(plan, units, workers)):
                 listener.note(why)
             where, aside = recorded[number]["folder"], repairs.sound(folder, folder.aside)
-            task = StageTask(run, where, stage.work, upstream.where, stage.needs, progress.session, aside)
+            held = fingerprint.assets
+            guard = partial(assets.kept, held, partial(assets_of, stage.work), assets.planned(list(held)))
+            task = StageTask(run, where, stage.work, upstream.where, stage.needs, progress.session, aside, guard)
             do = _do_together if isinstance(executor, Together) else _do
             results = do(plan, number, folder, units, task, read, executor, listener, meter, progress, repairs)
         progress.results[stage.name] = results

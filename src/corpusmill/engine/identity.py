@@ -10,7 +10,7 @@ content of its inputs, so work that is done again and gives the same bytes stops
 import re
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, is_dataclass
+from dataclasses import dataclass, field, is_dataclass
 from functools import cache
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
@@ -46,11 +46,13 @@ class Identity:
     work        class and parameters, with those of all parts
     code        module -> SHA-256 of its source
     libraries   distribution -> version
+    assets      name -> digest of what the work reads of models and lists; it is in `work`, too
     """
 
     work: Any
     code: Mapping[str, str]
     libraries: Mapping[str, str]
+    assets: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def fingerprint(self) -> str:
@@ -62,7 +64,8 @@ class Identity:
 
 
 def identity(work: Any) -> Identity:
-    """The identity of a work. Raises RecipeError if a class in it has no source."""
+    """The identity of a work. Raises RecipeError if a class in it has no source, AssetError if a file of it is missing
+    or changes meanwhile."""
     code: dict[str, str] = {}
     wanted: set[str] = set()
     libraries = {"python": f"{sys.version_info.major}.{sys.version_info.minor}"}
@@ -84,7 +87,16 @@ def identity(work: Any) -> Identity:
         assert path
         code[module] = _source_digest(path)
         libraries |= versions(imports(path)[1])
-    return Identity(describe(work), dict(sorted(code.items())), dict(sorted(libraries.items())))
+    held = {name: assets.digest(name) for name in assets_of(work)}
+    with assets.kept(held):
+        described = describe(work)
+    return Identity(described, dict(sorted(code.items())), dict(sorted(libraries.items())), held)
+
+
+def assets_of(work: Any) -> list[str]:
+    """The models and lists that a work and all parts of it read, each once."""
+    parts = (part for part in parts_of(work) if isinstance(part, ReadsAssets))
+    return list(dict.fromkeys(name for part in parts for name in part.assets))
 
 
 def _used(part: Any) -> tuple[Any, ...]:

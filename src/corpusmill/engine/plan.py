@@ -98,6 +98,11 @@ class Plan:
         """Stage -> what the fingerprint of its work is made of. Computed once: 0.1 s, most of it versions."""
         return {stage.name: identity(stage.work) for stage in self.stages}
 
+    @property
+    def assets(self) -> dict[str, str]:
+        """Name -> digest of all models and lists that the stages read, as they were when these were identified."""
+        return {name: held for identity in self.identities.values() for name, held in identity.assets.items()}
+
     def identity(self, stage: str) -> Identity:
         """What the fingerprint of a stage's work is made of."""
         return self.identities[stage]

@@ -5,16 +5,17 @@ be wrong, too: sources, steps, models, the folder.
 """
 
 import pickle
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from corpusmill import assets
+from corpusmill import assets, extras, storage
 from corpusmill.engine.batch import Batch
 from corpusmill.engine.earlier_runs import refuse_itself
+from corpusmill.engine.identity import parts_of
 from corpusmill.engine.inputs import NOTHING, SourceFiles, find_source
 from corpusmill.engine.look import FILES, MANY, Seen, is_ours, look
 from corpusmill.engine.lower import lower_inputs
@@ -23,21 +24,23 @@ from corpusmill.engine.plan import Plan
 from corpusmill.errors import (
     CorpusmillError,
     InputError,
+    MissingExtraError,
     Problem,
     RecipeError,
     StorageError,
     of_problems,
     together,
 )
+from corpusmill.extras import RAY, Extra, NeedsExtras
 from corpusmill.read import Describes
 from corpusmill.recipe.load import Overrides, Parts, read_parts, read_text
 from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.names import labels, name_of
 from corpusmill.recipe.order import check_order
-from corpusmill.recipe.parts import Source
+from corpusmill.recipe.parts import Sections, Source
 from corpusmill.recipe.tree import At
 from corpusmill.run_folder import RunFolder
-from corpusmill.steps import ReadsAssets, UsesCode
+from corpusmill.steps import ComparesWithEarlierRuns, ReadsAssets, UsesCode
 from corpusmill.storage import refuse_alike
 
 NOT_LEFT = "no step before it leaves that"  # as a pass says it
@@ -117,10 +120,14 @@ def load(path: Path, overrides: Overrides = (), folder: RunFolder | None = None)
 def _look_further(parts: Parts, findings: Findings, folder: RunFolder | None) -> None:
     """What is wrong with those parts of a recipe that can be looked at alone."""
     sections = parts.sections
-    inputs = [_files_of(source, index, findings) for index, source in enumerate(sections.read)]
+    folder = folder or RunFolder(sections.run.folder or f"runs/{sections.name}")
+    lacking = _look_for_extras(sections, folder, findings)
+    inputs = [
+        NOTHING if ("read", index) in lacking else _files_of(source, index, findings)
+        for index, source in enumerate(sections.read)
+    ]
     budget = sections.run.error_budget
     seen, _ = _look_at(sections.read, inputs, budget, findings)
-    folder = folder or RunFolder(sections.run.folder or f"runs/{sections.name}")
     files = [file.path for found in inputs for file in found.files]
     with findings.of():
         folder.refuse_if_unusable(files, [path for source in sections.read for path in source.paths])
@@ -128,11 +135,12 @@ def _look_further(parts: Parts, findings: Findings, folder: RunFolder | None) ->
         recipe = Recipe(**sections._replace(write=[])._asdict())
     except RecipeError:  # two sources of one name, or none: that is reported
         for index, step in enumerate(sections.steps):
-            with findings.of("steps", index):
-                check_assets(step)
+            if ("steps", index) not in lacking:
+                with findings.of("steps", index):
+                    check_assets(step)
         return
     _importable(recipe, findings)
-    _put_through(recipe, tuple(inputs), seen, findings, fits=_fits(recipe), whole=False)
+    _put_through(recipe, tuple(inputs), seen, findings, _fits(recipe), lacking, whole=False)
 
 
 def _fits(recipe: Recipe) -> bool:
@@ -154,6 +162,7 @@ def ready(recipe: Recipe, folder: RunFolder, thorough: bool = False, sends: bool
     Raises RecipeError, InputError, AssetError or MissingExtraError with all that is wrong.
     """
     findings = Findings(cache(lambda: _places(recipe)))
+    lacking = _look_for_extras(recipe, folder, findings)
     with findings.of():
         check_order(recipe)
     fits = not findings.errors
@@ -161,7 +170,10 @@ def ready(recipe: Recipe, folder: RunFolder, thorough: bool = False, sends: bool
         refuse_itself(recipe, folder)
     with findings.of():
         refuse_alike(path for source in recipe.read for path in source.paths)
-    inputs = tuple(_files_of(source, index, findings) for index, source in enumerate(recipe.read))
+    inputs = tuple(
+        NOTHING if ("read", index) in lacking else _files_of(source, index, findings)
+        for index, source in enumerate(recipe.read)
+    )
     if not findings.errors and not any(source.size for source in inputs):
         names = (file.path for source in inputs for file in source.files)
         findings.add(InputError("all input files are empty: " + ", ".join(names)[:500]))
@@ -170,15 +182,15 @@ def ready(recipe: Recipe, folder: RunFolder, thorough: bool = False, sends: bool
         found if thorough or is_ours(source.reader) else NOTHING for source, found in zip(recipe.read, inputs)
     ]
     seen, warnings = _look_at(recipe.read, looked_into, recipe.run.error_budget, findings)
-    plan = lower_inputs(recipe, inputs) if fits else Plan(recipe, (), (), inputs)
+    plan = lower_inputs(recipe, inputs) if fits and not lacking else Plan(recipe, (), (), inputs)
     with findings.of():
         folder.refuse_if_unusable(plan.files, plan.places)
-        if not folder.is_local:
+        if not folder.is_local and not lacking:
             folder.exists()  # whether its store can be reached
     if sends:
         _importable(recipe, findings)
     if thorough or findings.errors:
-        _put_through(recipe, inputs, seen, findings, fits)
+        _put_through(recipe, inputs, seen, findings, fits, lacking)
     findings.check()
     return Ready(plan, seen, tuple(_read_as(recipe, inputs)), tuple(warnings))
 
@@ -197,6 +209,35 @@ def _places(recipe: Recipe) -> Places:
         return {}
     written = recipe.written
     return read_parts(written.text, written.file, written.overrides, recipe.name).places
+
+
+def _look_for_extras(recipe: Recipe | Sections, folder: RunFolder, findings: Findings) -> set[tuple[str, int]]:
+    """The parts of a recipe, by section and number, whose libraries are not installed; each is a finding, and the last
+    one is a command that installs all of them."""
+    needed: list[tuple[str, str, int, Extra]] = []
+    for section in ("read", "steps", "write"):
+        for index, part in enumerate(getattr(recipe, section)):
+            thing = part.reader if isinstance(part, Source) else part
+            needed += [(name_of(thing), section, index, extra) for extra in extras.missing(thing)]
+            places = part.paths if isinstance(part, Source) else _against(thing)
+            needed += [(place, section, index, extra) for place in places for extra in storage.extras_of(place)]
+    parts = [part for part in parts_of(recipe.stages) if isinstance(part, NeedsExtras)]
+    needed += [(name_of(part), "", 0, extra) for part in parts for extra in part.extras]
+    needed += [(folder.place, "", 0, extra) for extra in storage.extras_of(folder.place)]
+    needed += [("run.executor: ray", "", 0, RAY)] if recipe.run.executor == "ray" else []
+    lacking = {(section, index) for _, section, index, extra in needed if extra.missing}
+    for what, section, index, extra in needed:
+        if extra.missing:
+            findings.add(extra.error(what), section, index)
+    wanted = list(dict.fromkeys(extra.name for *_, extra in needed if extra.missing))
+    if len(wanted) > 1:
+        findings.errors.append(of_problems([Problem(f"all of them: {extras.command(wanted)}")], MissingExtraError))
+    return lacking
+
+
+def _against(step: Any) -> Sequence[str]:
+    places = step.against if isinstance(step, ComparesWithEarlierRuns) else ()
+    return (places,) if isinstance(places, str) else places
 
 
 def _files_of(source: Source, index: int, findings: Findings) -> SourceFiles:
@@ -256,14 +297,16 @@ def _put_through(
     seen: Sequence[Seen],
     findings: Findings,
     fits: bool,
+    lacking: Collection[tuple[str, int]],
     whole: bool = True,
 ) -> None:
     """What the steps say of no documents, and those of the user's own of the first ones.
 
     One that fails is left out then, to hear of those after it; what they say of its absence is not kept.
 
-    fits    whether the parts fit together, so that it can be tried
-    whole   whether these are all steps of the recipe, and none was left out because its parameters are wrong
+    fits      whether the parts fit together, so that it can be tried
+    lacking   parts whose libraries are not installed
+    whole     whether these are all steps of the recipe, and none was left out because its parameters are wrong
     """
     left = recipe
     where = list(range(len(recipe.steps)))
@@ -272,8 +315,9 @@ def _put_through(
     for index, step in enumerate(recipe.steps):
         before = len(findings.errors)
         with findings.of("steps", index):
-            check_assets(step)
-        if len(findings.errors) > before:
+            if ("steps", index) not in lacking:
+                check_assets(step)
+        if len(findings.errors) > before or ("steps", index) in lacking:
             gone.append(named[index])
             where.remove(index)
     while fits and (where or not gone):
@@ -292,6 +336,8 @@ def _put_through(
         blamed = set()
         for error in errors:
             label = next((label for label in labels(left.steps) if _is_about(error, label)), None)
+            if lacking and isinstance(error, MissingExtraError):
+                continue
             if any(f"{name}." in str(error) for name in gone) or (not whole and NOT_LEFT in str(error)):
                 continue
             index = where[labels(left.steps).index(label)] if label else 0

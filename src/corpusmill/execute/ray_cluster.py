@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from corpusmill import leftovers
-from corpusmill.errors import ClusterError, MissingExtraError, RecipeError
+from corpusmill.errors import ClusterError, RecipeError
+from corpusmill.extras import RAY
 
 LOCAL = "local"
 STORE = 100 << 20  # bytes of Ray's object store where we start it; nothing of size goes through it
@@ -65,7 +66,7 @@ def imported() -> Any:
         import ray.exceptions
         import ray.util.scheduling_strategies
     except ImportError as error:
-        raise MissingExtraError("the executor ray", "ray") from error
+        raise RAY.error("the executor ray") from error
     return ray
 
 

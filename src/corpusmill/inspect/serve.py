@@ -7,11 +7,11 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from corpusmill.errors import InputError, MissingExtraError
+from corpusmill.errors import InputError
+from corpusmill.extras import INSPECT
 from corpusmill.report.tables import RunTables
 
 HOST = "127.0.0.1"
-EXTRA = "inspect"
 GRACE = 1  # seconds that answers may take still once it is to end
 
 
@@ -28,7 +28,7 @@ def serve(run: str, port: int, begun: Callable[[str], Any]) -> None:
 
         from corpusmill.inspect.app import Inspector, app
     except ImportError as error:
-        raise MissingExtraError("corpusmill inspect", EXTRA) from error
+        raise INSPECT.error("corpusmill inspect") from error
 
     listening = _listening(port)
     with listening:

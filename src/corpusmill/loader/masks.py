@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corpusmill.errors import MissingExtraError
+from corpusmill.extras import TORCH
 
 if TYPE_CHECKING:
     import torch
@@ -56,7 +56,7 @@ def to_torch(batch: dict[str, NDArray[Any]], device: str | None = None) -> dict[
     try:
         import torch
     except ImportError:
-        raise MissingExtraError("to_torch", "torch") from None
+        raise TORCH.error("to_torch") from None
     tensors = {name: torch.from_numpy(array) for name, array in batch.items()}
     if device is None:
         return tensors

@@ -17,7 +17,7 @@ from corpusmill.loader.tokens import Path_
 try:
     from olmo_core.data.composable import InstanceSource
 except ImportError:
-    raise MissingExtraError("corpusmill.loader.olmo", library="ai2-olmo-core") from None
+    raise MissingExtraError("corpusmill.loader.olmo", libraries=["ai2-olmo-core"]) from None
 
 
 class Instances(InstanceSource):  # type: ignore[misc]

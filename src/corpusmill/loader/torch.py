@@ -12,7 +12,8 @@ from collections.abc import Iterator, Mapping
 from copy import copy
 from typing import Any
 
-from corpusmill.errors import MissingExtraError, ShardError
+from corpusmill.errors import ShardError
+from corpusmill.extras import TORCH
 from corpusmill.loader.given import shown, whole
 from corpusmill.loader.masks import to_torch
 from corpusmill.loader.tokens import FAR, TokenLoader
@@ -20,7 +21,7 @@ from corpusmill.loader.tokens import FAR, TokenLoader
 try:
     from torch.utils.data import IterableDataset, get_worker_info
 except ImportError:
-    raise MissingExtraError("corpusmill.loader.torch", "torch") from None
+    raise TORCH.error("corpusmill.loader.torch") from None
 
 
 class TokenDataset(IterableDataset):  # type: ignore[misc]

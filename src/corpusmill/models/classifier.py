@@ -7,9 +7,7 @@ fastText model, or one of `corpusmill train quality`, or of scripts/make_toxicit
 import json
 import os
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
-from functools import cache
 from pathlib import Path
 from typing import Literal
 
@@ -136,7 +134,6 @@ def column_of(label: str) -> str:
     return re.sub(r"\W+", "_", label.lower()).strip("_")
 
 
-@cache
 def kind_of(model: str) -> Kind:
     """Raises AssetError if there is no such model, or it is of no known kind."""
     if model == TOXICITY_EN:
@@ -146,6 +143,10 @@ def kind_of(model: str) -> Kind:
     path = assets.locate(model)
     if path.is_dir():
         return "onnx"
+    return assets.load(model, _kind_of_file)
+
+
+def _kind_of_file(path: Path) -> Kind:
     with path.open("rb") as file:
         start = file.read(len(MAGIC))
     if start[:4] == FASTTEXT.to_bytes(4, "little"):
@@ -173,7 +174,6 @@ def _is_repository(model: str) -> bool:
     return not there and is_hub_name(model)
 
 
-@cache
 def files_of(model: str) -> tuple[str, ...]:
     """The assets of an ONNX model: its file, tokenizer.json, config.json, and the weights beside it if there are some.
 
@@ -218,8 +218,8 @@ def _advice(model: str, root: Path, missing: str) -> str:
 
 
 def _located(model: str) -> Files:
-    paths: Sequence[Path] = [assets.locate(name) for name in files_of(model)[:3]]
-    return Files(*paths)
+    path, tokenizer, config, *weights = map(assets.locate, files_of(model))
+    return Files(path, tokenizer, config, tuple(weights))
 
 
 def _config(model: str) -> Config:

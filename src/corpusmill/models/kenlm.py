@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from corpusmill.errors import AssetError, MissingExtraError
+from corpusmill.errors import AssetError
+from corpusmill.extras import KENLM
 from corpusmill.models.ngram import Scores
 
 SUFFIXES = (".arpa", ".arpa.gz", ".klm", ".binary")
@@ -25,7 +26,7 @@ class KenLM:
         try:
             import kenlm
         except ImportError:
-            raise MissingExtraError(f"the language model {path.name}", "kenlm") from None
+            raise KENLM.error(f"the language model {path.name}") from None
         try:
             return cls(kenlm.Model(str(path)))
         except (OSError, RuntimeError) as error:

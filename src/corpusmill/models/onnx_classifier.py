@@ -13,7 +13,7 @@ for it, only `batch: 1` is right.
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -21,11 +21,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from corpusmill.errors import AssetError, MissingExtraError, RecipeError, did_you_mean
+from corpusmill import assets
+from corpusmill.errors import AssetError, RecipeError, did_you_mean
+from corpusmill.extras import ONNX
 
 Activation = Literal["auto", "none", "softmax", "sigmoid"]
 Combine = Literal["mean", "max"]
-EXTRA = "onnx"
 DIGITS = 4  # after the decimal point
 PAD_TO = 32  # tokens
 HEAD = 16  # characters of a text that are tokenized for each token of a window, at first
@@ -45,6 +46,7 @@ class Files(NamedTuple):
     model: Path
     tokenizer: Path
     config: Path
+    weights: tuple[Path, ...] = ()  # outside of `model`, which finds them beside itself
 
 
 class Window(NamedTuple):
@@ -214,17 +216,20 @@ class OnnxClassifier:
         return used
 
 
-@cache
 def load(files: Files, settings: Settings) -> OnnxClassifier:
-    """The model, loaded once per process.
+    """The model, loaded once per process and content.
 
     Raises MissingExtraError without onnxruntime, AssetError if the parts are not those of a classifier, RecipeError
     for a provider that there is not, or a window that the model does not take.
     """
+    return assets.of_files([*files[:3], *files.weights], settings, partial(_loaded, files, settings))
+
+
+def _loaded(files: Files, settings: Settings) -> OnnxClassifier:
     try:
         import onnxruntime
     except ImportError:
-        raise MissingExtraError("annotate/classifier with an ONNX model", EXTRA) from None
+        raise ONNX.error("annotate/classifier with an ONNX model") from None
     config = Config.read(files.config)
     if config.positions is not None and settings.window > config.positions:
         raise RecipeError(
@@ -266,6 +271,8 @@ def _tokenizer(files: Files, settings: Settings) -> Any:
         tokenizer = Tokenizer.from_file(str(files.tokenizer))
     except Exception as error:  # the library raises bare Exception
         raise AssetError(f"{files.tokenizer}: the tokenizers library cannot load it: {error}") from error
+    if getattr(tokenizer.model, "dropout", None):
+        tokenizer.model.dropout = None  # or a document would have another score each time
     room = settings.window - tokenizer.num_special_tokens_to_add(False)
     if settings.overlap >= room:
         raise RecipeError(f"overlap: {settings.overlap} leaves nothing of a window of {room} tokens; use less")

@@ -1,11 +1,12 @@
 """SentencePiece models, read by its library (the extra `sentencepiece`)."""
 
 from collections.abc import Collection, Iterator
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from corpusmill.errors import AssetError, MissingExtraError
+from corpusmill.errors import AssetError
+from corpusmill.extras import SENTENCEPIECE
 
 # Field numbers of the protocol buffer: the pieces of a model; name and type of a piece. Values of types.
 PIECE, NAME, TYPE = 1, 1, 3
@@ -18,14 +19,14 @@ def load(model: bytes, path: Path) -> Any:
     try:
         import sentencepiece
     except ImportError:
-        raise MissingExtraError(f"the SentencePiece model {path.name}", "sentencepiece") from None
+        raise SENTENCEPIECE.error(f"the SentencePiece model {path.name}") from None
     try:
         return sentencepiece.SentencePieceProcessor(model_proto=model)
     except (RuntimeError, ValueError, TypeError) as error:
         raise AssetError(f"{path}: not a SentencePiece model, or a damaged one ({error}). Copy it again.") from error
 
 
-@cache
+@lru_cache(16)
 def _loaded(model: bytes, path: Path) -> Any:
     return load(model, path)
 

@@ -17,7 +17,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from corpusmill.errors import AssetError, MissingExtraError
+from corpusmill.errors import AssetError
+from corpusmill.extras import TIKTOKEN
 from corpusmill.models import sentencepiece_file
 from corpusmill.models.tiktoken_file import GPT2
 from corpusmill.models.tokenizer_file import Definition, pre_tokenizers
@@ -124,7 +125,7 @@ class Tiktoken:
         try:
             import tiktoken
         except ImportError:
-            raise MissingExtraError("the engine tiktoken", "tiktoken") from None
+            raise TIKTOKEN.error("the engine tiktoken") from None
         known = definition.token_bytes
         if known is None or definition.json.get("normalizer"):
             raise ValueError("it is not a byte-level BPE, or normalizes text before it splits it")

@@ -13,8 +13,8 @@ occurs once per document, and nowhere else.
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -53,6 +53,10 @@ PROBE = (
 OWN = 2000  # tokens of the vocabulary that are used as probe strings, too
 
 
+KEPT = 16  # tokenizers, and engines, of a process: those of files that have changed go
+Asked = tuple[str, EngineName, str | None, str | None, tuple[str, ...]]  # the arguments of `load`
+
+
 class CrossCheck(NamedTuple):
     """Result of comparing the engine in use with the reference."""
 
@@ -73,19 +77,16 @@ class Tokenizer:
     bos_id: int | None
     engine: Engine
     fallback: str | None  # why "auto" did not choose the fast engine; None if it did, or the engine was named
-    asked: tuple[str, EngineName, str | None, str | None, tuple[str, ...]]  # the arguments of `load`
+    definition: Definition = field(repr=False)
+    asked: Asked
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return load, self.asked
+        return _again, (self.asked, self.fingerprint)
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """The type of ids in shards: uint16 if every id fits, else uint32."""
         return np.dtype(np.uint16 if self.vocab_size <= 65_536 else np.uint32)
-
-    @property
-    def definition(self) -> Definition:
-        return assets.load(asset_of(self.spec), Definition.read)
 
     @property
     def reference(self) -> Reference:
@@ -139,11 +140,11 @@ def load(
     bos: str | None = None,
     controls: tuple[str, ...] = (),
 ) -> Tokenizer:
-    """The tokenizer of this name or path, loaded once per process.
+    """The tokenizer of this name or path, loaded once per process and content.
 
     spec     "gpt2", which ships; or the path of a tokenizer.json (or .json.gz), a SentencePiece .model, a .tiktoken
              file named after a known encoding, or a folder with one of the first two; or a repository of the Hugging
-             Face hub, "org/name" or "org/name@revision", from its cache or, with the extra `hf`, from the hub
+             Face hub, "org/name" or "org/name@revision", from its cache or from the hub
     engine   by name, as in `token_engines`; or "auto": gigatoken if it can load this tokenizer and encodes the probe
              strings like the reference, else the reference
     eos      the special token that ends a document; by default the configured one, or the first with a usual name
@@ -153,14 +154,15 @@ def load(
     Raises AssetError if the tokenizer cannot be read, EOS is unclear, the named engine cannot be used or does not agree
     with the reference, or text can become a control token; MissingExtraError if a library is not installed.
     """
-    return _load(str(spec), engine, eos, bos, controls)
-
-
-@cache
-def _load(spec: str, engine: EngineName, eos: str | None, bos: str | None, controls: tuple[str, ...]) -> Tokenizer:
-    definition = assets.load(asset_of(spec), Definition.read)
+    definition = assets.load(asset_of(str(spec)), Definition.read)
     end = definition.find_eos(eos)
     begin = definition.find_bos(bos, end) if bos is not None else None
+    return _load(definition, end, begin, (str(spec), engine, eos, bos, controls))
+
+
+@lru_cache(KEPT)
+def _load(definition: Definition, end: str, begin: str | None, asked: Asked) -> Tokenizer:
+    spec, engine, _, _, controls = asked
     chosen, fallback = _choose(engine, definition, _ends(end, begin, controls))
     return Tokenizer(
         spec=spec,
@@ -172,8 +174,17 @@ def _load(spec: str, engine: EngineName, eos: str | None, bos: str | None, contr
         bos_id=definition.ids[begin] if begin else None,
         engine=chosen,
         fallback=fallback,
-        asked=(spec, engine, eos, bos, controls),
+        definition=definition,
+        asked=asked,
     )
+
+
+def _again(asked: Asked, fingerprint: str) -> Tokenizer:
+    """The tokenizer in another process. Raises AssetError if its file has changed."""
+    tokenizer = load(*asked)
+    if tokenizer.fingerprint != fingerprint:
+        raise AssetError(f"{tokenizer.spec}: the file has changed since the tokenizer was loaded. Load it again.")
+    return tokenizer
 
 
 def _ends(eos: str, bos: str | None, controls: tuple[str, ...]) -> tuple[str, ...]:
@@ -225,17 +236,17 @@ def _refuse_controls(engine: Engine, definition: Definition, controls: dict[str,
         )
 
 
-@cache
+@lru_cache(KEPT)
 def _reference(definition: Definition, ends: tuple[str, ...]) -> Reference:
     return token_engines.reference(definition, ends)
 
 
-@cache
+@lru_cache(KEPT)
 def _engine(name: str, definition: Definition, ends: tuple[str, ...]) -> Engine:
     return token_engines.make(name, definition, ends)
 
 
-@cache
+@lru_cache(KEPT)
 def _original(definition: Definition) -> Any:
     from tokenizers import Tokenizer as Native
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from corpusmill import assets
 from corpusmill.errors import AssetError
 from corpusmill.models import sentencepiece_file, tiktoken_file
 from corpusmill.models.sentencepiece_file import CONTROL, USER_DEFINED
@@ -20,6 +21,9 @@ from corpusmill.models.sentencepiece_file import CONTROL, USER_DEFINED
 EOS_NAMES = ("<|endoftext|>", "</s>", "<|end_of_text|>", "<eos>")  # in order of preference
 FILES = ("tokenizer.json", "tokenizer.model")  # in a folder, in order of preference
 MOST = 2**32  # ids are 32 bits wide
+# What in a model makes the reference draw at random: BPE's dropout (Provilkov et al. 2020, arXiv:1910.13267), and the
+# sampling of Unigram (Kudo 2018, arXiv:1804.10959), which tokenizers 0.23 neither writes nor reads.
+AT_RANDOM = ("dropout", "alpha", "nbest_size")
 BYTES = {character: byte for byte, character in enumerate(tiktoken_file.BYTE_CHARACTERS)}
 
 
@@ -41,35 +45,39 @@ class Definition:
     added: dict[str, dict[str, Any]]
     ids: dict[str, int]
     unknown: int | None
-    default_eos: str | None  # the end-of-sequence token of the file, or of tokenizer_config.json beside it
+    eos: str | None  # the end-of-sequence token of a SentencePiece model; others have it in a file beside them
 
     @classmethod
     def read(cls, path: Path) -> "Definition":
-        """Read a file, plain or gzip, or the file in a folder.
+        """Read a file, plain or gzip.
 
         Raises AssetError, or MissingExtraError for a SentencePiece model without its library.
         """
-        file = next((path / name for name in FILES if (path / name).exists()), path / FILES[0])
-        file = file if path.is_dir() else path
         try:
-            data = file.read_bytes()
+            data = path.read_bytes()
             data = gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
         except (OSError, EOFError, zlib.error) as error:
-            raise AssetError(_no_json(file, error)) from error
+            raise AssetError(_no_json(path, error)) from error
         if tiktoken_file.is_one(data):
-            definition = _of_json(file, tiktoken_file.as_json(data, file), None)
-        elif file.name.removesuffix(".gz").endswith(".model"):
-            definition = _of_model(file, data)
+            definition = _of_json(path, tiktoken_file.as_json(data, path))
+        elif path.name.removesuffix(".gz").endswith(".model"):
+            definition = _of_model(path, data)
         else:
             try:
-                definition = _of_json(file, json.loads(data), _configured_eos(file))
+                definition = _of_json(path, json.loads(data))
             except (ValueError, KeyError, TypeError, AttributeError) as error:
-                raise AssetError(_no_json(file, error)) from error
+                raise AssetError(_no_json(path, error)) from error
         wrong = [token for token, i in definition.ids.items() if not (isinstance(i, int) and 0 <= i < MOST)]
         if wrong or not definition.ids:
             problem = f"the id of {wrong[0]!r} is {definition.ids[wrong[0]]!r}" if wrong else "it has no tokens"
-            raise AssetError(f"{file}: {problem}; ids are integers from 0 of at most 32 bits. The file is damaged.")
+            raise AssetError(f"{path}: {problem}; ids are integers from 0 of at most 32 bits. The file is damaged.")
         return replace(definition, fingerprint=hashlib.sha256(data).hexdigest())
+
+    @property
+    def default_eos(self) -> str | None:
+        """The end-of-sequence token of the model, or of the tokenizer_config.json beside a tokenizer.json."""
+        beside = config_of(self.path)
+        return assets.load(str(beside), _configured_eos) if beside else self.eos
 
     def find_eos(self, wanted: str | None) -> str:
         """The token that ends a document: `wanted`, else the configured one, else the first of EOS_NAMES."""
@@ -111,10 +119,10 @@ class Definition:
         Control tokens are no longer added tokens, which are matched in raw text first. In the vocabulary they get a
         leading space: pre-tokenizers and normalizers leave no space inside a piece (byte-level BPE writes it Ġ,
         SentencePiece ▁), so no text can match them there, and every id is unchanged. Nothing is added at either end of
-        a text.
+        a text. Nothing is drawn at random: a text has one sequence of ids.
         """
         controls = self.controls(*ends)
-        model = dict(self.json["model"])
+        model = {name: value for name, value in self.json["model"].items() if name not in AT_RANDOM}
         names = {token: f" {token}" if token in controls else token for token in self.ids}
         if isinstance(model["vocab"], list):
             scores = dict(model["vocab"])
@@ -127,6 +135,11 @@ class Definition:
         keep = [token for content, token in self.added.items() if content not in controls]
         changed = {"model": model, "added_tokens": keep, "post_processor": None, "truncation": None, "padding": None}
         return json.dumps(self.json | changed, ensure_ascii=False)
+
+    @property
+    def at_random(self) -> dict[str, float]:
+        """What the file says of draws at random, which are switched off here: `{"dropout": 0.1}`."""
+        return {name: value for name in AT_RANDOM if (value := self.json.get("model", {}).get(name))}
 
     @cached_property
     def byte_level(self) -> bool:
@@ -176,7 +189,7 @@ class Definition:
         return sizes
 
 
-def _of_json(file: Path, json: dict[str, Any], eos: str | None) -> Definition:
+def _of_json(file: Path, json: dict[str, Any]) -> Definition:
     model = json["model"]
     vocab = model["vocab"]
     # A Unigram vocabulary is a list of (piece, score) in the order of ids; the others are maps to the id.
@@ -184,7 +197,7 @@ def _of_json(file: Path, json: dict[str, Any], eos: str | None) -> Definition:
     added = {token["content"]: token for token in json.get("added_tokens") or []}
     ids |= {content: token["id"] for content, token in added.items()}
     unknown = model.get("unk_id", ids.get(model.get("unk_token") or ""))
-    return Definition(file, "", json, b"", added, ids, unknown, eos)
+    return Definition(file, "", json, b"", added, ids, unknown, None)
 
 
 def _of_model(file: Path, data: bytes) -> Definition:
@@ -214,11 +227,18 @@ def _no_json(file: Path, error: Exception) -> str:
     )
 
 
+def config_of(tokenizer: Path) -> Path | None:
+    """The tokenizer_config.json beside a tokenizer.json, if there is one: it names the token that ends a document."""
+    beside = tokenizer.with_name("tokenizer_config.json")
+    says_itself = tokenizer.name.removesuffix(".gz").endswith((".model", ".tiktoken"))
+    return beside if not says_itself and beside.is_file() else None
+
+
 def _configured_eos(file: Path) -> str | None:
-    """`eos_token` of the tokenizer_config.json beside the file, or None."""
+    """`eos_token` of a tokenizer_config.json, or None."""
     try:
-        named = json.loads((file.parent / "tokenizer_config.json").read_text("utf-8")).get("eos_token")
-    except (OSError, ValueError, AttributeError):
+        named = json.loads(file.read_text("utf-8")).get("eos_token")
+    except (ValueError, AttributeError):
         return None
     named = named.get("content") if isinstance(named, dict) else named
     return named if isinstance(named, str) else None

@@ -3,9 +3,10 @@
 import os
 import re
 
-from corpusmill import hub
+from corpusmill import assets, hub
 from corpusmill.errors import AssetError, did_you_mean
-from corpusmill.models.tokenizer_file import FILES
+from corpusmill.extras import SENTENCEPIECE, TIKTOKEN, Extra
+from corpusmill.models.tokenizer_file import FILES, config_of
 
 SHIPPED = ("gpt2", "bytes")  # in MANIFEST.json
 BESIDE = ("tokenizer_config.json",)  # it names the token that ends a document
@@ -13,12 +14,16 @@ FILE = re.compile(r"\.(json|model|tiktoken|gz)$")
 
 
 def asset_of(spec: str) -> str:
-    """The asset of a tokenizer: a name that ships, a path that exists, or `hf://org/name/tokenizer.json` for the name
-    of a repository of the hub, org/name or org/name@revision.
+    """The asset of a tokenizer: a name that ships, a file that exists or that is in a folder, or
+    `hf://org/name/tokenizer.json` for the name of a repository of the hub, org/name or org/name@revision.
 
     Raises AssetError if it is none of these, or the repository is neither in the hub's cache nor to be had.
     """
-    if spec in SHIPPED or os.path.exists(os.path.expanduser(spec)):  # noqa: PTH110, PTH111  # as assets.locate
+    path = os.path.expanduser(spec)  # noqa: PTH111  # as assets.locate
+    if os.path.isdir(path):  # noqa: PTH112
+        name = next((name for name in FILES if os.path.exists(os.path.join(path, name))), FILES[0])  # noqa: PTH110, PTH118
+        return os.path.join(spec, name)  # noqa: PTH118
+    if spec in SHIPPED or os.path.exists(path):  # noqa: PTH110
         return spec
     if not spec.startswith(hub.SCHEME) and not is_hub_name(spec):
         raise AssetError(unknown(spec))
@@ -30,6 +35,26 @@ def asset_of(spec: str) -> str:
     except hub.NotHere as error:
         raise AssetError(_not_here(repo, error.why)) from error
     return f"{hub.SCHEME}{repo}/{name}"
+
+
+def assets_of(spec: str) -> tuple[str, ...]:
+    """The same, and the file beside it that names the token at the end of a document, if there is one.
+
+    Raises AssetError as `asset_of` does, and if the file is missing.
+    """
+    asset = asset_of(spec)
+    path = assets.locate(asset)
+    beside = config_of(path)
+    return (asset, asset.removesuffix(path.name) + beside.name) if beside else (asset,)
+
+
+def extras_of(spec: str, engine: str = "auto") -> tuple[Extra, ...]:
+    """What a tokenizer needs with an engine. One that is not there needs nothing yet."""
+    try:
+        model = assets.locate(asset_of(spec)).name.removesuffix(".gz").endswith(".model")
+    except AssetError:
+        model = False
+    return (*([SENTENCEPIECE] if model else []), *([TIKTOKEN] if engine == "tiktoken" else []))
 
 
 def _not_here(repo: hub.Repo, why: str) -> str:

@@ -54,7 +54,8 @@ def read_tables(path: Path) -> Tables:
     name = f"lid.wide-{assets.fingerprint(path)[:16]}"
 
     def make(folder: Path) -> None:
-        write(folder, unpacked(path))
+        with assets.unchanged([path]):
+            write(folder, unpacked(path))
 
     try:
         folder = assets.derived(root, name, make)

@@ -33,12 +33,14 @@ def describe(plan: Plan) -> dict[str, Any]:
               documents have it by
     versions  of corpusmill, Python, and of every library that the code of the run imports
 
-    Secrets are hidden, see `Hidden`.
+    Secrets are hidden, see `Hidden`. Raises AssetError if an asset has changed since the plan was made.
     """
     recipe = plan.recipe
     hidden = hidden_in(recipe)
     written = recipe.written
-    held, solved = dict(_assets(recipe)), _solved(recipe)
+    with assets.kept(plan.assets):
+        held = dict(_assets(recipe))
+    solved = _solved(recipe)
     return {
         "name": recipe.name,
         "recipe": _resolved(recipe, held, solved, hidden),

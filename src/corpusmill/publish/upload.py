@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from corpusmill.errors import CorpusmillError, InputError, MissingExtraError, StorageError
-from corpusmill.hub import EXTRA, MAIN, SCHEME, YES, Repo
+from corpusmill.errors import CorpusmillError, InputError, StorageError
+from corpusmill.hub import MAIN, SCHEME, YES, Repo
 from corpusmill.publish.folder import SPLIT
 from corpusmill.publish.readme import MARK
 from corpusmill.report.numbers import number, size
@@ -32,12 +32,10 @@ Send = Callable[[Path, Sequence[str], Callable[[str], None]], tuple[str, int]]
 def uploader(repo: Repo, private: bool) -> Send:
     """What sends a folder, its files and a line of progress now and then: it returns the URL and how many were sent.
 
-    Raises MissingExtraError, InputError or StorageError if nothing can be sent: now, before there is a folder.
+    Raises InputError or StorageError if nothing can be sent: now, before there is a folder.
     """
-    try:
-        from huggingface_hub import HfApi, get_token
-    except ImportError:
-        raise MissingExtraError("corpusmill push", EXTRA) from None
+    from huggingface_hub import HfApi, get_token
+
     if os.environ.get("HF_HUB_OFFLINE", "").lower() in YES:
         raise InputError("HF_HUB_OFFLINE is set, so nothing can be pushed. Unset it, or look at the folder: --dry-run.")
     if get_token() is None:

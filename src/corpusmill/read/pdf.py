@@ -5,11 +5,12 @@ import importlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from corpusmill.errors import MissingExtraError, RecipeError
+from corpusmill.errors import RecipeError
+from corpusmill.extras import PDF, Extra
 from corpusmill.read import Piece, ReadCounts, whole
 from corpusmill.read._documents import Documents, as_json
 from corpusmill.storage import FileInfo, open_read
@@ -35,6 +36,8 @@ class Pdf:
     Faults: `damaged`. Expected dead letters: `encrypted` (a password is needed), `needs_ocr` (no text at all, or see
     above), `too_large`, `empty_file`. A file is one piece. The parser is PDFium; needs the extra `pdf`.
     """
+
+    extras: ClassVar[tuple[Extra, ...]] = (PDF,)
 
     max_mb: float = 256.0  # of a file, in megabytes; larger ones become dead letters
     max_pages: int = 5000  # of a document; those with more become dead letters
@@ -162,7 +165,7 @@ def _library() -> Any:
     try:
         return importlib.import_module("pypdfium2")
     except ImportError as error:
-        raise MissingExtraError("read/pdf", "pdf") from error
+        raise PDF.error("read/pdf") from error
 
 
 def _raw() -> Any:

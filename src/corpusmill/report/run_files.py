@@ -38,6 +38,7 @@ class RunFiles:
     limited       which documents were taken, in words; empty for all of them
     versions      package -> version
     inputs        source -> its files, each with `path`, `bytes` and `fingerprint`
+    assets        name -> `sha256` of the models, lists and tokenizers that were read
     command       the command line that last carried out the run
     recipe_text   the recipe as resolved, in YAML; of an early version, without the values that were the default
     is_resolved   whether it has all values
@@ -63,6 +64,7 @@ class RunFiles:
         self.limited: str = record.get("limited", "")
         self.versions: Mapping[str, str] = record["versions"]
         self.inputs: Mapping[str, Sequence[Mapping[str, Any]]] = record["inputs"]
+        self.assets: Mapping[str, Mapping[str, str]] = record.get("assets", {})
         self.command: Sequence[str] = record["command"]
         self.recipe_text: str = record["recipe"]
         self.written: Mapping[str, Any] | None = record.get("written")

@@ -127,7 +127,7 @@ class Waterfall:
         try:
             import pandas as pd  # type: ignore[import-untyped]
         except ImportError:
-            raise MissingExtraError("Waterfall.to_pandas()", library="pandas") from None
+            raise MissingExtraError("Waterfall.to_pandas()", libraries=["pandas"]) from None
         numbers = [name for name in Row.__dataclass_fields__ if name not in ("step", "sources")]
         return pd.DataFrame(
             {name: [getattr(row, name) for row in self.rows] for name in numbers},

@@ -28,7 +28,8 @@ from typing import IO
 
 import xxhash
 
-from corpusmill.storage import local, objects
+from corpusmill.extras import Extra
+from corpusmill.storage import local, objects, others, stores
 from corpusmill.storage.patterns import expand, is_in, is_outside, refuse_alike, selected, stat
 from corpusmill.storage.places import (
     BLOCK,
@@ -40,21 +41,28 @@ from corpusmill.storage.places import (
     local_path,
     name_of,
     printable,
+    scheme_of,
 )
 from corpusmill.storage.remote import remote
 from corpusmill.storage.trouble import errors_of, is_full
 
 __all__ = [
     "BLOCK", "BUFFER", "FOLDER", "TEMPORARY", "FileInfo", "checksum", "copy", "create_once", "download", "exists",
-    "expand", "fsync_dir", "is_full", "is_in", "is_local", "is_outside", "join", "list_dir", "list_sizes", "list_tree",
-    "local_path", "make_dir", "move", "name_of", "open_read", "open_write", "printable", "read_bytes", "read_range",
-    "read_ranges", "refuse_alike", "remove", "remove_files", "remove_tree", "remove_unfinished", "requests", "selected",
-    "size_of", "stat", "upload", "write_atomic",
+    "expand", "extras_of", "fsync_dir", "is_full", "is_in", "is_local", "is_outside", "join", "list_dir", "list_sizes",
+    "list_tree", "local_path", "make_dir", "move", "name_of", "open_read", "open_write", "printable", "read_bytes",
+    "read_range", "read_ranges", "refuse_alike", "remove", "remove_files", "remove_tree", "remove_unfinished",
+    "requests", "selected", "size_of", "stat", "upload", "write_atomic",
 ]  # fmt: skip
 
 BUFFER = 1 << 20  # bytes that readers of small amounts have ahead
 CAN_ADVISE = hasattr(os, "posix_fadvise")  # not on macOS
 DAY = 24 * 3600.0
+
+
+def extras_of(path: str) -> tuple[Extra, ...]:
+    """What a place needs that the base installation lacks."""
+    scheme = scheme_of(path)
+    return stores.extras_of(scheme) or ((others.EXTRAS[scheme],) if scheme in others.EXTRAS else ())
 
 
 def open_read(path: str, offset: int = 0) -> IO[bytes]:

@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, TypeVar, cast
 
-from corpusmill.errors import InputError, MissingExtraError, StorageError, did_you_mean
+from corpusmill.errors import InputError, StorageError, did_you_mean
+from corpusmill.extras import HTTP
 from corpusmill.retry import patiently
 from corpusmill.storage.places import BLOCK, Entry, address_of, scheme_of
 from corpusmill.storage.trouble import errors_of, first_line
 
-EXTRAS = {"hf": "hf", "http": "http", "https": "http"}
+EXTRAS = {"http": HTTP, "https": HTTP}
 CREATES_ONCE = {"memory"}  # whose pipe_file(mode="create") is conditional
 T = TypeVar("T")
 
@@ -214,7 +215,9 @@ def _file_system(path: str) -> tuple[Any, str]:
     try:
         fs, inner = fsspec.core.url_to_fs(address_of(path))
     except ImportError as error:
-        raise MissingExtraError(f"reading and writing {scheme}://", EXTRAS.get(scheme, scheme)) from error
+        if scheme not in EXTRAS:  # of the many places that fsspec knows: it names the package
+            raise InputError(f"{path}: {first_line(error)}") from error
+        raise EXTRAS[scheme].error(f"reading and writing {scheme}://") from error
     except ValueError as error:
         known = fsspec.available_protocols()
         if scheme in known:

@@ -19,17 +19,27 @@ from datetime import timedelta
 from functools import lru_cache
 from typing import Any
 
-from corpusmill.errors import InputError, MissingExtraError, StorageError
+from corpusmill import extras
+from corpusmill.errors import InputError, StorageError
+from corpusmill.extras import AZ, Extra
+from corpusmill.extras import GS as GOOGLE
 from corpusmill.hidden import is_signed
 from corpusmill.storage.places import AZURE, GS, S3, scheme_of
 from corpusmill.storage.trouble import AZURE_LOGIN, LOGIN, S3_LOGIN, first_line
 
-EXTRAS = {**dict.fromkeys(S3, "s3"), **dict.fromkeys(GS, "gs"), **dict.fromkeys(AZURE, "az")}
+EXTRAS: dict[str, Extra] = {**dict.fromkeys(S3, extras.S3), **dict.fromkeys(GS, GOOGLE), **dict.fromkeys(AZURE, AZ)}
 CONFIGURING = ("AWS_", "AZURE_", "GOOGLE_", "CORPUSMILL_PUBLIC_BUCKETS", "HOME", "MSI_", "IDENTITY_")
 # Of one request, before `patiently` asks anew: a part of a large upload is sent again by itself.
 RETRIES = 3
 FIRST, LONGEST = timedelta(seconds=0.2), timedelta(seconds=5)
 forked = False
+
+
+def extras_of(scheme: str) -> tuple[Extra, ...]:
+    """boto3 is asked for keys where the environment has none."""
+    if scheme in S3 and _has_keys(os.environ):
+        return (Extra("s3", ("obstore",)),)
+    return (EXTRAS[scheme],) if scheme in EXTRAS else ()
 
 
 def after_fork() -> None:
@@ -56,7 +66,7 @@ def connect(path: str) -> tuple[Any, str]:
     try:
         store = _connected(f"{scheme_of(path)}://{bucket}", frozenset(asked.items()))
     except ImportError as error:
-        raise MissingExtraError(f"reading and writing {head}://", EXTRAS[scheme_of(path)]) from error
+        raise EXTRAS[scheme_of(path)].error(f"reading and writing {head}://") from error
     except InputError as error:
         raise InputError(f"{path}: {error}") from error.__cause__
     return store, key.strip("/")

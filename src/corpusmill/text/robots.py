@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from corpusmill.errors import MissingExtraError
+from corpusmill.extras import RIGHTS
 
 LONGEST_LINE = 8 * 2083 - 1  # characters; Google cuts a line here
 LARGEST = 500 << 10  # bytes of a file that are read: RFC 9309, section 2.5, demands as many
@@ -62,7 +62,7 @@ class Robots:
             try:
                 from protego import Protego
             except ImportError:
-                raise MissingExtraError("annotate/rights with captures of robots.txt", "rights") from None
+                raise RIGHTS.error("annotate/rights with captures of robots.txt") from None
 
             self._parsed[rules] = Protego.parse(f"user-agent: *\n{rules}")
         return bool(self._parsed[rules].can_fetch(url, EVERYBODY))

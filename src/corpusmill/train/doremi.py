@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corpusmill.errors import InputError, MissingExtraError
+from corpusmill.errors import InputError
+from corpusmill.extras import TORCH
 from corpusmill.loader.columns import IGNORE
 from corpusmill.loader.order import Order
 from corpusmill.train.sources import Source
@@ -24,7 +25,7 @@ from corpusmill.train.sources import Source
 try:
     import torch
 except ImportError:
-    raise MissingExtraError("corpusmill.train.doremi", "torch") from None
+    raise TORCH.error("corpusmill.train.doremi") from None
 
 from corpusmill.train.gpt import GPT, Shape, best_device, losses
 

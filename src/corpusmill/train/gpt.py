@@ -9,14 +9,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from corpusmill.errors import InputError, MissingExtraError
+from corpusmill.errors import InputError
+from corpusmill.extras import TORCH
 
 try:
     import torch
     from torch import nn
     from torch.nn import functional
 except ImportError:
-    raise MissingExtraError("corpusmill.train.gpt", "torch") from None
+    raise TORCH.error("corpusmill.train.gpt") from None
 
 # (queries, keys, values) -> output of attention, each (rows, heads, length, width / heads).
 Attend = Callable[[Any, Any, Any], Any]

@@ -4,12 +4,12 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, ClassVar
 
-from corpusmill.errors import MissingExtraError, RecipeError, ShardError
+from corpusmill.errors import RecipeError, ShardError
+from corpusmill.extras import LITDATA, Extra
 from corpusmill.write import PackedRows, WriteFacts
 from corpusmill.write._rows import in_groups
 
@@ -29,16 +29,13 @@ class Litdata:
     with 100 M tokens, 0.7 GB with 32 M.
     """
 
+    extras: ClassVar[tuple[Extra, ...]] = (LITDATA,)
+
     tokens_per_shard: int = 100_000_000  # rounded down to whole rows
 
     def __post_init__(self) -> None:
         if not 1 <= self.tokens_per_shard <= LARGEST:
             raise RecipeError(f"need tokens_per_shard in 1 to {LARGEST}, got {self.tokens_per_shard}")
-
-    def check(self) -> None:
-        """Raises MissingExtraError if the library is not installed. Does not import it: that takes seconds."""
-        if find_spec("litdata") is None:
-            raise MissingExtraError("write/litdata", "litdata")
 
     @property
     def suffixes(self) -> tuple[str, ...]:
@@ -89,5 +86,5 @@ def _library() -> tuple[Any, Any, Any]:
         from litdata.streaming.writer import BinaryWriter
         from torch import from_numpy
     except ImportError as error:
-        raise MissingExtraError("write/litdata", "litdata") from error
+        raise LITDATA.error("write/litdata") from error
     return BinaryWriter, TokensLoader, from_numpy

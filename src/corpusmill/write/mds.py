@@ -3,12 +3,12 @@
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, ClassVar
 
-from corpusmill.errors import MissingExtraError, RecipeError
+from corpusmill.errors import RecipeError
+from corpusmill.extras import MDS, Extra
 from corpusmill.write import PackedRows, WriteFacts
 from corpusmill.write._rows import in_groups
 
@@ -30,16 +30,13 @@ class Mds:
     Those are files of 64 MB, which also suit an object store better, because a reader fetches whole files.
     """
 
+    extras: ClassVar[tuple[Extra, ...]] = (MDS,)
+
     tokens_per_shard: int = 100_000_000  # rounded down to whole rows
 
     def __post_init__(self) -> None:
         if not 1 <= self.tokens_per_shard <= LARGEST:
             raise RecipeError(f"need tokens_per_shard in 1 to {LARGEST}, got {self.tokens_per_shard}")
-
-    def check(self) -> None:
-        """Raises MissingExtraError if the library is not installed. Does not import it: that takes seconds."""
-        if find_spec("streaming") is None:
-            raise MissingExtraError("write/mds", "mds")
 
     @property
     def suffixes(self) -> tuple[str, ...]:
@@ -81,5 +78,5 @@ def _library() -> Any:
     try:
         from streaming import MDSWriter
     except ImportError as error:
-        raise MissingExtraError("write/mds", "mds") from error
+        raise MDS.error("write/mds") from error
     return MDSWriter

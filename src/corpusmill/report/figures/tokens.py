@@ -218,10 +218,14 @@ def _quantiles(lengths: Mapping[int, int]) -> dict[float, int]:
 
 
 def _texts(tables: RunTables, ids: list[int]) -> dict[int, str]:
-    """How tokens appear in a text; empty if the tokenizer cannot be loaded here."""
+    """How tokens appear in a text; empty if the tokenizer cannot be loaded here, or its file has changed."""
     try:
         step = next((step for step in tables.files.recipe.steps if isinstance(step, Tokenize)), None)
-        definition = assets.load(asset_of(getattr(step, "tokenizer", "")), Definition.read)
+        asset = asset_of(getattr(step, "tokenizer", ""))
+        definition = assets.load(asset, Definition.read)
+        recorded = tables.files.assets.get(asset)
+        if recorded and recorded["sha256"] != assets.fingerprint(assets.locate(asset)):
+            return {}
     except (RecipeError, AssetError, MissingExtraError):
         return {}
     wanted = set(ids)

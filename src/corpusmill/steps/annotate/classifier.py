@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from corpusmill.assets import digest
 from corpusmill.errors import RecipeError
+from corpusmill.extras import ONNX, Extra
 from corpusmill.models.classifier import Classifier as Scorer
 from corpusmill.models.onnx_classifier import ACCELERATORS, Settings
 from corpusmill.steps import Columns
@@ -70,6 +71,10 @@ class Classifier:
     @property
     def assets(self) -> tuple[str, ...]:
         return self._scorer().assets
+
+    @property
+    def extras(self) -> tuple[Extra, ...]:
+        return (ONNX,) if self._scorer().kind == "onnx" else ()
 
     @property
     def own_pass(self) -> Resources | None:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from corpusmill import assets
 from corpusmill.errors import RecipeError, did_you_mean
+from corpusmill.extras import KENLM, Extra
 from corpusmill.models.kenlm import SUFFIXES, KenLM
 from corpusmill.models.language import Identifier
 from corpusmill.models.ngram import NgramModel, Scores
@@ -79,7 +80,10 @@ class Perplexity:
         if not self.line_limit > 0 or self.window < 1:
             raise RecipeError(f"need line_limit > 0 and window >= 1, got {self.line_limit} and {self.window}")
         for name in self.assets:
-            load(name)
+            if name.endswith(SUFFIXES) and KENLM.missing:
+                assets.locate(name)  # a run asks for the library first
+            else:
+                load(name)
 
     def signals(self, docs: pa.RecordBatch) -> Columns:
         texts = docs["text"]
@@ -159,6 +163,10 @@ class Perplexity:
         highest = np.zeros(documents)
         np.maximum.at(highest, document[begin], 10 ** np.minimum(-mean, 300))
         return highest
+
+    @property
+    def extras(self) -> tuple[Extra, ...]:
+        return (KENLM,) if any(name.endswith(SUFFIXES) for name in self.assets) else ()
 
     @property
     def assets(self) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import pyarrow as pa
 
+from corpusmill.extras import RIGHTS, Extra
 from corpusmill.steps import Columns
 from corpusmill.steps.rights import AGENTS, WhatIsSaid
 
@@ -49,6 +50,10 @@ class Rights:
     @property
     def assets(self) -> tuple[str, ...]:
         return () if self.captures is None else (self.captures,)
+
+    @property
+    def extras(self) -> tuple[Extra, ...]:
+        return () if self.captures is None else (RIGHTS,)
 
     def _rights(self) -> WhatIsSaid:
         return WhatIsSaid(captures=self.captures, agents=self.agents)

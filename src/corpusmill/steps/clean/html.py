@@ -1,6 +1,5 @@
 """Strip HTML from documents that came as text."""
 
-import importlib.util
 import re
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -8,7 +7,8 @@ from typing import Literal, get_args
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from corpusmill.errors import DocumentError, MissingExtraError, RecipeError
+from corpusmill.errors import DocumentError, RecipeError
+from corpusmill.extras import TRAFILATURA, Extra
 from corpusmill.steps.extract.resiliparse import Resiliparse
 from corpusmill.steps.extract.trafilatura import Trafilatura
 from corpusmill.steps.markup import is_markup
@@ -53,8 +53,10 @@ class Html:
             raise RecipeError("clean/html: trafilatura extracts main content only; for all text: engine: resiliparse")
         if self.max_mb <= 0:
             raise RecipeError(f"clean/html: need max_mb > 0, got {self.max_mb}")
-        if self.engine == "trafilatura" and importlib.util.find_spec("trafilatura") is None:
-            raise MissingExtraError("clean/html with trafilatura", "trafilatura")
+
+    @property
+    def extras(self) -> tuple[Extra, ...]:
+        return (TRAFILATURA,) if self.engine == "trafilatura" else ()
 
     def transform(self, docs: pa.RecordBatch) -> pa.RecordBatch:
         text = docs["text"]

@@ -1,11 +1,11 @@
 """Repair text that was decoded with the wrong character set."""
 
-import importlib.util
 from dataclasses import dataclass
+from typing import ClassVar
 
 import pyarrow as pa
 
-from corpusmill.errors import MissingExtraError
+from corpusmill.extras import CLEAN, Extra
 from corpusmill.text.rewrite import beyond_ascii, with_text
 
 
@@ -19,9 +19,7 @@ class Mojibake:
     Source: ftfy, Speer 2019, doi:10.5281/zenodo.2591652
     """
 
-    def __post_init__(self) -> None:
-        if importlib.util.find_spec("ftfy") is None:
-            raise MissingExtraError("clean/mojibake", "clean")
+    extras: ClassVar[tuple[Extra, ...]] = (CLEAN,)
 
     def transform(self, docs: pa.RecordBatch) -> pa.RecordBatch:
         return with_text(docs, beyond_ascii(docs["text"], repaired))
@@ -33,8 +31,11 @@ def repaired(texts: pa.Array) -> pa.Array:
 
 def repair(text: str) -> str:
     """The text with its damaged lines repaired; lines end at "\\n" only."""
-    from ftfy import fix_encoding
-    from ftfy.badness import is_bad
+    try:
+        from ftfy import fix_encoding
+        from ftfy.badness import is_bad
+    except ImportError:
+        raise CLEAN.error("clean/mojibake") from None
 
     if not is_bad(text):
         return text

@@ -78,7 +78,6 @@ def files(named: Sequence[str]) -> list[Path]:
     return list(dict.fromkeys(paths))
 
 
-@lru_cache(8)
 def benchmarks(
     named: tuple[str, ...],
     fields: FieldsOfFiles,
@@ -96,7 +95,8 @@ def benchmarks(
     misspelt   whether short items are found in spite of wrong words
     public     patterns of benchmarks, or of benchmark/id, that are ordinary public text
 
-    Raises AssetError if a file is missing, has no items or not those fields, or if no item can be searched for.
+    It is opened once per process and content. Raises AssetError if a file is missing, has no items or not those fields,
+    or if no item can be searched for.
     """
     paths = files(named)
     about = [FORMAT, fingerprint(build.__module__), asdict(fields), n, shortest, common, misspelt, TEMPLATE]
@@ -104,7 +104,8 @@ def benchmarks(
     digest = hashlib.sha256(json.dumps(about).encode()).hexdigest()[:16]
 
     def make(folder: Path) -> None:
-        items = read_items(paths, fields)
+        with assets.unchanged(paths):
+            items = read_items(paths, fields)
         texts = sought(items, n, shortest)
         index = build(texts, n, shortest, common, TEMPLATE, near.SHORTEST - 1 if misspelt else WIDEST)
         short = near.build(texts, shortest, common) if misspelt else NOTHING
@@ -140,6 +141,7 @@ def sought(items: pa.Table, n: int, shortest: int) -> pa.LargeStringArray:
     return pa.array(texts, pa.large_string())
 
 
+@lru_cache(8)
 def _open(folder: Path, n: int, shortest: int, public: tuple[str, ...]) -> Benchmarks:
     def mapped(name: str) -> NDArray[Any]:
         path = folder / f"{name}.npy"

@@ -4,11 +4,12 @@ import importlib
 import logging
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import pyarrow as pa
 
-from corpusmill.errors import MissingExtraError, RecipeError
+from corpusmill.errors import RecipeError
+from corpusmill.extras import TRAFILATURA, Extra
 from corpusmill.steps.extract._page import depth, extract_pages, parseable, read_page
 from corpusmill.steps.extract.resiliparse import Resiliparse
 
@@ -29,6 +30,8 @@ class Trafilatura:
     200 elements, are extracted by resiliparse, because trafilatura's time grows faster than they do. A page without
     text is dropped as `empty`. Documents without a page are passed through. Needs the extra `trafilatura`.
     """
+
+    extras: ClassVar[tuple[Extra, ...]] = (TRAFILATURA,)
 
     favour: Literal["balance", "precision", "recall"] = "balance"  # less boilerplate (precision) or more text (recall)
     comments: bool = False  # keep comments of readers
@@ -83,6 +86,6 @@ def _library() -> Any:
     try:
         library = importlib.import_module("trafilatura")
     except ImportError as error:
-        raise MissingExtraError("extract/trafilatura", "trafilatura") from error
+        raise TRAFILATURA.error("extract/trafilatura") from error
     logging.getLogger("trafilatura").setLevel(logging.CRITICAL)
     return library

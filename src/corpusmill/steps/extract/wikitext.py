@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from corpusmill.errors import DocumentError, MissingExtraError, RecipeError
+from corpusmill.errors import DocumentError, RecipeError
+from corpusmill.extras import MEDIAWIKI, Extra
 from corpusmill.steps.extract._page import extract_pages, read_page
 from corpusmill.steps.extract._wikitext import TEMPLATES, Markup, Writer, unclosed
 
@@ -33,6 +34,8 @@ class Wikitext:
     are not closed, which would take the parser minutes. A page without text is dropped as `empty`. Documents without a
     page are passed through. Needs the extra `mediawiki`.
     """
+
+    extras: ClassVar[tuple[Extra, ...]] = (MEDIAWIKI,)
 
     markup: Markup = "text"  # or markdown
     tables: bool = True  # keep tables
@@ -75,5 +78,5 @@ def _library() -> Any:
     try:
         import mwparserfromhell
     except ImportError as error:
-        raise MissingExtraError("extract/wikitext", "mediawiki") from error
+        raise MEDIAWIKI.error("extract/wikitext") from error
     return mwparserfromhell

@@ -9,8 +9,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from corpusmill.errors import RecipeError
+from corpusmill.extras import Extra
 from corpusmill.measures import ratio
 from corpusmill.models import tokenizer
+from corpusmill.models.tokenizer_name import assets_of, extras_of
 from corpusmill.steps import Columns
 from corpusmill.steps.filter._bullets import bullet_line_ratio, check_bullets
 from corpusmill.steps.verdict import Rule, failing, in_order, only
@@ -114,8 +116,12 @@ class Basic:
         in_order(self, "filter/basic", "words", "characters", "bytes")
 
     @property
+    def extras(self) -> tuple[Extra, ...]:
+        return () if self.min_tokens is None else extras_of(self.tokenizer)
+
+    @property
     def assets(self) -> tuple[str, ...]:
-        return () if self.min_tokens is None else (self.tokenizer,)
+        return () if self.min_tokens is None else assets_of(self.tokenizer)
 
     def signals(self, docs: pa.RecordBatch) -> Columns:
         """What the measures lack: bytes, and tokens, symbols and bullets, null if no rule needs them."""

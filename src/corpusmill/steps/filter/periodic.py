@@ -7,8 +7,9 @@ import numpy as np
 import pyarrow as pa
 
 from corpusmill.errors import RecipeError
+from corpusmill.extras import Extra
 from corpusmill.models import tokenizer
-from corpusmill.models.tokenizer_name import asset_of
+from corpusmill.models.tokenizer_name import assets_of, extras_of
 from corpusmill.steps import Columns
 from corpusmill.steps.verdict import Rule, failing
 from corpusmill.tokens.periodic import most_repeats
@@ -47,8 +48,12 @@ class Periodic:
             raise RecipeError(f"filter/periodic: max_repeats is at least 1, got {self.max_repeats}")
 
     @property
+    def extras(self) -> tuple[Extra, ...]:
+        return extras_of(self.tokenizer)
+
+    @property
     def assets(self) -> tuple[str, ...]:
-        return (asset_of(self.tokenizer),)
+        return assets_of(self.tokenizer)
 
     def signals(self, docs: pa.RecordBatch) -> Columns:
         ids, offsets = tokenizer.load(self.tokenizer).encode(docs["text"])

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import lru_cache, partial
 from typing import ClassVar
 
 import numpy as np
@@ -107,7 +107,7 @@ class Url:
             if isinstance(name := getattr(self, field), str):
                 _lists.check(locate(name), what)
         if self.ut1 is not None:
-            folders = load(self.ut1, _lists.categories)
+            folders = _lists.categories(locate(self.ut1))
             for category in self.categories:
                 if not folders.get(category):
                     raise AssetError(
@@ -174,7 +174,7 @@ class Url:
         """(category, "domains" or "urls") of each UT1 file that is asked for and exists."""
         if self.ut1 is None:
             return []
-        folders = load(self.ut1, _lists.categories)
+        folders = _lists.categories(locate(self.ut1))
         return [(category, file) for category in self.categories for file in sorted(folders.get(category, ()))]
 
 
@@ -198,21 +198,23 @@ def found(find: Callable[..., Spans], addresses: Addresses, wanted: NDArray[np.b
     )
 
 
-@cache
 def domain_list(entries: List) -> Hashes:
-    return load(entries, _lists.domains) if isinstance(entries, str) else domain_hashes(entries)
+    return load(entries, _lists.domains) if isinstance(entries, str) else _hashed(domain_hashes, entries)
 
 
-@cache
 def page_list(entries: List) -> Hashes:
-    return load(entries, _lists.pages) if isinstance(entries, str) else page_hashes(entries)
+    return load(entries, _lists.pages) if isinstance(entries, str) else _hashed(page_hashes, entries)
 
 
-@cache
+@lru_cache(64)
+def _hashed(hashes: Callable[[tuple[str, ...]], Hashes], entries: tuple[str, ...]) -> Hashes:
+    return hashes(entries)
+
+
 def word_list(entries: List, inside: bool = False) -> tuple[str, ...]:
     """The words of a list as they are reported; those that match `inside` others without the spaces between parts."""
     words = load(entries, _lists.words) if isinstance(entries, str) else tuple(map(_lists.plain, entries))
     return tuple(word.replace(" ", "") for word in words) if inside else words
 
 
-automata = cache(word_lists)
+automata = lru_cache(16)(word_lists)

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -70,7 +69,7 @@ class Rehydrate:
                     f'{name} is a signal of an earlier step, as in "minhash.cluster_size", got "{getattr(self, name)}"'
                 )
         if self.by_language is not None:
-            read_weights(assets.locate(self.by_language))
+            assets.load(self.by_language, read_weights)
 
     @property
     def assets(self) -> tuple[str, ...]:
@@ -146,13 +145,10 @@ def whole(value: object) -> int:
     raise ValueError(value)
 
 
-@cache
 def read_weights(path: Path) -> dict[str, Weights]:
     """The weights of each language. Raises AssetError if the file is not of that form."""
     try:
         content = json.loads(path.read_text("utf-8"))
-    except OSError as error:
-        raise AssetError(f"{path}: cannot be read ({error.strerror})") from error
     except ValueError as error:
         raise AssetError(f"{path}: no JSON: {error}") from error
     if not isinstance(content, dict) or not all(isinstance(value, dict) for value in content.values()):

@@ -4,14 +4,16 @@ import importlib.util
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
 import pyarrow as pa
 
-from corpusmill.errors import AssetError, MissingExtraError, RecipeError
+from corpusmill import assets
+from corpusmill.errors import AssetError, RecipeError
+from corpusmill.extras import SPACY, SPACY_ENGLISH, Extra
 from corpusmill.steps import Columns
 from corpusmill.steps.personal_data import PersonalData
 from corpusmill.steps.redact._plausible import Rules, is_expression, plausible
@@ -65,6 +67,10 @@ class Names(Redaction):
                     raise RecipeError(f"redact/names: allow has {entry}, which is no expression: {error}") from error
 
     @property
+    def extras(self) -> tuple[Extra, ...]:
+        return (wanted(self.model),)
+
+    @property
     def assets(self) -> tuple[str, ...]:
         folder = data_of(self.model)
         return (*([str(folder)] if folder else []), *([self.key] if self.key is not None else []))
@@ -79,14 +85,14 @@ class Names(Redaction):
 def find(texts: pa.LargeStringArray, kinds: tuple[Kind, ...], model: str, rules: Rules) -> PersonalData:
     """The names of these kinds. Raises MissingExtraError without spaCy, AssetError without the model."""
     read = _load(model)
-    wanted = tuple(kind for kind in NAMED if kind in kinds)
+    sought = tuple(kind for kind in NAMED if kind in kinds)
     spans = [
-        (document, wanted.index(kind), start, end)
+        (document, sought.index(kind), start, end)
         for document, text in enumerate(texts.to_pylist())
         for kind, start, end in names_in(text or "", read, rules)
-        if kind in wanted
+        if kind in sought
     ]
-    return PersonalData(texts, np.array(spans, np.int64).reshape(-1, 4), wanted)
+    return PersonalData(texts, np.array(spans, np.int64).reshape(-1, 4), sought)
 
 
 def names_in(text: str, read: Any, rules: Rules) -> Iterator[tuple[Any, int, int]]:
@@ -135,7 +141,6 @@ def pieces(text: str, size: int = PIECE) -> Iterator[str]:
     yield text[start:]
 
 
-@cache
 def data_of(model: str) -> Path | None:
     """The folder with the model's data: `model` itself, or the data of the installed package; None if there is
     neither."""
@@ -146,15 +151,22 @@ def data_of(model: str) -> Path | None:
     return next((path.parent for path in sorted(Path(spec.origin).parent.glob("*/meta.json"))), None)
 
 
-@cache
+def wanted(model: str) -> Extra:
+    return SPACY_ENGLISH if model == ENGLISH else SPACY
+
+
 def _load(model: str) -> Any:
-    if importlib.util.find_spec("spacy") is None or (model == ENGLISH and data_of(model) is None):
-        raise MissingExtraError("redact/names", "pii-names")
+    if wanted(model).missing:
+        raise wanted(model).error("redact/names")
     folder = data_of(model)
     if folder is None:
         raise AssetError(
             f'redact/names: "{model}" is neither an installed spaCy model nor a folder. Models: https://spacy.io/models'
         )
+    return assets.of_files([folder], _load, partial(_loaded, folder, model))
+
+
+def _loaded(folder: Path, model: str) -> Any:
     import spacy
 
     loaded = spacy.load(folder)

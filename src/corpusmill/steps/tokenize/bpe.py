@@ -6,12 +6,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from corpusmill import assets
+from corpusmill.extras import Extra
 from corpusmill.models.arranged import Arranged, arrange
 from corpusmill.models.fill_in import Fim, sentinel_ids
 from corpusmill.models.token_engines import EngineName
 from corpusmill.models.tokenizer import Tokenizer, load
 from corpusmill.models.tokenizer_file import Definition
-from corpusmill.models.tokenizer_name import asset_of
+from corpusmill.models.tokenizer_name import SHIPPED, asset_of, assets_of, extras_of
 from corpusmill.models.url_prefix import UrlPrefix, marks
 from corpusmill.shards.loss import Loss
 from corpusmill.tokens.breaks import SplitAt
@@ -24,7 +25,7 @@ class Bpe:
     tokenizer   "gpt2" or "bytes", which are built in; or the path of a Hugging Face tokenizer.json, a SentencePiece
                 .model (Unigram or BPE), a .tiktoken file named for its encoding, or the folder with one of the first
                 two; or the name of a repository of the Hugging Face hub, org/name or org/name@revision, which is read
-                from the hub's cache on this machine and, with the extra `hf`, downloaded into it
+                from the hub's cache on this machine, or downloaded into it
     engine      "gigatoken" (fast), "tokenizers" (the reference), "tiktoken", "sentencepiece" (the reference for
                 .model); or "auto": gigatoken where it gives the same ids, else the reference
     eos         the token that ends a document; looked up among the usual names if not given
@@ -35,6 +36,7 @@ class Bpe:
                 {share, seed}
 
     Text that looks like a special token is encoded as ordinary characters (Radford et al. 2019 for byte-level BPE).
+    BPE dropout is switched off, which Hugging Face's library leaves on: a text has the same ids each time.
     """
 
     tokenizer: str = "gpt2"  # gpt2, or the path of a tokenizer.json, tiktoken or SentencePiece file
@@ -51,7 +53,19 @@ class Bpe:
 
     @property
     def assets(self) -> tuple[str, ...]:
-        return (asset_of(self.tokenizer),)
+        return assets_of(self.tokenizer) if self.eos is None else (asset_of(self.tokenizer),)
+
+    @property
+    def extras(self) -> tuple[Extra, ...]:
+        return extras_of(self.tokenizer, self.engine)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        if self.tokenizer in SHIPPED:
+            return ()
+        drawn = assets.load(asset_of(self.tokenizer), Definition.read).at_random
+        said = ", ".join(f"{name} {value}" for name, value in drawn.items())
+        return (f"{self.tokenizer} draws tokens at random ({said}); that is switched off",) if drawn else ()
 
     def open(self) -> Tokenizer:
         """The tokenizer, loaded once per process. Raises AssetError if it cannot be used."""
