@@ -128,7 +128,7 @@ def test_a_signal_while_a_compiled_module_is_loaded_is_what_it_is_elsewhere(sent
             try:
                 raise ImportError("while initializing the extension") from error
             except ImportError:
-                raise MissingExtraError("a step", library="duckdb") from None
+                raise MissingExtraError("a step", libraries=("duckdb",)) from None
 
 
 @pytest.mark.parametrize("sent", (signal.SIGTERM, signal.SIGINT))
