@@ -72,7 +72,7 @@ def bare(monkeypatch):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    from corpusmill.captures import collect
+    from corpusmill.captures import Found, collect
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("AWS_ACCESS_KEY_ID", raising=False)
@@ -86,7 +86,7 @@ def folder(tmp_path, monkeypatch):
         (tmp_path / "onnx" / name).write_text("{}")
     (tmp_path / "onnx" / "config.json").write_text('{"id2label": {"0": "x"}}')
     write_bpe(tmp_path / "made.json")
-    collect(iter(()), tmp_path / "hosts")
+    collect(iter([Found("https://a.org", "robots", None, 200, None, "")]), tmp_path / "hosts")
     return tmp_path
 
 

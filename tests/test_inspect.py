@@ -251,7 +251,7 @@ def test_thresholds_are_saved_as_a_recipe(api):
     [
         ({"stage": "pass-9", "moved": {}}, 'no pass "pass-9" has numeric rules. Those that have: pass-1.'),
         ({"stage": "pass-1", "moved": {"gopher_quality.min_word": 3}}, 'did you mean "gopher_quality.min_words"'),
-        ({"stage": "pass-1", "moved": {"gopher_quality.min_words": "3"}}, "an object of thresholds"),
+        ({"stage": "pass-1", "moved": {"gopher_quality.min_words": "3"}}, "a threshold is a finite number"),
         (b"{", "a question is a JSON object"),
     ],
 )

@@ -73,7 +73,8 @@ class CorpusmillError(Exception):
 
 def _again(kind: type[Any], args: tuple[Any, ...], held: dict[str, Any]) -> Any:
     """An error that comes from another process."""
-    error = kind.__new__(kind, *args)
+    error = kind.__new__(kind)
+    error.args = args  # one that is an OSError, too, takes none where it is made
     vars(error).update(held)
     return error
 

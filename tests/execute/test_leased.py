@@ -41,6 +41,7 @@ def carry_out(executor, root, work):
 def other(root, *keys, state="working", name="other"):
     """Another driver holds these units."""
     run = RunFolder(str(root))
+    run.make()
     write_worker(run, name, {"lease": LEASE, "beat": 1, "state": state})
     leases = Leases(Others(run, name, LEASE), f"{folder(root).name}/leases")
     assert all(leases.take(key) for key in keys)
