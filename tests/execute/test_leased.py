@@ -111,6 +111,7 @@ def test_a_unit_that_fails_is_given_up_and_noted(tmp_path):
 
 
 def test_a_unit_that_two_have_failed_is_tried_by_no_third(tmp_path):
+    RunFolder(str(tmp_path)).make()
     for name in ("one", "two"):
         write_worker(RunFolder(str(tmp_path)), name, {"lease": 60.0, "beat": 1, "state": "waiting"})
     folder(tmp_path).fail(KEYS[2], 2, "ValueError: there", "", ["one", "two"])
@@ -121,6 +122,7 @@ def test_a_unit_that_two_have_failed_is_tried_by_no_third(tmp_path):
 
 
 def test_a_unit_that_one_machine_has_failed_is_tried_by_a_second(tmp_path):
+    RunFolder(str(tmp_path)).make()
     write_worker(RunFolder(str(tmp_path)), "bad", {"lease": 60.0, "beat": 1, "state": "waiting"})
     folder(tmp_path).fail(KEYS[2], 2, "OSError: there", "", ["bad"])
     other(tmp_path, KEYS[2], name="bad")
@@ -131,6 +133,7 @@ def test_a_unit_that_one_machine_has_failed_is_tried_by_a_second(tmp_path):
 
 def test_failures_of_workers_that_have_ended_count_no_longer(tmp_path):
     """Somebody has seen to the cause, and begins again."""
+    RunFolder(str(tmp_path)).make()
     for name in ("one", "two"):
         write_worker(RunFolder(str(tmp_path)), name, {"lease": 60.0, "beat": 1, "state": ENDED})
     folder(tmp_path).fail(KEYS[2], 2, "ValueError: there", "", ["one", "two"])
