@@ -67,9 +67,7 @@ def test_it_becomes_a_frame_or_says_what_to_install(done, library, monkeypatch):
     if importlib.util.find_spec(library):
         assert list(convert()["text"]) == [TEXTS[0], TEXTS[2]]
     monkeypatch.setitem(sys.modules, library, None)
-    with pytest.raises(
-        MissingExtraError, match=rf"to_{library}\(\) needs {library}. Install: pip install {library}"
-    ):
+    with pytest.raises(MissingExtraError, match=rf"to_{library}\(\) needs {library}. Install: pip install {library}"):
         convert()
 
 
