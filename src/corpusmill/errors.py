@@ -71,7 +71,7 @@ class CorpusmillError(Exception):
         return _again, (type(self), self.args, vars(self))
 
 
-def _again(kind: type[Any], args: tuple[Any, ...], held: dict[str, Any]) -> Any:
+def _again(kind: type[CorpusmillError], args: tuple[Any, ...], held: dict[str, Any]) -> Any:
     """An error that comes from another process."""
     error = kind.__new__(kind)
     error.args = args  # one that is an OSError, too, takes none where it is made
