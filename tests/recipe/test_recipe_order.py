@@ -1,5 +1,7 @@
 """Whether the parts of a recipe fit together."""
 
+import re
+
 import pytest
 from recipe_parts import Everything, KeepShort, Letters, Lines, NoStep, Rows
 
@@ -109,6 +111,67 @@ def test_reports_what_is_in_the_wrong_place_and_what_to_do(text, message):
 )
 def test_lets_pass_what_fits(text):
     Recipe.parse(text)
+
+
+def corrected(message: str, steps: list[str]) -> list[str]:
+    """The steps after what a message says to do: `place: part what is wrong; what to do`."""
+    place, _, rest = message.partition(": ")
+    line = int(place.rpartition(":")[2])
+    at = line - 4  # the first step is in line 4
+    wrong, _, do = rest.rpartition("; ")
+    match do.split():
+        case ["add", one, "as", "the", "first" | "last" as end, "step"]:
+            return [one, *steps] if end == "first" else [*steps, one]
+        case ["add", one, "and", other, "as", "the", "last", "steps"]:
+            return [*steps, one, other]
+        case ["add", one, "above", "it"]:
+            return [*steps[:at], one, *steps[at:]]
+        case ["move", "it", "above", *label]:
+            others = steps[:at] + steps[at + 1 :]
+            after = label[0] if label else re.findall(r"cannot follow ([^ ,]+)", wrong)[0]
+            return [*others[: (to := others.index(after))], steps[at], *others[to:]]
+        case ["move", "it", "below", label]:
+            others = steps[:at] + steps[at + 1 :]
+            return [*others[: (to := others.index(label) + 1)], steps[at], *others[to:]]
+        case ["keep", "one", "of", "them"]:
+            return steps[:at] + steps[at + 1 :]
+        case ["take", one, *_]:
+            packs = [number for number, step in enumerate(steps) if step.startswith("pack/")]
+            return [*steps[: packs[0]], one, *steps[packs[0] + 1 :]]
+    raise AssertionError(f"this test does not know how to do: {do}")
+
+
+@pytest.mark.parametrize(
+    ("reader", "steps", "write"),
+    [
+        ("jsonl", "pack/concat", "parquet"),
+        ("jsonl", "pack/concat tokenize/bpe", "parquet"),
+        ("jsonl", "filter/url", "shards"),
+        ("jsonl", "filter/url", "tokenized"),
+        ("jsonl", "filter/url", "parquet_tokens"),
+        ("jsonl", "tokenize/bpe", "[parquet, parquet_tokens]"),
+        ("jsonl", "tokenize/bpe filter/url pack/concat", "parquet"),
+        ("jsonl", "tokenize/bpe pack/concat filter/url dedup/exact", "parquet"),
+        ("jsonl", "tokenize/bpe tokenize/bpe pack/concat", "parquet"),
+        ("jsonl", "tokenize/bpe pack/concat pack/best_fit", "parquet"),
+        ("warc", "filter/url", "parquet"),
+        ("mediawiki", "clean/normalize", "jsonl"),
+        ("latex", "", "shards"),
+        ("warc", "clean/html extract/blocks", "parquet"),
+        ("warc", "filter/gopher_quality dedup/exact extract/resiliparse tokenize/bpe clean/normalize", "shards"),
+    ],
+)
+def test_what_an_error_says_to_do_gives_a_recipe_that_can_be_planned(reader, steps, write):
+    done, left = steps.split(), 10
+    while left:
+        try:
+            loaded = Recipe.parse(recipe(reader, " ".join(done), write), "web.yaml")
+            break
+        except RecipeError as error:
+            done, left = corrected(str(error).splitlines()[0], done), left - 1
+    assert left, done
+    kept = {step.partition("/")[0] for step in done}
+    assert len(loaded.steps) == len(done) and {step.partition("/")[0] for step in steps.split()} <= kept
 
 
 def test_wrong_order_is_reported_with_other_problems():

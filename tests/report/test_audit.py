@@ -18,6 +18,8 @@ from corpusmill.report.audit import sample
 from corpusmill.report.audit.bounds import Bounds, parse
 from corpusmill.report.audit.checks import CHECKS
 from corpusmill.report.audit.prompt import fenced, review_prompt
+from corpusmill.report.figures.sampled import sampled
+from corpusmill.report.tables import RunTables
 from made_run import HOSTILE, HOSTILE_URL, made_run, prose, unfinish
 
 
@@ -90,6 +92,28 @@ def test_markup_personal_data_and_stubs_are_found(tmp_path):
     for name in ("residual_html", "pii_left", "near_empty"):
         assert flagged[name].value == pytest.approx(1 / 11) and len(flagged[name].examples) == 1
     assert "email in 1" in flagged["pii_left"].seen and "kinds: [email, ip]" in flagged["pii_left"].advice
+
+
+@pytest.mark.parametrize(
+    ("parameters", "left"),
+    [
+        ({"placeholders": {"email": "email@example.com", "ip": "22.214.171.124"}}, set()),
+        ({"action": "pseudonym", "key": "key"}, set()),
+        ({"actions": {"ip": "leave"}}, {"ip"}),  # that an address is looked for does not hide it
+        ({"kinds": ["ip"], "placeholders": {"ip": "22.214.171.124"}}, {"email"}),
+    ],
+)
+def test_what_a_step_puts_in_place_of_personal_data_is_none(tmp_path, monkeypatch, parameters, left):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "key").write_bytes(b"k" * 64)
+    base = good(8)
+    some = f"{base[0]} Write to jane.doe@host.example.org, or from 93.184.216.34, by noon."
+    step = {"redact/pii": {"kinds": ["email", "ip"], "forms": "plain"} | parameters}
+    result = audited(tmp_path, [*base[1:], some], [step])["pii_left"]
+    seen = {kind for kind in ("email", "ip") if f"{kind} in 1" in result.seen}
+    assert (seen, bool(result.value)) == (left, bool(left))
+    personal = sampled(RunTables(tmp_path / "run")).personal
+    assert {kind for kind in ("email", "ip") if kind in personal and personal[kind][1].count} == left
 
 
 def test_one_domain_and_one_template_are_found(tmp_path):
