@@ -38,7 +38,7 @@ DATA ?=
 # Of the model that `ablation` trains: large takes five minutes on an H100, small half an hour on two cores.
 SIZE ?= small
 
-.PHONY: demo help setup test unit kernels test-lowest lint chaos cluster store fuzz golden bench bench-needs bench-quick bench-linear bench-peers roofline scale planned simulate scale-plan scale-long parity conformance quality ablation interop layouts trainers trackers torch seeds names hands web screenshots docs docs-serve clean data-given
+.PHONY: demo help setup test unit kernels test-lowest lint chaos cluster store fuzz golden bench bench-needs bench-quick figures bench-linear bench-peers roofline scale planned simulate scale-plan scale-long parity conformance quality ablation interop layouts trainers trackers torch seeds names hands web screenshots docs docs-serve clean data-given
 
 demo: $(READY) ## mill the demo's small crawl to training shards
 	$(BIN)/corpusmill demo
@@ -104,6 +104,9 @@ bench-needs:
 
 bench-quick: $(READY) $(WORKLOAD)/truth.json ## a handful of figures in three minutes, beside the committed ones; WRITE=1 commits these
 	$(BIN)/python -m benchmarks.quick --workload $(WORKLOAD) $(if $(WRITE),--write)
+
+figures: build/peer-datatrove/.ready $(READY) $(WORKLOAD)/truth.json ## measure the figures of README and the start pages, and write them there; a quarter of an hour, and the network
+	$(BIN)/python -m benchmarks.figures --workload $(WORKLOAD)
 
 bench-linear: $(READY) ## seconds per GB at 1, 4 and 16 GB; takes hours and 60 GB of disk; SCALES="2 8" leaves the last out
 	$(BIN)/python -m benchmarks.speed.linear --out $(WORKLOAD) $(if $(SCALES),--scales $(SCALES))

@@ -22,6 +22,7 @@ import platform
 import re
 import subprocess
 import sys
+import tarfile
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
@@ -31,6 +32,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import zstandard
 
 from benchmarks.common import ROOT, Figure, row, table, verdict
 from corpusmill import read, storage
@@ -44,6 +46,7 @@ from corpusmill.text.blocks.compose import compose
 TOKEN = re.compile(r"\w+")
 GOLD = "gold_extraction.jsonl.gz"
 CRAWL = Path("warc", "crawl")
+WCXB = Path("extraction", "wcxb_dev.tar.zst")
 SMALLEST = 20  # pages of a benchmark that is left out whole
 SPEED_PAGES = 300
 WANTED = {"F1": 0.92, "behind": 0.02, "MB/s": 30.0}
@@ -93,11 +96,55 @@ def main() -> int:
 
 def run(data: Path, workload: Path | None, scratch: Path) -> list[Figure]:
     """The figures of `make quality`; none where there are no pages, or nothing to train with."""
+    if (data / WCXB).is_file():
+        by_page_type(data / WCXB)
     print("## extraction: models that have not seen the pages\n")
     if not (data / CRAWL / GOLD).is_file():
         print(f"left out: {data / CRAWL / GOLD} is not there\n")
         return []
     return unseen(data / CRAWL, scratch)
+
+
+def by_page_type(archive: Path) -> None:
+    """Token F1 on pages of seven types, the development part of WCXB (arXiv:2605.21097); no model was trained on them."""
+    pages, gold = wcxb(archive)
+    print(f"## extraction: {len(pages):,} pages of seven types, none of them in the training\n")
+    engines = {"blocks": Blocks().html_text, **{name: _decoded(text) for name, text in peer_texts().items()}}
+    found: dict[str, dict[str, list[float]]] = {name: defaultdict(list) for name in engines}
+    empty: Counter[str] = Counter()
+    for record, (kind, text) in sorted(gold.items()):
+        for name, engine in engines.items():
+            extracted_text = engine(pages[record]) or ""
+            empty[name] += not extracted_text.strip()
+            score = f1({"text": text}, extracted_text)
+            for group in ("all", kind):
+                found[name][group] += [] if score is None else [score]
+    table("type", "pages", *engines)
+    for group in sorted(found["blocks"], key=lambda kind: (kind != "all", -len(found["blocks"][kind]))):
+        scored = [found[name][group] for name in engines]
+        row(group, f"{len(scored[0]):,}", *(f"{sum(one) / len(one):.3f}" for one in scored))
+    row("pages without text", "", *(f"{empty[name]:,}" for name in engines))
+    print()
+
+
+def wcxb(archive: Path) -> tuple[dict[str, bytes], dict[str, tuple[str, str]]]:
+    """number -> HTML, and number -> (type of the page, its main text)."""
+    pages: dict[str, bytes] = {}
+    gold: dict[str, tuple[str, str]] = {}
+    with archive.open("rb") as file:
+        stream = zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(file)
+        with tarfile.open(fileobj=stream, mode="r|") as tar:
+            for member in tar:
+                path, content = Path(member.name), tar.extractfile(member)
+                if content is None:
+                    continue
+                if path.suffix == ".html":
+                    pages[path.stem] = content.read()
+                elif path.suffix == ".json" and path.parent.name == "ground-truth":
+                    entry = json.loads(content.read())
+                    kind = entry["_internal"]["page_type"]["primary"]
+                    gold[path.stem] = kind, entry["ground_truth"].get("main_content") or ""
+    return pages, {record: entry for record, entry in gold.items() if record in pages}
 
 
 def unseen(folder: Path, models: Path) -> list[Figure]:
@@ -214,7 +261,7 @@ def speed(pages: list[Any]) -> list[Figure]:
 
 
 def _decoded(text: Callable[[str], str]) -> Callable[[bytes], str]:
-    return lambda page: text(page.decode())
+    return lambda page: text(page.decode("utf-8", "replace"))
 
 
 def read_gold(path: Path) -> dict[str, list[dict[str, Any]]]:

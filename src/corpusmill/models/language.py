@@ -293,5 +293,7 @@ def average(
 
 def warm_up() -> None:
     """Compile all of this file."""
+    texts = pa.array(["a"], pa.large_string())
     for model in (LID_WIDE, LID_176):
-        Identifier(model=model).columns(pa.array(["a"], pa.large_string()))
+        Identifier(model=model).columns(texts)
+    Identifier()._cut_more(view(texts), np.zeros(1, np.int64))  # of texts that are looked at again
