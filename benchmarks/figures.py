@@ -48,9 +48,10 @@ def main() -> int:
     scratch = Path(tempfile.mkdtemp(prefix="corpusmill-"))
     try:
         loop = calibrate()
-        installed, sizes, first = newcomer(scratch)
+        installed, sizes, first = newcomer(scratch / "newcomer")
         kernels.warm()
-        measured = quick.rounds(workload.slice, scratch)
+        (scratch / "quick").mkdir()
+        measured = quick.rounds(workload.slice, scratch / "quick")
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     speeds = {
@@ -79,7 +80,7 @@ def main() -> int:
 def newcomer(scratch: Path) -> tuple[dict[str, str], dict[str, float], dict[str, str]]:
     """What is installed; package -> MB; and how long the first and second demo take."""
     wheels, environment, home = scratch / "wheels", scratch / "environment", scratch / "home"
-    home.mkdir()
+    home.mkdir(parents=True)
     build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", str(wheels), str(ROOT)]
     subprocess.run(build, check=True)
     (wheel,) = wheels.iterdir()

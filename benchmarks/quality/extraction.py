@@ -106,7 +106,7 @@ def run(data: Path, workload: Path | None, scratch: Path) -> list[Figure]:
 
 
 def by_page_type(archive: Path) -> None:
-    """Token F1 on pages of seven types, the development part of WCXB (arXiv:2605.21097); no model was trained on them."""
+    """Token F1 by type of page: the development part of WCXB, arXiv:2605.21097. No model was trained on it."""
     pages, gold = wcxb(archive)
     print(f"## extraction: {len(pages):,} pages of seven types, none of them in the training\n")
     engines = {"blocks": Blocks().html_text, **{name: _decoded(text) for name, text in peer_texts().items()}}
