@@ -8,8 +8,8 @@ import json
 import re
 from pathlib import Path
 
-from corpusmill.engine.lower import PARTITION
-from corpusmill.engine.requests import RANGE, SLICES, prices
+from corpusmill.engine.plan.lower import PARTITION
+from corpusmill.ops.estimate.requests import RANGE, SLICES, prices
 from corpusmill.steps.corpus import MOST_RECORDS, SKETCHED, grouped
 
 ROOT = Path(__file__).parents[1]

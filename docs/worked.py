@@ -14,7 +14,7 @@ import pyarrow as pa
 import yaml
 
 import corpusmill
-from corpusmill.engine.batch import KEPT, Batch
+from corpusmill.engine.work.batch import KEPT, Batch
 from corpusmill.execute.serial import Serial
 from corpusmill.recipe import Recipe, labels
 from corpusmill.report.tables import RunTables

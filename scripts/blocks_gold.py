@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from publicsuffixlist import PublicSuffixList
 
 from corpusmill import read, storage
+from corpusmill.formats.charset import decode
 from corpusmill.text.blocks.page import FIRST, LAST, Page
-from corpusmill.text.charset import decode
 from corpusmill.text.compile import kernel
 
 TOKEN = re.compile(r"\w+")

@@ -21,7 +21,7 @@ from typing import Any
 import yaml
 from fetch_lid import DATA, enter
 
-from corpusmill.text.licence_texts import SKETCH, base_and_version, grams, normal_words
+from corpusmill.formats.code.licence_texts import SKETCH, base_and_version, grams, normal_words
 
 RUBY = {r"\z": r"\Z", r"\h": "[0-9a-fA-F]"}
 FLAGS = re.compile(r"\(\?([imx]*)(?:-[imx]+)?\)")

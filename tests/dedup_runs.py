@@ -14,8 +14,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 import corpusmill
-from corpusmill.engine import inputs
-from corpusmill.engine import lower as lowering
+from corpusmill.engine.plan import inputs
+from corpusmill.engine.plan import lower as lowering
 from corpusmill.execute.serial import Serial
 from corpusmill.read.jsonl import Jsonl
 from corpusmill.recipe import Recipe, Source

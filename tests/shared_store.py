@@ -7,8 +7,8 @@ from typing import Any
 import fsspec
 from fsspec.implementations.local import LocalFileSystem
 
-from corpusmill.run_folder import RunFolder
 from corpusmill.storage import others
+from corpusmill.store.run_folder import RunFolder
 
 
 class SharedStore(LocalFileSystem):  # type: ignore[misc]

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpusmill.arrays import map_arrays, write_arrays
+from corpusmill.store.arrays import map_arrays, write_arrays
 
 ROWS = 3_000
 

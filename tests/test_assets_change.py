@@ -12,13 +12,13 @@ import pytest
 
 import corpusmill
 from corpusmill import Recipe, assets
-from corpusmill.captures import Found, collect
 from corpusmill.errors import AssetError
 from corpusmill.execute.processes import Processes
 from corpusmill.execute.serial import Serial
 from corpusmill.models.quality import QualityModel, linear
 from corpusmill.models.quality_score import LENGTHS
 from corpusmill.models.tokenizer import load
+from corpusmill.steps.captures import Found, collect
 from corpusmill.train.lm import Settings, train
 from made_tokenizers import train_sentencepiece, write_bpe
 

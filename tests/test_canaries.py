@@ -10,16 +10,16 @@ import pytest
 import corpusmill
 from corpusmill.errors import RecipeError
 from corpusmill.execute.serial import Serial
-from corpusmill.find import TextIndex, find_canaries, served
 from corpusmill.loader import TokenLoader
 from corpusmill.models.tokenizer import load
+from corpusmill.ops.find import TextIndex, find_canaries, served
+from corpusmill.ops.verify import verify_canaries
 from corpusmill.recipe.canaries import Canary, canaries
 from corpusmill.recipe.model import Recipe
-from corpusmill.run_folder import RunFolder
 from corpusmill.schema import document_id
 from corpusmill.shards import open_shards
+from corpusmill.store.run_folder import RunFolder
 from corpusmill.tokens.sampling import sampling_hash
-from corpusmill.verify import verify_canaries
 from made_run import made_corpus
 
 GIVEN = "A string that was planted: 7b1f-made-up-90c2."

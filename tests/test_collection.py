@@ -8,12 +8,12 @@ from random import Random
 import pytest
 
 import corpusmill as mill
-from corpusmill.engine.inputs import files_of
+from corpusmill.engine.plan.inputs import files_of
 from corpusmill.errors import RecipeError
 from corpusmill.execute.serial import Serial
 from corpusmill.read.jsonl import Jsonl
 from corpusmill.recipe.parts import Source
-from corpusmill.run_folder import RunFolder
+from corpusmill.store.run_folder import RunFolder
 
 WORDS = "river stone winter garden letter window market silver morning captain forest bridge candle harbour".split()
 STEPS = """

@@ -6,7 +6,7 @@ from random import Random
 import pytest
 
 from corpusmill import check, run
-from corpusmill.engine.drops_all import FEWEST, DropsAll, drops_all, in_words
+from corpusmill.engine.drive.drops_all import FEWEST, DropsAll, drops_all, in_words
 from corpusmill.execute.serial import Serial
 from made_run import prose
 

@@ -8,9 +8,9 @@ import pytest
 
 import corpusmill
 from corpusmill import Recipe, Source
-from corpusmill.engine.inputs import measured
-from corpusmill.estimate import estimate, sample
+from corpusmill.engine.plan.inputs import measured
 from corpusmill.execute.serial import Serial
+from corpusmill.ops.estimate import estimate, sample
 from corpusmill.read.jsonl import Jsonl
 from corpusmill.recipe import RunSettings
 from corpusmill.report.figures.mix import mixes

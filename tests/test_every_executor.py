@@ -21,9 +21,9 @@ from corpusmill.execute.processes import Processes
 from corpusmill.execute.ray import Ray
 from corpusmill.execute.serial import Serial
 from corpusmill.recipe.shipped import shipped
-from corpusmill.run_folder import RunFolder
 from corpusmill.shards import open_shards
-from corpusmill.units import Care
+from corpusmill.store.run_folder import RunFolder
+from corpusmill.store.units import Care
 
 ROOT = Path(__file__).parent.parent
 RECIPE = shipped("demo").path
@@ -114,7 +114,7 @@ def test_a_cluster_of_two_nodes_gives_the_same_bytes(demo, cluster, tmp_path):
 
 
 def test_every_executor_is_tested_here():
-    assert execute.names() == ["processes", "ray", "serial"]
+    assert execute.EXECUTORS == ("processes", "ray", "serial")
 
 
 @dataclass

@@ -21,15 +21,15 @@ from hypothesis import strategies as st
 
 from conftest import docs
 from corpusmill import steps
-from corpusmill.engine.batch import Batch
+from corpusmill.engine.work.batch import Batch
 from corpusmill.errors import MissingExtraError
-from corpusmill.keys import Keys
 from corpusmill.recipe.names import name_of
 from corpusmill.recipe.order import BEFORE_TEXT, Part, misplaced
 from corpusmill.schema import DOCUMENT
 from corpusmill.steps import CorpusStep, Filter, Transform, UsesCode, needs_of
 from corpusmill.steps.describe import describe, kinds
 from corpusmill.steps.filter.lines import MEASURED
+from corpusmill.steps.keys import Keys
 from corpusmill.steps.verdict import rules_of
 from corpusmill.tokens.packing import Method, Remainder
 

@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 
 import corpusmill
-from corpusmill import Recipe, errors, extras, hub, read, steps, write
+from corpusmill import Recipe, errors, read, steps, write
+from corpusmill.assets import extras, hub
+from corpusmill.assets.extras import Extra
 from corpusmill.errors import CorpusmillError, MissingExtraError, Problem, RecipeError, of_problems
-from corpusmill.extras import Extra
-from corpusmill.run_records import DamagedRecord
+from corpusmill.store.run_records import DamagedRecord
 from made_tokenizers import write_bpe
 
 ROOT = Path(__file__).parent.parent
@@ -72,7 +73,7 @@ def bare(monkeypatch):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    from corpusmill.captures import Found, collect
+    from corpusmill.steps.captures import Found, collect
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("AWS_ACCESS_KEY_ID", raising=False)

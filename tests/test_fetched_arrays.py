@@ -13,13 +13,14 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import corpusmill
-from corpusmill import fetched_arrays, node_cache, storage, unit_io
-from corpusmill.arrays import map_arrays, write_arrays
+from corpusmill import storage
 from corpusmill.errors import InputError
 from corpusmill.execute.serial import Serial
-from corpusmill.fetched_arrays import FetchedArrays
-from corpusmill.node_cache import NodeCache
 from corpusmill.steps.dedup import _sketches
+from corpusmill.store import fetched_arrays, node_cache, unit_io
+from corpusmill.store.arrays import map_arrays, write_arrays
+from corpusmill.store.fetched_arrays import FetchedArrays
+from corpusmill.store.node_cache import NodeCache
 
 ROWS = 500
 RECIPE = """

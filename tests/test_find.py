@@ -8,8 +8,8 @@ import pytest
 import corpusmill
 from corpusmill.errors import InputError, ResumeError
 from corpusmill.execute.serial import Serial
-from corpusmill.find import TextIndex
 from corpusmill.loader import TokenLoader
+from corpusmill.ops.find import TextIndex
 from corpusmill.recipe.model import Recipe
 from corpusmill.text.suffixes import DEPTH
 from made_run import made_corpus

@@ -11,18 +11,18 @@ import pytest
 import zstandard
 
 import corpusmill
-from corpusmill import forgotten
 from corpusmill.errors import InputError, RefusedFolder, ResumeError
 from corpusmill.execute.serial import Serial
 from corpusmill.export import export
-from corpusmill.forget import check, find, forget, steps_of
-from corpusmill.forgotten import Forgotten
 from corpusmill.loader import TokenLoader
+from corpusmill.ops.forget import check, find, forget, steps_of
+from corpusmill.ops.verify import verify
+from corpusmill.ops.worker import work
 from corpusmill.recipe.model import Recipe
-from corpusmill.run_folder import RunFolder
 from corpusmill.shards import open_shards
-from corpusmill.together import work
-from corpusmill.verify import verify
+from corpusmill.store import forgotten
+from corpusmill.store.forgotten import Forgotten
+from corpusmill.store.run_folder import RunFolder
 from made_run import made_corpus, records
 
 WRITE = "write: [shards, jsonl: {compression: zst, mb_per_file: 1}, parquet]"

@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from corpusmill import assets, hub
+from corpusmill import assets
+from corpusmill.assets import hub
 from corpusmill.errors import AssetError
 from corpusmill.models import tokenizer_name
 from corpusmill.models.tokenizer import load

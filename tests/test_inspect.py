@@ -528,8 +528,8 @@ def test_a_review_hides_what_the_run_decided_and_tells_how_far_they_agree(api, f
 @pytest.mark.parametrize("texts", ["all", "sample", "none"])
 def test_a_round_is_the_first_documents_of_both_sides_that_have_a_text(tmp_path, monkeypatch, texts):
     """As the files of the pass have them, in the order of their ids, with those left out that have a mark."""
-    monkeypatch.setattr("corpusmill.engine.dropped.EXAMPLES", 1)
-    monkeypatch.setattr("corpusmill.engine.dropped.SAMPLED", 3)
+    monkeypatch.setattr("corpusmill.engine.work.dropped.EXAMPLES", 1)
+    monkeypatch.setattr("corpusmill.engine.work.dropped.SAMPLED", 3)
     run = corpusmill.run(
         made_corpus(), overrides=[f"run.dropped_text={texts}"], folder=tmp_path / "run", executor=Serial()
     )

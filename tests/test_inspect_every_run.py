@@ -10,11 +10,11 @@ import pytest
 from corpusmill.errors import ResumeError
 from corpusmill.execute import ignored
 from corpusmill.execute.serial import Serial
+from corpusmill.ops.runs import run
 from corpusmill.recipe import shipped
 from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.parts import RunSettings
 from corpusmill.report.tables import RunTables
-from corpusmill.runs import run
 from inspected import TOKEN, Walk, asking
 from made_run import made_corpus, made_run, prose
 

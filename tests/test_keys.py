@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpusmill.keys import records, row_of, without_row
+from corpusmill.steps.keys import records, row_of, without_row
 
 
 @given(st.lists(st.tuples(st.integers(0, 2**64 - 1), st.integers(0, 2**24 - 1)), max_size=20))

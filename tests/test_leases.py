@@ -1,7 +1,7 @@
 import pytest
 
-from corpusmill.leases import BEATS, ENDED, Leases, Others, new_worker, workers, write_worker
-from corpusmill.run_folder import RunFolder
+from corpusmill.store.leases import BEATS, ENDED, Leases, Others, new_worker, workers, write_worker
+from corpusmill.store.run_folder import RunFolder
 
 
 class Clock:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from corpusmill import leftovers
+from corpusmill.assets import leftovers
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="there are no such locks")
 HOLDS = """

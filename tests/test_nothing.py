@@ -28,11 +28,11 @@ from corpusmill.cli.help import GROUPS
 from corpusmill.errors import MissingExtraError, ShardError
 from corpusmill.execute.serial import Serial
 from corpusmill.loader.stages import StageLoader
+from corpusmill.ops.verify import verify_place
 from corpusmill.report import page
 from corpusmill.report.tables import RunTables
 from corpusmill.shards import open_shards
 from corpusmill.steps.describe import kinds
-from corpusmill.verify import verify_place
 from corpusmill.write.megatron import read_index
 from fuzz.seeds import record
 from inspected import asking

@@ -21,8 +21,8 @@ from corpusmill.execute.serial import Serial
 from corpusmill.export import export, formats
 from corpusmill.export.streams import chance
 from corpusmill.models.tokenizer import load
-from corpusmill.run_folder import RunFolder
-from corpusmill.verify import verify, verify_folder, verify_place
+from corpusmill.ops.verify import verify, verify_folder, verify_place
+from corpusmill.store.run_folder import RunFolder
 from made_run import prose
 
 RECIPE = """

@@ -8,16 +8,17 @@ import fsspec
 import pytest
 
 import corpusmill as package
-from corpusmill import owned, storage
+from corpusmill import storage
 from corpusmill.errors import InputError, RefusedFolder, StorageError
 from corpusmill.execute.serial import Serial
 from corpusmill.export import export
-from corpusmill.forget import find, forget
-from corpusmill.node_cache import NodeCache
+from corpusmill.ops.forget import find, forget
+from corpusmill.ops.worker import prepare, work
 from corpusmill.publish import card, push
 from corpusmill.recipe import Recipe
-from corpusmill.run_folder import RunFolder
-from corpusmill.together import prepare, work
+from corpusmill.store import owned
+from corpusmill.store.node_cache import NodeCache
+from corpusmill.store.run_folder import RunFolder
 
 ROWS = [
     {"text": f"document {number} says a few words of its own", "url": f"https://a.org/{number}"} for number in range(4)

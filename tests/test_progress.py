@@ -15,8 +15,7 @@ from rich.console import Console
 
 import corpusmill
 from corpusmill import progress
-from corpusmill.beats import Beat, Heart
-from corpusmill.engine.meter import BeatListener, StageProgress
+from corpusmill.engine.drive.meter import BeatListener, StageProgress
 from corpusmill.errors import RecipeError
 from corpusmill.execute import Pulse, cpus, ignored
 from corpusmill.execute.processes import Processes
@@ -24,8 +23,9 @@ from corpusmill.execute.serial import Serial
 from corpusmill.progress.bars import Bars, view
 from corpusmill.progress.json_lines import JsonLines
 from corpusmill.progress.lines import Lines, line
+from corpusmill.store.beats import Beat, Heart
+from corpusmill.store.units import Stage
 from corpusmill.trackers import Together
-from corpusmill.units import Stage
 
 HALFWAY = StageProgress(
     stage="minhash-shingles",

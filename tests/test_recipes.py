@@ -10,9 +10,9 @@ import pytest
 
 from corpusmill import assets
 from corpusmill.execute.serial import Serial
+from corpusmill.ops.runs import run
 from corpusmill.recipe import Recipe, shipped
 from corpusmill.report.page import write_page
-from corpusmill.runs import run
 from corpusmill.shards.reader import open_shards
 from corpusmill.write.parquet import Parquet
 from corpusmill.write.shards import Shards

@@ -15,8 +15,8 @@ from fsspec.implementations.memory import MemoryFileSystem
 from pyarrow import feather
 
 import corpusmill as package
-from corpusmill import checks
 from corpusmill.errors import CorpusmillError, InputError, RecipeError
+from corpusmill.ops import checks
 from corpusmill.recipe import Recipe
 
 OWN = """

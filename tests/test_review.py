@@ -7,9 +7,9 @@ import pytest
 
 from corpusmill.errors import InputError
 from corpusmill.export import export
+from corpusmill.export.review import FORMATS, reviewed
+from corpusmill.ops.verify import verify_folder
 from corpusmill.report.tables import RunTables
-from corpusmill.review import FORMATS, reviewed
-from corpusmill.verify import verify_folder
 from made_run import SHORT, made_run
 
 

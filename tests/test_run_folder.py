@@ -13,9 +13,9 @@ import corpusmill
 from corpusmill.errors import InputError, ResumeError
 from corpusmill.execute.processes import Processes
 from corpusmill.execute.serial import Serial
-from corpusmill.node_cache import NodeCache
 from corpusmill.report.run_files import RunFiles
-from corpusmill.run_folder import RunFolder
+from corpusmill.store.node_cache import NodeCache
+from corpusmill.store.run_folder import RunFolder
 from shared_store import SharedRun
 
 RECIPE = """

@@ -268,8 +268,8 @@ def test_stores_take_no_keys_from_a_url(place):
 
 
 def test_what_is_added_to_a_run_is_kept_without_them(host, tmp_path):
-    from corpusmill import collection
-    from corpusmill.run_folder import RunFolder
+    from corpusmill.ops import collection
+    from corpusmill.store.run_folder import RunFolder
 
     (tmp_path / "own.jsonl").write_text('{"text": "A bridge."}\n')
     path = recipe(tmp_path, str(tmp_path / "own.jsonl"))

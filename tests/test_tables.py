@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corpusmill.tables import TableWriter
+from corpusmill.store.tables import TableWriter
 
 SCHEMA = pa.schema([("id", pa.int64()), ("text", pa.large_string())])
 

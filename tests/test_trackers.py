@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 
 from corpusmill import Recipe, run
-from corpusmill.engine.carry_out import Silent
+from corpusmill.engine.drive.listener import Silent
 from corpusmill.execute.serial import Serial
 from corpusmill.trackers import HELP, INSIDE, Metrics, OpenMetrics, Together, numbers, settings
 from made_run import made_corpus

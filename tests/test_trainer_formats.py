@@ -19,8 +19,8 @@ from corpusmill.execute.serial import Serial
 from corpusmill.export import export
 from corpusmill.export.streams import Numbered, leading
 from corpusmill.models.tokenizer import load
+from corpusmill.ops.verify import verify_folder
 from corpusmill.shards.documents import Documents
-from corpusmill.verify import verify_folder
 from made_run import prose
 
 EOS = 50_256

@@ -3,9 +3,9 @@ import shutil
 
 import pytest
 
-from corpusmill.leases import write_worker
-from corpusmill.run_folder import RunFolder
-from corpusmill.watching import Watcher
+from corpusmill.ops.watch import Watcher
+from corpusmill.store.leases import write_worker
+from corpusmill.store.run_folder import RunFolder
 
 
 @pytest.fixture

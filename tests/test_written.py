@@ -12,17 +12,17 @@ import pyarrow.parquet as pq
 import pytest
 
 from corpusmill import Recipe, loader, run
-from corpusmill.checks import check
-from corpusmill.engine.signals import signals_of_kept
+from corpusmill.engine.work.signals import signals_of_kept
 from corpusmill.errors import InputError, RecipeError, ShardError
 from corpusmill.execute.serial import Serial
 from corpusmill.export import export
 from corpusmill.loader import TokenLoader
 from corpusmill.models.tokenizer import load
+from corpusmill.ops.checks import check
+from corpusmill.ops.verify import verify_folder
 from corpusmill.report.tables import RunTables
-from corpusmill.run_folder import RunFolder
-from corpusmill.unit_io import Upstream
-from corpusmill.verify import verify_folder
+from corpusmill.store.run_folder import RunFolder
+from corpusmill.store.unit_io import Upstream
 from made_run import prose
 
 STEPS = """

@@ -12,8 +12,8 @@ from benchmarks.cluster.works import Nothing, Number
 from benchmarks.common import MB, Figure, row, table
 from corpusmill.execute import Pulse
 from corpusmill.execute.ray import Ray
-from corpusmill.run_folder import RunFolder
-from corpusmill.units import Commit, Unit, now
+from corpusmill.store.run_folder import RunFolder
+from corpusmill.store.units import Commit, Unit, now
 from made_cluster import Made, made
 
 cluster = contextmanager(made)

@@ -4,9 +4,9 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from corpusmill.beats import Beat
-from corpusmill.unit_io import StageTask
-from corpusmill.units import USUAL, At, Care, Commit, Unit
+from corpusmill.store.beats import Beat
+from corpusmill.store.unit_io import StageTask
+from corpusmill.store.units import USUAL, At, Care, Commit, Unit
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,11 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.conformance.cases import Case, Counterpart
-from corpusmill.engine.batch import KEPT, Batch
+from corpusmill.engine.work.batch import KEPT, Batch
 from corpusmill.errors import CorpusmillError
-from corpusmill.measures import MEASURES
 from corpusmill.recipe.given import steps_of
 from corpusmill.schema import DOCUMENT, document_id
+from corpusmill.steps.measures import MEASURES
 from corpusmill.text.fold import fold
 from corpusmill.tokens.periodic import periodic_spans
 

@@ -31,8 +31,8 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from benchmarks.common import GIB, MB, Figure, Watch, Workload, row, table, watching
-from corpusmill.arrays import map_arrays
-from corpusmill.run_folder import RunFolder
+from corpusmill.store.arrays import map_arrays
+from corpusmill.store.run_folder import RunFolder
 from corpusmill.text.buckets import in_ways, jaccard
 from corpusmill.text.fold import fold
 from corpusmill.text.shingles import shingle_hashes

@@ -29,7 +29,7 @@ from corpusmill import Recipe, Run, push, run
 from corpusmill.assets import demo_path
 from corpusmill.export import export
 from corpusmill.models.tokenizer import load
-from corpusmill.verify import verify_folder
+from corpusmill.ops.verify import verify_folder
 
 ROW = 256
 PIECES = ("documents", "lengths", "offsets")

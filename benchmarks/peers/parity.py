@@ -28,7 +28,7 @@ from typing import Any
 import pyarrow as pa
 
 from benchmarks.samples import SOURCES, real_documents
-from corpusmill.engine.batch import Batch
+from corpusmill.engine.work.batch import Batch
 from corpusmill.schema import DOCUMENT
 from corpusmill.steps.filter.c4 import C4
 from corpusmill.steps.filter.fineweb import Fineweb

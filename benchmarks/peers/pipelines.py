@@ -56,9 +56,9 @@ import zstandard
 from benchmarks.common import GIB, MB, ROOT, Figure, Workload, heading, row, table, verdict, watching
 from benchmarks.peers.dedup import FOLDED, SPLIT, Truth, our_duplicates
 from corpusmill.assets import load, locate
-from corpusmill.run_folder import RunFolder
 from corpusmill.steps.clean.html import Html
 from corpusmill.steps.filter import _lists
+from corpusmill.store.run_folder import RunFolder
 
 SMALL, WHOLE, REAL = "slice", "whole", "web46"
 PIECES = 8  # that a data set in one file is cut into, for those who do not split files

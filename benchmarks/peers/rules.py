@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from benchmarks import samples
 from benchmarks.common import Figure, Workload, row, table
-from corpusmill.engine.batch import KEPT, Batch
+from corpusmill.engine.work.batch import KEPT, Batch
 from corpusmill.steps.filter.c4 import C4
 from corpusmill.steps.filter.fineweb import Fineweb
 from corpusmill.steps.filter.gopher_quality import GopherQuality

@@ -32,9 +32,9 @@ from benchmarks.common import MB, Figure, row, table
 from benchmarks.quality.copies import Copies, Judged, check, judged, sets
 from benchmarks.quality.slow_jaccard import Alike, Sets, alike, among, jaccard
 from corpusmill.execute.processes import Processes
+from corpusmill.ops.runs import run as carry_out
 from corpusmill.recipe.model import Recipe
 from corpusmill.report.run_files import RunFiles
-from corpusmill.runs import run as carry_out
 from corpusmill.schema import DOCUMENT, document_id
 from corpusmill.steps.dedup.minhash import Minhash, solve
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
-from corpusmill.text.licence_texts import known, licence_of_text
+from corpusmill.formats.code.licence_texts import known, licence_of_text
 
 PARTS = ("train", "train", "dev", "test")
 GPL_WITH = {

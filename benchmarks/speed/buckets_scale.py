@@ -20,15 +20,15 @@ import pyarrow as pa
 from benchmarks.common import GIB, Figure, heading, row, table, verdict
 from benchmarks.speed.scale import UNIT, Documents, carry_out_by_workers, made_and_watched, make
 from benchmarks.speed.whole_run import wall_of
-from corpusmill.engine.pass_parts import KeyRequest, write_keys
-from corpusmill.engine.plan import PassInfo, Plan
-from corpusmill.keys import Keys, KeyStage
+from corpusmill.engine.plan.plan import PassInfo, Plan
+from corpusmill.engine.work.pass_parts import KeyRequest, write_keys
 from corpusmill.recipe.model import Recipe
-from corpusmill.run_folder import RunFolder
 from corpusmill.schema import COUNTED
 from corpusmill.steps.annotate.bucket import Bucket
-from corpusmill.unit_io import UnitIO
-from corpusmill.units import Planned, Stage
+from corpusmill.steps.keys import Keys, KeyStage
+from corpusmill.store.run_folder import RunFolder
+from corpusmill.store.unit_io import UnitIO
+from corpusmill.store.units import Planned, Stage
 
 SIZES = (5_000_000, 10_000_000, 20_000_000)
 STEP = Bucket(by=("quality.score", "perplexity.value"), lowest=("perplexity.value",))

@@ -9,8 +9,8 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.common import MB, Figure, Workload, row, table
-from corpusmill import find as found_in
 from corpusmill import run as carry_out
+from corpusmill.ops import find as found_in
 from corpusmill.recipe.model import Recipe
 
 BYTES = 1_000 * MB  # of text

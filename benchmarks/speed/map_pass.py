@@ -8,10 +8,12 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.common import CRAWL, MB, NO_FILTERS, Figure, Workload, row, table, watching
-from corpusmill.engine.carry_out import Silent, carry_out
-from corpusmill.engine.lower import lower
+from corpusmill.engine.drive.carry_out import carry_out
+from corpusmill.engine.drive.listener import Silent
+from corpusmill.engine.drive.session import Session
+from corpusmill.engine.plan.lower import lower
 from corpusmill.execute.processes import Processes
-from corpusmill.run_folder import RunFolder
+from corpusmill.store.run_folder import RunFolder
 
 BAR = 15.0  # MB/s
 
@@ -41,7 +43,7 @@ def once(workload: Workload, steps: str, workers: int, folder: Path) -> tuple[fl
             start = time.perf_counter()
             run = RunFolder(str(folder))
             run.make()
-            results = carry_out(run, first, executor, Silent()).results[first.stages[0].name]
+            results = carry_out(Session(run, first, executor, Silent())).results[first.stages[0].name]
             wall = time.perf_counter() - start
             watch.sample(own=False)
         read = results.facts["read"]["web"]["documents"]

@@ -7,13 +7,13 @@ import pyarrow as pa
 
 from benchmarks import samples
 from benchmarks.common import Figure, Workload, row, table
-from corpusmill import measures
-from corpusmill.measures import MEASURES
 from corpusmill.models.language import Identifier
 from corpusmill.models.tokenizer import load
+from corpusmill.steps import measures
 from corpusmill.steps.clean.normalize import Normalize
 from corpusmill.steps.dedup.exact import Exact
 from corpusmill.steps.dedup.minhash import Minhash
+from corpusmill.steps.measures import MEASURES
 from corpusmill.steps.redact.pii import Pii
 from corpusmill.text.c4 import clean_lines
 from corpusmill.text.pii import pii_spans

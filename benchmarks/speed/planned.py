@@ -13,9 +13,9 @@ from statistics import mean
 
 from benchmarks.common import CRAWL, NO_FILTERS, Figure, Workload, heading, verdict
 from corpusmill import run
-from corpusmill.estimate import Estimate, estimate
+from corpusmill.ops.estimate import Estimate, estimate
 from corpusmill.recipe.model import Recipe
-from corpusmill.run_folder import RunFolder
+from corpusmill.store.run_folder import RunFolder
 
 TIME, TOKENS, DISK = 0.20, 0.05, 0.10
 

@@ -34,17 +34,15 @@ from numpy.typing import NDArray
 from benchmarks.common import MB, Figure, Workload, row, table
 from benchmarks.samples import read
 from benchmarks.speed.whole_run import RECIPES, Measured, whole_run
-from corpusmill import measures
-from corpusmill.engine.batch import KEPT, Batch
+from corpusmill.engine.work.batch import KEPT, Batch
 from corpusmill.execute.memory import keep_memory
 from corpusmill.models.tokenizer import load
 from corpusmill.read import BATCH_ROWS
 from corpusmill.recipe.names import labels
-from corpusmill.run_folder import RunFolder
 from corpusmill.shards.pack import UnitTokens
 from corpusmill.shards.plan import plan_shards
 from corpusmill.shards.writer import write_folder
-from corpusmill.steps import CorpusStep, Pack, Tokenize
+from corpusmill.steps import CorpusStep, Pack, Tokenize, measures
 from corpusmill.steps.clean.normalize import Normalize
 from corpusmill.steps.dedup._near import surely
 from corpusmill.steps.dedup.exact import Exact
@@ -52,7 +50,8 @@ from corpusmill.steps.dedup.minhash import Minhash
 from corpusmill.steps.filter.language import Language
 from corpusmill.steps.filter.url import Url
 from corpusmill.steps.redact.pii import Pii
-from corpusmill.tables import TableWriter
+from corpusmill.store.run_folder import RunFolder
+from corpusmill.store.tables import TableWriter
 from corpusmill.text.buckets import candidates, in_ways, jaccard, no_leaders, pairs_of, settle, shared
 from corpusmill.text.c4 import clean_lines
 from corpusmill.text.stats import document_stats

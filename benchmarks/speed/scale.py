@@ -40,22 +40,24 @@ from numpy.typing import NDArray
 
 from benchmarks.common import GIB, Figure, Watch, heading, row, table, verdict, watching
 from benchmarks.speed.whole_run import wall_of
-from corpusmill.arrays import map_arrays
-from corpusmill.engine.carry_out import Silent, carry_out
-from corpusmill.engine.lower import PARTITION
-from corpusmill.engine.pass_parts import KeyRequest, write_keys
-from corpusmill.engine.plan import PassInfo, Plan
+from corpusmill.engine.drive.carry_out import carry_out
+from corpusmill.engine.drive.listener import Silent
+from corpusmill.engine.drive.session import Session
+from corpusmill.engine.plan.lower import PARTITION
+from corpusmill.engine.plan.plan import PassInfo, Plan
+from corpusmill.engine.work.pass_parts import KeyRequest, write_keys
 from corpusmill.execute.processes import Processes
-from corpusmill.keys import Keys, KeyStage
+from corpusmill.ops.kernels import preloaded, warm_kernels
 from corpusmill.recipe.model import Recipe
-from corpusmill.run_folder import RunFolder
-from corpusmill.runs import preloaded, warm_kernels
 from corpusmill.schema import COUNTED
 from corpusmill.steps.dedup._sketches import SKETCH_HASH
 from corpusmill.steps.dedup.minhash import Minhash
+from corpusmill.steps.keys import Keys, KeyStage
+from corpusmill.store.arrays import map_arrays
+from corpusmill.store.run_folder import RunFolder
+from corpusmill.store.unit_io import UnitIO
+from corpusmill.store.units import Planned, Stage
 from corpusmill.text.sketch import LANES_OF_WORD
-from corpusmill.unit_io import UnitIO
-from corpusmill.units import Planned, Stage
 
 SIZES = (2_500_000, 5_000_000, 10_000_000)
 COPIES = (250_000, 500_000, 1_000_000)
@@ -190,7 +192,7 @@ def carry_out_by_workers(root: Path, stages: Plan) -> None:
     run = RunFolder(str(root))
     run.make()
     with closing(Processes(os.cpu_count() or 1, preload=preloaded())) as executor:
-        carry_out(run, stages, executor, Silent())
+        carry_out(Session(run, stages, executor, Silent()))
 
 
 def made_and_watched(command: list[str], every: float = SELDOM, cold: Path | None = None) -> tuple[float, Watch]:

@@ -28,20 +28,22 @@ import pyarrow as pa
 
 from benchmarks.common import GIB, Figure, heading, row, table, verdict
 from corpusmill import storage
-from corpusmill.arrays import write_arrays
-from corpusmill.engine.carry_out import Silent, carry_out
-from corpusmill.engine.inputs import SourceFiles
-from corpusmill.engine.lower import lower_inputs
-from corpusmill.estimate import peak
+from corpusmill.engine.drive.carry_out import carry_out
+from corpusmill.engine.drive.listener import Silent
+from corpusmill.engine.drive.session import Session
+from corpusmill.engine.plan.inputs import SourceFiles
+from corpusmill.engine.plan.lower import lower_inputs
 from corpusmill.execute import Check, Failure, OnAside, OnCommit
+from corpusmill.ops.estimate import peak
 from corpusmill.read import Piece, ReadCounts, split_bytes
 from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.parts import Source
-from corpusmill.run_folder import RunFolder
-from corpusmill.run_records import sealed
 from corpusmill.storage import FileInfo
-from corpusmill.unit_io import StageTask, Upstream
-from corpusmill.units import Commit, Output, Stage, Unit
+from corpusmill.store.arrays import write_arrays
+from corpusmill.store.run_folder import RunFolder
+from corpusmill.store.run_records import sealed
+from corpusmill.store.unit_io import StageTask, Upstream
+from corpusmill.store.units import Commit, Output, Stage, Unit
 
 TERABYTE = 10**12
 SIZES = (5, 50)  # terabytes of text
@@ -209,7 +211,7 @@ def measure(terabytes: int, root: Path) -> None:
     workers = MadeUp(units)
     timed = Timed(workers)
     start = timed.now()
-    carry_out(run, plan, workers, timed)
+    carry_out(Session(run, plan, workers, timed))
     ends = [*(at for _, _, at in timed.began[1:]), timed.now()]
     print(f"## {terabytes} TB of text, {len(source.files):,} files\n")
     table("stage", "units", "seconds", "plans and results, MB")

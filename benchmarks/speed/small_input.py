@@ -61,7 +61,7 @@ def timed(recipe: Path, folder: Path, workers: int) -> tuple[float, int, float, 
     that came in for each second that a worker was busy."""
     from benchmarks.speed.whole_run import wall_of
     from corpusmill.report.waterfall import Waterfall
-    from corpusmill.run_folder import RunFolder
+    from corpusmill.store.run_folder import RunFolder
 
     shutil.rmtree(folder / "run", ignore_errors=True)
     command = [sys.executable, "-m", "corpusmill.cli", "run", str(recipe), "--folder", str(folder / "run"), "--json"]

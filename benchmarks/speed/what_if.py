@@ -14,10 +14,10 @@ import pyarrow.parquet as pq
 
 from benchmarks.common import CRAWL, MB, Figure, Workload, row, table
 from corpusmill.report.run_files import RunFiles
-from corpusmill.run_folder import RunFolder
 from corpusmill.schema import document_id
-from corpusmill.tables import TableWriter
-from corpusmill.units import Output, Unit
+from corpusmill.store.run_folder import RunFolder
+from corpusmill.store.tables import TableWriter
+from corpusmill.store.units import Output, Unit
 
 DOCUMENTS = 1_000_000
 BAR = 2.0  # seconds, of a what-if

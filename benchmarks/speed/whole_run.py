@@ -18,7 +18,7 @@ import pyarrow as pa
 from benchmarks.common import CRAWL, GIB, MB, NO_FILTERS, Figure, Workload, row, table, watching
 from corpusmill.models.tokenizer import load
 from corpusmill.report.waterfall import Waterfall
-from corpusmill.run_folder import RunFolder
+from corpusmill.store.run_folder import RunFolder
 
 RESIDENT, PROPORTIONAL = 2.0, 1.3  # GiB, over all processes
 DISK = 1.3  # times the text that comes in

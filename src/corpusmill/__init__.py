@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from corpusmill import errors, loader, read, steps, trackers, write
-    from corpusmill.checks import Checked, check
-    from corpusmill.finished import DroppedDocument, Run, open
+    from corpusmill.ops.checks import Checked, check
+    from corpusmill.ops.finished import DroppedDocument, Run, open
+    from corpusmill.ops.runs import run
     from corpusmill.publish import Pushed, card, push
     from corpusmill.recipe.model import Recipe
     from corpusmill.recipe.parts import RunSettings, Source
     from corpusmill.recipe.rows import Rows
     from corpusmill.recipe.selection import for_sources
     from corpusmill.report.audit import Audit, audit
-    from corpusmill.runs import run
     from corpusmill.steps.filter.function import as_filter
     from corpusmill.steps.functions import Document
     from corpusmill.steps.map.function import as_map
@@ -62,8 +62,8 @@ __all__ = [
 _HOMES = {
     "Audit": "corpusmill.report.audit",
     "audit": "corpusmill.report.audit",
-    "Checked": "corpusmill.checks",
-    "check": "corpusmill.checks",
+    "Checked": "corpusmill.ops.checks",
+    "check": "corpusmill.ops.checks",
     "Pushed": "corpusmill.publish",
     "card": "corpusmill.publish",
     "push": "corpusmill.publish",
@@ -72,10 +72,10 @@ _HOMES = {
     "Source": "corpusmill.recipe.parts",
     "for_sources": "corpusmill.recipe.selection",
     "Rows": "corpusmill.recipe.rows",
-    "DroppedDocument": "corpusmill.finished",
-    "Run": "corpusmill.finished",
-    "open": "corpusmill.finished",
-    "run": "corpusmill.runs",
+    "DroppedDocument": "corpusmill.ops.finished",
+    "Run": "corpusmill.ops.finished",
+    "open": "corpusmill.ops.finished",
+    "run": "corpusmill.ops.runs",
     "as_filter": "corpusmill.steps.filter.function",
     "as_map": "corpusmill.steps.map.function",
     "Document": "corpusmill.steps.functions",

@@ -14,15 +14,15 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from corpusmill.engine.carry_out import ProgressListener
+from corpusmill.engine.drive.listener import ProgressListener
 from corpusmill.recipe.dump import changed
 from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.names import labels
 from corpusmill.storage import write_atomic
-from corpusmill.units import Commit, Stage
+from corpusmill.store.units import Commit, Stage
 
 if TYPE_CHECKING:
-    from corpusmill.finished import Run
+    from corpusmill.ops.finished import Run
 
 EVERY = 10.0  # seconds
 # What a listener is told of the inside of units, by the names that it is sent under.

@@ -7,7 +7,7 @@ import pytest
 
 from corpusmill.cli.common import guarded
 from corpusmill.errors import BudgetError, MissingExtraError
-from corpusmill.run_folder import RunFolder
+from corpusmill.store.run_folder import RunFolder
 from made_run import made_corpus, made_run
 
 WRONG = "read: {jsonl: x.jsonl}\nsteps:\n  - filter/gofer\n  - dedup/exakt\nrun: {worker: 3}\n"

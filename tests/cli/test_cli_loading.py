@@ -21,7 +21,7 @@ def test_a_worker_that_is_asked_to_end_before_it_works_can_be_started_again(corp
     def asked(*_):
         raise termination.Terminated(143)
 
-    monkeypatch.setattr("corpusmill.together.of_run", asked)
+    monkeypatch.setattr("corpusmill.ops.worker.of_run", asked)
     code, _, err = corpusmill("work", tmp_path)
     assert code == 75
     assert "run the same command again to take part again" in err

@@ -11,20 +11,20 @@ import pytest
 
 import corpusmill
 from corpusmill import storage
-from corpusmill.arrays import CAN_ADVISE
 from corpusmill.cli.run import closing
-from corpusmill.engine import damage
-from corpusmill.engine.carry_out import Silent
-from corpusmill.engine.damage import CheckOutputs, Repairs
-from corpusmill.engine.lower import lower
+from corpusmill.engine.drive import damage
+from corpusmill.engine.drive.damage import CheckOutputs, Repairs
+from corpusmill.engine.drive.listener import Silent
+from corpusmill.engine.plan.lower import lower
 from corpusmill.errors import ResumeError, StorageError
 from corpusmill.execute.processes import Processes
 from corpusmill.execute.serial import Serial
+from corpusmill.ops.finish import DamagedOutput
 from corpusmill.recipe.model import Recipe
-from corpusmill.run_folder import RunFolder
-from corpusmill.runs import DamagedOutput
 from corpusmill.steps.dedup import _sketches
-from corpusmill.unit_io import StageTask
+from corpusmill.store.arrays import CAN_ADVISE
+from corpusmill.store.run_folder import RunFolder
+from corpusmill.store.unit_io import StageTask
 from made_run import made_corpus, made_run, write_corpus
 
 
@@ -137,7 +137,7 @@ def test_what_memory_cannot_hold_does_not_stay_in_it_once_it_is_compared(copied,
         return checksum(path, once)
 
     monkeypatch.setattr(storage, "checksum", spied)
-    monkeypatch.setattr("corpusmill.run_folder.memory", lambda: memory)
+    monkeypatch.setattr("corpusmill.store.run_folder.memory", lambda: memory)
     _, warnings = again(copied)
     assert output(copied) == output(made_run()) and len(warnings) == 1
     assert compared[str(damaged)] is forgotten
@@ -200,7 +200,7 @@ def test_what_is_read_ahead_is_what_memory_holds(copied, monkeypatch, times):
     results = {"pass-1": run.results()["pass-1"]}
     files = {path.stat().st_ino for path in files_of(copied, "pass-1", "docs")}
     size = sum(path.stat().st_size for path in files_of(copied, "pass-1", "docs"))
-    monkeypatch.setattr("corpusmill.run_folder.memory", lambda: times * size)
+    monkeypatch.setattr("corpusmill.store.run_folder.memory", lambda: times * size)
     asked = set()
     monkeypatch.setattr(os, "posix_fadvise", lambda file, *advice: asked.add((os.fstat(file).st_ino, advice)))
     repairs = Repairs(run, lambda message: None)
@@ -229,7 +229,7 @@ def test_of_more_than_memory_holds_what_is_read_next_is_kept_in_the_page_cache(
     others = sum(
         path.stat().st_size for name in ("verdicts", "slices") for path in files_of(copied, "exact-verdicts", name)
     )
-    monkeypatch.setattr("corpusmill.run_folder.memory", lambda: int(times * (size + others)))
+    monkeypatch.setattr("corpusmill.store.run_folder.memory", lambda: int(times * (size + others)))
     monkeypatch.setattr(damage, "HELD", 1.0)
     if damaged:  # it is no file of arrays any more: what it is of them cannot be told
         (path, *_) = files_of(copied, "pass-1", "keys-minhash")

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import corpusmill
-from corpusmill.engine.dropped import EVERY_ID, EXAMPLES, SAMPLED, ChosenTexts
-from corpusmill.engine.proportion import in_proportion
+from corpusmill.engine.work.dropped import EVERY_ID, EXAMPLES, SAMPLED, ChosenTexts
+from corpusmill.engine.work.proportion import in_proportion
 from corpusmill.errors import InputError, RecipeError
 from corpusmill.execute.serial import Serial
 from corpusmill.models.tokenizer import load
@@ -157,8 +157,8 @@ ids = st.lists(st.integers(0, 2**32 - 1).map(lambda n: f"{n:08x}" + "0" * 24), m
 @given(names=ids, cuts=st.sets(st.integers(0, 60)), which=st.sampled_from(["all", "sample", "none"]))
 def test_which_texts_are_stored_does_not_depend_on_batches(names, cuts, which):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("corpusmill.engine.dropped.SAMPLED", 5)
-        patch.setattr("corpusmill.engine.dropped.EXAMPLES", 2)
+        patch.setattr("corpusmill.engine.work.dropped.SAMPLED", 5)
+        patch.setattr("corpusmill.engine.work.dropped.EXAMPLES", 2)
         reasons = ["a.b,c.d" if name[0] in "0123456789" else "c.d" for name in names]
         chosen = ChosenTexts(which)
         edges = [0, *sorted(cut for cut in cuts if cut < len(names)), len(names)]

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 import corpusmill
-from corpusmill.engine import identity as module
-from corpusmill.engine.changes import changes, differences, preview
-from corpusmill.engine.identity import closure, identity
-from corpusmill.engine.lower import lower
+from corpusmill.engine.plan import identity as module
+from corpusmill.engine.plan.changes import changes, differences, preview
+from corpusmill.engine.plan.identity import closure, identity
+from corpusmill.engine.plan.lower import lower
 from corpusmill.execute.serial import Serial
 from corpusmill.recipe.model import Recipe
-from corpusmill.run_folder import RunFolder
+from corpusmill.store.run_folder import RunFolder
 
 RECIPE = """
 name: small
@@ -85,7 +85,7 @@ def test_an_edit_changes_the_work_that_can_reach_it(tmp_path, package, source, s
 
 def test_the_closure_follows_imports_and_leaves_out_those_for_types():
     reached = closure("corpusmill.steps.dedup.exact")
-    assert {"corpusmill.steps.corpus", "corpusmill.text.hashing", "corpusmill.tables"} <= reached
+    assert {"corpusmill.steps.corpus", "corpusmill.text.hashing", "corpusmill.store.tables"} <= reached
     assert not any(name.startswith(("corpusmill.cli", "corpusmill.report", "corpusmill.engine")) for name in reached)
 
 

@@ -13,7 +13,7 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpusmill.engine.inputs import (
+from corpusmill.engine.plan.inputs import (
     MEGABYTE,
     SMALLEST,
     SourceFiles,

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from corpusmill import run
-from corpusmill.engine import inputs
+from corpusmill.engine.plan import inputs
 from corpusmill.errors import InputError, RecipeError
 from corpusmill.execute.serial import Serial
 from corpusmill.recipe.model import Recipe

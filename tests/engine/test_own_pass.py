@@ -8,7 +8,7 @@ import pytest
 
 import corpusmill
 from corpusmill import Recipe, Source
-from corpusmill.engine.lower import lower
+from corpusmill.engine.plan.lower import lower
 from corpusmill.execute.processes import Processes
 from corpusmill.execute.serial import Serial
 from corpusmill.read.jsonl import Jsonl
@@ -18,7 +18,7 @@ from corpusmill.steps.clean.normalize import Normalize
 from corpusmill.steps.filter.gopher_quality import GopherQuality
 from corpusmill.steps.filter.keep_where import KeepWhere
 from corpusmill.steps.filter.top import Top
-from corpusmill.units import Resources
+from corpusmill.store.units import Resources
 
 
 @dataclass(frozen=True, kw_only=True)

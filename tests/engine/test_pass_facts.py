@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpusmill.engine.bins import closed_side, edges_around
-from corpusmill.engine.pass_facts import PassFacts, facts_of
-from corpusmill.engine.text_facts import LENGTHS
-from corpusmill.facts import in_order, total
+from corpusmill.engine.work.bins import closed_side, edges_around
+from corpusmill.engine.work.pass_facts import PassFacts, facts_of
+from corpusmill.engine.work.text_facts import LENGTHS
 from corpusmill.report.histograms import signals
 from corpusmill.report.rule_counts import counted_in_rows
 from corpusmill.report.tables import RunTables
 from corpusmill.steps.verdict import Bound
+from corpusmill.store.facts import in_order, total
 from made_run import made_run
 
 LABELS = ("language", "quality", "exact")

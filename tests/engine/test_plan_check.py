@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 import pyarrow as pa
 import pytest
 
-from corpusmill.engine.lower import lower
+from corpusmill.engine.plan.lower import lower
 from corpusmill.errors import RecipeError
 from corpusmill.execute.serial import Serial
+from corpusmill.ops.runs import run
 from corpusmill.read.jsonl import Jsonl
 from corpusmill.recipe import Recipe, Source
-from corpusmill.runs import run
 from corpusmill.steps.annotate.language import Language
 from corpusmill.steps.dedup.exact import Exact
 from corpusmill.steps.filter.basic import Basic

@@ -2,8 +2,8 @@
 
 import pytest
 
-from corpusmill.engine.requests import Requests, Shuffle, check_shuffles, cost, prices, requests
 from corpusmill.errors import InputError
+from corpusmill.ops.estimate.requests import Requests, Shuffle, check_shuffles, cost, prices, requests
 
 
 def test_a_shuffle_above_the_bound_is_refused_and_the_setting_named():

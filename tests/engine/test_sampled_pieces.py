@@ -5,7 +5,7 @@ import json
 import pyarrow as pa
 import pytest
 
-from corpusmill.engine.sampled_pieces import Joined, Several, joined
+from corpusmill.ops.estimate.sampled_pieces import Joined, Several, joined
 from corpusmill.read import BATCH_ROWS, ReadCounts
 from corpusmill.read.jsonl import Jsonl
 from corpusmill.storage import expand

@@ -17,9 +17,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import corpusmill
-from corpusmill.engine import inputs, passes
-from corpusmill.engine.changes import changes
-from corpusmill.engine.lower import lower
+from corpusmill.engine.plan import inputs
+from corpusmill.engine.plan.changes import changes
+from corpusmill.engine.plan.lower import lower
+from corpusmill.engine.work import passes
 from corpusmill.execute.serial import Serial
 from corpusmill.read import ReadCounts
 from corpusmill.recipe import RunSettings

@@ -12,13 +12,13 @@ import pytest
 
 import corpusmill
 from corpusmill import Recipe, Rows, RunSettings
-from corpusmill.engine.stored_rows import lines, stored, with_inputs
+from corpusmill.engine.plan.stored_rows import lines, stored, with_inputs
 from corpusmill.errors import InputError, RecipeError
 from corpusmill.execute.serial import Serial
 from corpusmill.read import ReadCounts, whole
 from corpusmill.read.jsonl import Jsonl
-from corpusmill.run_folder import RunFolder
 from corpusmill.storage import stat
+from corpusmill.store.run_folder import RunFolder
 
 ROWS: list[dict[str, Any]] = [
     {"text": "The river runs to the sea.", "lang": "en", "n": 1},

@@ -6,12 +6,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from conftest import docs
-from corpusmill.engine.documents import documents_of
-from corpusmill.engine.text_files import Part, megabytes_of, text_files
-from corpusmill.run_folder import RunFolder
-from corpusmill.tables import TableWriter
-from corpusmill.unit_io import Upstream
-from corpusmill.units import Results
+from corpusmill.engine.work.documents import documents_of
+from corpusmill.engine.work.text_files import Part, megabytes_of, text_files
+from corpusmill.store.run_folder import RunFolder
+from corpusmill.store.tables import TableWriter
+from corpusmill.store.unit_io import Upstream
+from corpusmill.store.units import Results
 from corpusmill.write.jsonl import Jsonl
 from corpusmill.write.parquet import Parquet
 

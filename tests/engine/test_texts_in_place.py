@@ -12,17 +12,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import corpusmill
-from corpusmill.engine import lower
-from corpusmill.engine.pass_documents import ROW, read_documents
+from corpusmill.engine.plan import lower
+from corpusmill.engine.work.pass_documents import ROW, read_documents
 from corpusmill.execute.serial import Serial
 from corpusmill.export import export
 from corpusmill.recipe.model import Recipe
 from corpusmill.report import samples
 from corpusmill.report.tables import RunTables
 from corpusmill.report.views import sql
-from corpusmill.run_folder import RunFolder
-from corpusmill.tables import TableWriter
-from corpusmill.unit_io import Upstream
+from corpusmill.store.run_folder import RunFolder
+from corpusmill.store.tables import TableWriter
+from corpusmill.store.unit_io import Upstream
 
 WORDS = "river stone winter garden the letter window market of silver morning captain forest bridge".split()
 STEPS = {

@@ -12,13 +12,14 @@ import pytest
 import yaml
 
 import corpusmill
-from corpusmill.engine import inputs
+from corpusmill.engine.plan import inputs
 from corpusmill.errors import CorpusmillError, RecipeError, ShardError
 from corpusmill.execute.processes import Processes
 from corpusmill.execute.serial import Serial
-from corpusmill.find import served
 from corpusmill.loader.stages import StageLoader
 from corpusmill.models.tokenizer import load
+from corpusmill.ops.find import served
+from corpusmill.ops.tracing import with_shards
 from corpusmill.recipe.json_schema import recipe_schema
 from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.stages import TrainingStage, outline, reads
@@ -27,7 +28,6 @@ from corpusmill.report.tables import RunTables
 from corpusmill.shards import open_shards
 from corpusmill.steps.pack.best_fit import BestFit
 from corpusmill.steps.tokenize.bpe import Bpe
-from corpusmill.traced import with_shards
 from corpusmill.write.shards import Goldfish, Shards
 
 WORDS = "river stone winter garden letter window market silver morning captain forest bridge candle harbour".split()

@@ -4,8 +4,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from corpusmill.engine.sampled_copies import pieces_of
-from corpusmill.engine.unseen import Range, both, duplicates, of_pieces
+from corpusmill.ops.estimate.sampled_copies import pieces_of
+from corpusmill.ops.estimate.unseen import Range, both, duplicates, of_pieces
 from corpusmill.read import Piece
 from corpusmill.storage import FileInfo
 

@@ -10,7 +10,7 @@ from typing import ClassVar
 import pyarrow as pa
 
 from corpusmill.read import jsonl
-from corpusmill.units import Resources
+from corpusmill.store.units import Resources
 
 
 def end(how: str) -> None:

@@ -7,10 +7,10 @@ import pytest
 from works import Number, Square
 
 from corpusmill.execute.serial import Serial
-from corpusmill.run_folder import RunFolder
-from corpusmill.run_records import DamagedRecord
-from corpusmill.unit_io import StageTask
-from corpusmill.units import Unit
+from corpusmill.store.run_folder import RunFolder
+from corpusmill.store.run_records import DamagedRecord
+from corpusmill.store.unit_io import StageTask
+from corpusmill.store.units import Unit
 
 UNITS = [Unit(value - 1, f"{value:020x}", Number(value)) for value in (1, 2, 3)]
 KEYS = [unit.key for unit in UNITS]

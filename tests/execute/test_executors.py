@@ -12,13 +12,13 @@ import pytest
 from works import FillsTheDisk, Number, Plan, Square
 
 from corpusmill import execute
-from corpusmill.arrays import map_arrays
 from corpusmill.errors import AssetError, RecipeError, ResumeError, StorageError
 from corpusmill.execute.processes import Processes
 from corpusmill.execute.serial import Serial
-from corpusmill.run_folder import RunFolder
-from corpusmill.unit_io import StageTask
-from corpusmill.units import Unit
+from corpusmill.store.arrays import map_arrays
+from corpusmill.store.run_folder import RunFolder
+from corpusmill.store.unit_io import StageTask
+from corpusmill.store.units import Unit
 
 EXECUTORS: dict[str, Any] = {"serial": Serial, "one": lambda: Processes(1), "three": lambda: Processes(3)}
 
@@ -213,7 +213,7 @@ def test_units_with_the_same_key_are_done_once_and_counted_for_each(tmp_path):
 
 
 def test_executors_are_found_by_their_names():
-    assert execute.names() == ["processes", "ray", "serial"]
+    assert execute.EXECUTORS == ("processes", "ray", "serial")
     assert execute.find("serial") is Serial and execute.find("processes") is Processes
     with pytest.raises(RecipeError, match='there is no executor "process"; did you mean "processes"'):
         execute.find("process")

@@ -12,8 +12,8 @@ from corpusmill.execute import ignored
 from corpusmill.execute.announce import Announcer
 from corpusmill.execute.leased import Leased
 from corpusmill.execute.processes import Processes
-from corpusmill.leases import ENDED, Leases, Others, read_worker, write_worker
-from corpusmill.run_folder import RunFolder
+from corpusmill.store.leases import ENDED, Leases, Others, read_worker, write_worker
+from corpusmill.store.run_folder import RunFolder
 
 LEASE = 1.0  # seconds
 

@@ -14,7 +14,7 @@ import zstandard
 import corpusmill as mill
 from corpusmill.errors import BudgetError, UnitError
 from corpusmill.execute.serial import Serial
-from corpusmill.run_folder import RunFolder
+from corpusmill.store.run_folder import RunFolder
 
 HERE = Path(__file__).parent
 DOCUMENTS = 40

@@ -10,10 +10,10 @@ from corpusmill import loader
 from corpusmill.errors import ShardError
 from corpusmill.loader import TokenLoader
 from corpusmill.models.tokenizer import load
-from corpusmill.run_folder import RUN, RunFolder
 from corpusmill.shards.pack import UnitTokens
 from corpusmill.shards.plan import plan_shards
 from corpusmill.shards.writer import write_folder
+from corpusmill.store.run_folder import RUN, RunFolder
 
 EOS = 50_256
 LENGTHS = [3, 6, 2, 9, 1, 4]  # 25 tokens

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corpusmill.arrays import map_arrays, write_arrays
 from corpusmill.errors import AssetError, RecipeError
 from corpusmill.models import quality_score as kernels
 from corpusmill.models.quality import QUALITY_EN, QualityModel, Scorer, checksum, linear
 from corpusmill.models.quality_shape import FEATURES, NAMES
+from corpusmill.store.arrays import map_arrays, write_arrays
 from corpusmill.text.buffers import view
 from corpusmill.text.plain_tokens import token_spans
 from corpusmill.text.unicode import classes

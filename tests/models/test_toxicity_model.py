@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corpusmill import assets
-from corpusmill.arrays import map_arrays, write_arrays
 from corpusmill.errors import AssetError, RecipeError
 from corpusmill.models.toxicity import TOXICITY_EN, Rater, ToxicityModel, word_table
 from corpusmill.models.toxicity_score import FEATURES
+from corpusmill.store.arrays import map_arrays, write_arrays
 
 TABLE = [
     "the",

@@ -6,8 +6,8 @@ import subprocess
 import pytest
 
 from corpusmill.hidden import Hidden
-from corpusmill.provenance import git
-from corpusmill.provenance.git import git_state
+from corpusmill.ops.provenance import git
+from corpusmill.ops.provenance.git import git_state
 
 pytestmark = pytest.mark.skipif(not shutil.which("git"), reason="git is not installed")
 

@@ -9,7 +9,7 @@ import pytest
 
 import corpusmill
 from corpusmill.cli.report import report
-from corpusmill.engine.carry_out import Silent
+from corpusmill.engine.drive.listener import Silent
 from corpusmill.execute.serial import Serial
 from corpusmill.recipe import Recipe
 from corpusmill.report.figures.amounts import amounts

@@ -12,13 +12,13 @@ import pytest
 from reading import read_all, save, warc
 
 from conftest import docs
-from corpusmill.measures import MEASURES
 from corpusmill.read.arrow import Arrow
 from corpusmill.read.csv import Csv
 from corpusmill.read.jsonl import Jsonl
 from corpusmill.read.parquet import Parquet
 from corpusmill.read.text import Text
 from corpusmill.read.wet import Wet
+from corpusmill.steps.measures import MEASURES
 
 BAD = {
     "half \ud800 pair".encode("utf-8", "surrogatepass"): "half \ufffd\ufffd\ufffd pair",

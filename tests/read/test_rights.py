@@ -8,16 +8,16 @@ from reading import http, page, save, warc
 
 import corpusmill
 from conftest import docs
-from corpusmill.captures import Captures, Found, collect, origin_of
 from corpusmill.errors import AssetError, InputError, RecipeError
 from corpusmill.execute.serial import Serial
+from corpusmill.ops.rights import collect as collect_crawl
 from corpusmill.publish.composition import rights_of
 from corpusmill.recipe.model import Recipe
 from corpusmill.report.figures.rights import rights
 from corpusmill.report.page.rights import section
 from corpusmill.report.tables import RunTables
-from corpusmill.rights import collect as collect_crawl
 from corpusmill.steps.annotate.rights import Rights
+from corpusmill.steps.captures import Captures, Found, collect, origin_of
 from corpusmill.steps.filter.rights import Rights as FilterRights
 
 CC = "https://creativecommons.org/licenses"

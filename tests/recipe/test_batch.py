@@ -7,8 +7,8 @@ import pyarrow.compute as pc
 import pytest
 
 from conftest import docs
-from corpusmill.engine.batch import Batch
-from corpusmill.measures import MEASURES
+from corpusmill.engine.work.batch import Batch
+from corpusmill.steps.measures import MEASURES
 
 TEXTS = ("One two two.", "THREE three.\nthree.", "", "four 4 four four")
 

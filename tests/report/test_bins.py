@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpusmill.engine.bins import closed_side, count, edges_around
+from corpusmill.engine.work.bins import closed_side, count, edges_around
 from corpusmill.report.bins import Histogram, octaves
 from corpusmill.steps.verdict import Bound
 

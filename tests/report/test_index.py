@@ -7,15 +7,15 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from corpusmill.arrays import map_arrays
 from corpusmill.errors import InputError, ResumeError
-from corpusmill.keys import keyed, keys_and_rows
 from corpusmill.report.index import export
-from corpusmill.run_folder import RunFolder
 from corpusmill.steps.dedup.exact import Exact
 from corpusmill.steps.dedup.minhash import Minhash
 from corpusmill.steps.filter.keep_where import KeepWhere
+from corpusmill.steps.keys import keyed, keys_and_rows
 from corpusmill.storage import checksum
+from corpusmill.store.arrays import map_arrays
+from corpusmill.store.run_folder import RunFolder
 from dedup_runs import NAMES, dedup
 from made_run import unfinish
 

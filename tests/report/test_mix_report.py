@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 import corpusmill
 from corpusmill.cli.app import app
-from corpusmill.engine.carry_out import Silent
+from corpusmill.engine.drive.listener import Silent
 from corpusmill.execute.serial import Serial
 from corpusmill.report.explain import explain
 from corpusmill.report.figures.mix import mixes

@@ -17,12 +17,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import corpusmill
-from corpusmill import forget, verify
 from corpusmill.errors import ShardError
 from corpusmill.execute.serial import Serial
 from corpusmill.loader import RowSource, TokenLoader
 from corpusmill.loader.stages import StageLoader
 from corpusmill.models.tokenizer import load
+from corpusmill.ops import forget, verify
 from corpusmill.shards import open_shards
 from corpusmill.shards.entries import ENTRIES, FEWEST, entries_of, index_files, mapped_index
 from corpusmill.shards.forgotten import erase

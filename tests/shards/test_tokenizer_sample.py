@@ -9,11 +9,11 @@ import pytest
 from corpusmill.errors import ShardError
 from corpusmill.loader import TokenLoader
 from corpusmill.models.tokenizer import load
+from corpusmill.ops.verify import verify_folder
 from corpusmill.report.run_files import RunFiles
 from corpusmill.shards.sample import SampleIds, ids_of, texts
 from corpusmill.shards.verify import Controls
 from corpusmill.shards.writer import sample_ids
-from corpusmill.verify import verify_folder
 from made_tokenizers import write_bpe
 
 

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from conftest import docs
-from corpusmill.engine.batch import Batch
+from corpusmill.engine.work.batch import Batch
 from corpusmill.errors import RecipeError
 from corpusmill.steps.filter.c4 import C4
 

@@ -13,7 +13,7 @@ import pytest
 import corpusmill
 from conftest import docs
 from corpusmill import Recipe, Source
-from corpusmill.engine.identity import identity
+from corpusmill.engine.plan.identity import identity
 from corpusmill.errors import AssetError, MissingExtraError, RecipeError
 from corpusmill.execute.processes import Processes
 from corpusmill.execute.serial import Serial

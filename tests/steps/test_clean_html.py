@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 import corpusmill
 from conftest import docs
-from corpusmill.checks import check
 from corpusmill.errors import DocumentError, RecipeError
 from corpusmill.execute.serial import Serial
 from corpusmill.loader import open as open_shards
+from corpusmill.ops.checks import check
 from corpusmill.steps.clean.html import Html
 from corpusmill.steps.clean.normalize import Normalize
 from corpusmill.steps.extract.resiliparse import Resiliparse

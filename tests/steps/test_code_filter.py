@@ -1,7 +1,7 @@
 import pytest
 
 from conftest import docs
-from corpusmill.engine.batch import Batch
+from corpusmill.engine.work.batch import Batch
 from corpusmill.errors import RecipeError
 from corpusmill.steps.filter.code import Code
 

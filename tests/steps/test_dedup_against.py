@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import corpusmill
-from corpusmill.engine import earlier_runs
-from corpusmill.engine.lower import lower
+from corpusmill.engine.plan import earlier_runs
+from corpusmill.engine.plan.lower import lower
 from corpusmill.errors import RecipeError
 from corpusmill.execute.serial import Serial
 from corpusmill.report.index import export

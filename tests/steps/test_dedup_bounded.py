@@ -7,17 +7,16 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from corpusmill import keys
-from corpusmill.arrays import map_arrays
 from corpusmill.report.index import export
 from corpusmill.report.run_files import RunFiles
-from corpusmill.steps import corpus, verdict_tables
+from corpusmill.steps import corpus, keys, verdict_tables
 from corpusmill.steps.dedup import _compare, _decisions, _duplicates, _emptied, _links, _sketches
 from corpusmill.steps.dedup.exact import Exact
 from corpusmill.steps.dedup.minhash import Minhash
 from corpusmill.steps.filter.top import Top
 from corpusmill.steps.mix import _draw
 from corpusmill.steps.mix.sources import Sources
+from corpusmill.store.arrays import map_arrays
 from dedup_runs import WORDS, Found, dedup, named
 
 STEP = Minhash(ngram=1, bands=12, rows=2, threshold=0.5)

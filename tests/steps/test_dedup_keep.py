@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from corpusmill.engine.lower import lower
+from corpusmill.engine.plan.lower import lower
 from corpusmill.errors import RecipeError
 from corpusmill.steps.dedup.exact import Exact
 from corpusmill.steps.dedup.minhash import Minhash

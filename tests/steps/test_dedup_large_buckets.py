@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conftest import docs
-from corpusmill import unit_io
 from corpusmill.report.run_files import RunFiles
 from corpusmill.steps.dedup import _decisions, _near, _sketches
 from corpusmill.steps.dedup.minhash import Minhash
+from corpusmill.store import unit_io
 from dedup_runs import Found, dedup, folders, grams, jaccard, named, some
 
 LETTERS = str.maketrans("0123456789", "abcdefghij")

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 import corpusmill
 from conftest import docs
-from corpusmill.checks import check
-from corpusmill.engine.carry_out import Silent
-from corpusmill.engine.identity import keys_description
+from corpusmill.engine.drive.listener import Silent
+from corpusmill.engine.plan.identity import keys_description
 from corpusmill.errors import RecipeError
 from corpusmill.execute.serial import Serial
+from corpusmill.ops.checks import check
 from corpusmill.recipe.model import Recipe
 from corpusmill.steps.dedup import _near
 from corpusmill.steps.dedup.exact import Exact

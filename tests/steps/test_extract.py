@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 
 from conftest import docs
 from corpusmill.errors import DocumentError, MissingExtraError, RecipeError
+from corpusmill.formats.charset import codec, decode
 from corpusmill.schema import DOCUMENT
 from corpusmill.steps import find
 from corpusmill.steps.extract import trafilatura as trafilatura_step
 from corpusmill.steps.extract._page import depth
 from corpusmill.steps.extract.resiliparse import Resiliparse
 from corpusmill.steps.extract.trafilatura import Trafilatura
-from corpusmill.text.charset import codec, decode
 
 STORY = "The river runs past the mill and turns the wheel, as it has for three hundred years. "
 PAGE = f"""<html><head><title>The  Mill &amp; more</title></head><body>

@@ -3,8 +3,8 @@
 import pytest
 
 from corpusmill.errors import DocumentError, RecipeError
+from corpusmill.formats.latex import Markup, without_comments
 from corpusmill.steps.extract.latex import Latex
-from corpusmill.text.latex import Markup, without_comments
 
 
 def made(source: str, markup: Markup = "text") -> str:

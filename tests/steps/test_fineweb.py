@@ -2,8 +2,8 @@ import pyarrow as pa
 import pytest
 
 from conftest import docs
-from corpusmill.measures import MEASURES
 from corpusmill.steps.filter.fineweb import Fineweb
+from corpusmill.steps.measures import MEASURES
 
 PROSE = {
     "line_punctuation_ratio": 0.9,

@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 from conftest import docs
-from corpusmill.engine.batch import Batch
+from corpusmill.engine.work.batch import Batch
 from corpusmill.errors import RecipeError
 from corpusmill.models import fineweb2
 from corpusmill.steps.filter.fineweb2 import Fineweb2

@@ -7,16 +7,16 @@ import pytest
 
 import corpusmill
 import own_functions
-from corpusmill.engine.identity import identity
+from corpusmill.engine.plan.identity import identity
 from corpusmill.errors import RecipeError
 from corpusmill.recipe.fingerprint import step_fingerprint
 from corpusmill.report.figures.functions import time_in_functions
 from corpusmill.report.samples import dead
 from corpusmill.report.tables import RunTables
-from corpusmill.run_folder import RunFolder
 from corpusmill.steps.filter.function import Function as Filter
 from corpusmill.steps.functions import Document
 from corpusmill.steps.map.function import Function as Map
+from corpusmill.store.run_folder import RunFolder
 
 TEXTS = ["a plain document", "two http http links", "an odd one", "a document of a good deal more letters"]
 

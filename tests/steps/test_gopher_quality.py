@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conftest import docs
-from corpusmill.engine.batch import KEPT, Batch
+from corpusmill.engine.work.batch import KEPT, Batch
 from corpusmill.errors import RecipeError
-from corpusmill.measures import MEASURES
 from corpusmill.steps.filter._words import Words
 from corpusmill.steps.filter.gopher_quality import GopherQuality
+from corpusmill.steps.measures import MEASURES
 
 PROSE = {
     "content_words": 500,

@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 from conftest import docs
-from corpusmill.engine.batch import Batch
+from corpusmill.engine.work.batch import Batch
 from corpusmill.errors import RecipeError
 from corpusmill.steps.filter.gopher_repetition import GopherRepetition
 

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from conftest import docs
-from corpusmill.engine.batch import Batch
+from corpusmill.engine.work.batch import Batch
 from corpusmill.errors import RecipeError
 from corpusmill.steps.annotate.stats import Stats
 from corpusmill.steps.filter.basic import Basic

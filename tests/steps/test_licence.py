@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conftest import docs
+from corpusmill.formats.code.licences import licences
 from corpusmill.steps.annotate.licence import Licence
-from corpusmill.text.licences import licences
 
 CC = "https://creativecommons.org"
 

@@ -51,7 +51,7 @@ def test_few_files_of_arrays_are_open_at_a_time(tmp_path, monkeypatch, step):
         "write": {"jsonl": {}},
     }
     (tmp_path / "recipe.yaml").write_text(json.dumps(recipe))
-    monkeypatch.setattr("corpusmill.arrays.mmap.mmap", Watched)
+    monkeypatch.setattr("corpusmill.store.arrays.mmap.mmap", Watched)
     open_now.clear()
     most[0] = 0
     corpusmill.run(tmp_path / "recipe.yaml", folder=tmp_path / "run", executor=Serial())

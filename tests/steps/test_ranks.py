@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corpusmill.arrays import map_arrays, write_arrays
 from corpusmill.steps.ranks import END, line_at, ordered, run_of
+from corpusmill.store.arrays import map_arrays, write_arrays
 
 values = st.one_of(st.sampled_from([0.0, -0.0, 1.0, math.inf, -math.inf, math.nan]), st.floats(-3, 3))
 files = st.lists(st.lists(st.tuples(values, st.integers(0, 3)), max_size=6), min_size=1, max_size=4)

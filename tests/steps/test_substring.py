@@ -16,19 +16,21 @@ from hypothesis import strategies as st
 
 import corpusmill
 from conftest import docs
-from corpusmill.engine.carry_out import Silent, carry_out
-from corpusmill.engine.pass_parts import InputPieces, KeyRequest, SourcePieces
-from corpusmill.engine.passes import Pass
-from corpusmill.engine.plan import PassInfo, Plan
+from corpusmill.engine.drive.carry_out import carry_out
+from corpusmill.engine.drive.listener import Silent
+from corpusmill.engine.drive.session import Session
+from corpusmill.engine.plan.plan import PassInfo, Plan
+from corpusmill.engine.work.pass_parts import InputPieces, KeyRequest, SourcePieces
+from corpusmill.engine.work.passes import Pass
 from corpusmill.errors import RecipeError
 from corpusmill.execute.serial import Serial
-from corpusmill.keys import EarlierKeys, KeyFile, KeyStage
 from corpusmill.recipe.model import Recipe
-from corpusmill.run_folder import RunFolder
 from corpusmill.steps.dedup import _substring
 from corpusmill.steps.dedup.substring import Substring
+from corpusmill.steps.keys import EarlierKeys, KeyFile, KeyStage
+from corpusmill.store.run_folder import RunFolder
+from corpusmill.store.units import Planned, Stage
 from corpusmill.text.plain_tokens import token_spans
-from corpusmill.units import Planned, Stage
 
 WORDS = ["a", "b", "c", "d,", "東", "e\n\n"]
 
@@ -97,7 +99,7 @@ class Done:
         stages = (first, *step.stages(KeyStage("pass-1", "substring", partitions, (), **about)))
         recipe = Recipe.parse("name: made\nread:\n  - jsonl: {paths: none}\n")
         plan = Plan(recipe, stages, (PassInfo("pass-1", ()),), ())
-        self.results = carry_out(self.run, plan, Serial(attempts=1), Silent()).results
+        self.results = carry_out(Session(self.run, plan, Serial(attempts=1), Silent())).results
         self.last = stages[-1].name
 
     def rows(self, table: str) -> list[dict]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from corpusmill.engine.batch import Batch
+from corpusmill.engine.work.batch import Batch
 from corpusmill.read import Piece, ReadCounts
 from corpusmill.read.jsonl import Jsonl
 from corpusmill.read.wet import Wet

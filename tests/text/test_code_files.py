@@ -2,7 +2,7 @@
 
 import pytest
 
-from corpusmill.text.code_files import interpreter_of, kind_of, language_of, marks_of, named
+from corpusmill.formats.code.code_files import interpreter_of, kind_of, language_of, marks_of, named
 
 
 @pytest.mark.parametrize(("path", "text", "language"), [

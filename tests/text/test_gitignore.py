@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corpusmill.text.gitignore import Attributes, Ignored
+from corpusmill.formats.code.gitignore import Attributes, Ignored
 
 LINES = [
     "*.log", "!keep.log", "/build", "build/", "docs/*.txt", "docs/**/x", "**/cache", "a/**", "foo/**/bar", "#note", "\\#note",

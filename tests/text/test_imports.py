@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpusmill.text.imports import Files, in_order, needed_by
+from corpusmill.formats.code.imports import Files, in_order, needed_by
 
 PATHS = [
     "src/pkg/__init__.py", "src/pkg/a.py", "src/pkg/b.py", "src/pkg/sub/__init__.py", "src/pkg/sub/c.py",

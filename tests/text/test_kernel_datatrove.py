@@ -9,7 +9,7 @@ import pytest
 import xxhash
 from text_strategies import strings
 
-from corpusmill.measures import MEASURES
+from corpusmill.steps.measures import MEASURES
 from corpusmill.text.c4 import VERDICTS, clean_lines
 from corpusmill.text.fold import fold
 from corpusmill.text.pii import pii_spans

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from corpusmill.text.licence_texts import known, licence_of_source, licence_of_text, of_files
+from corpusmill.formats.code.licence_texts import known, licence_of_source, licence_of_text, of_files
 
 ISC = """Copyright (c) 2019, Some One <one@made.example>
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from text_strategies import batches, strings
 
-from corpusmill.measures import MEASURES
+from corpusmill.steps.measures import MEASURES
 from corpusmill.text.stats import document_stats
 
 STATS = """

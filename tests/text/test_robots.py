@@ -2,7 +2,7 @@
 
 import pytest
 
-from corpusmill.text.robots import LONGEST_LINE, Robots, settings
+from corpusmill.formats.rights.robots import LONGEST_LINE, Robots, settings
 
 HOST = "http://foo.bar"
 FOO = "user-agent: FooBot\n"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpusmill.measures import MEASURES
+from corpusmill.steps.measures import MEASURES
 from corpusmill.text.script_stats import listed_words, make_lists, script_document_stats
 from corpusmill.text.script_words import script_words
 from corpusmill.text.sentences import sentence_counts

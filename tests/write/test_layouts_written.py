@@ -12,12 +12,12 @@ from conftest import docs
 from corpusmill.errors import RecipeError
 from corpusmill.execute.serial import Serial
 from corpusmill.export import export
+from corpusmill.ops.verify import verify_place
 from corpusmill.read.dolma import Dolma as DolmaReader
 from corpusmill.read.jsonl import Jsonl
 from corpusmill.read.redpajama import Redpajama as RedpajamaReader
 from corpusmill.recipe import Recipe
 from corpusmill.storage import stat
-from corpusmill.verify import verify_place
 from corpusmill.write.dclm import Dclm
 from corpusmill.write.dolma import Dolma
 from corpusmill.write.redpajama import Redpajama

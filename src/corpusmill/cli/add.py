@@ -9,7 +9,7 @@ from corpusmill.cli.run import Progress, Shown
 from corpusmill.report.numbers import plural, size
 
 if TYPE_CHECKING:
-    from corpusmill.collection import Change
+    from corpusmill.ops.collection import Change
     from corpusmill.recipe.model import Recipe
 
 SHOWN = 5  # files that are named
@@ -50,10 +50,10 @@ def add(
     The run becomes a collection: duplicates are found across all of it, and report, mix and shards are of all. The
     outputs are those of a run from nothing.
     """
-    from corpusmill import collection, together
-    from corpusmill.run_folder import RunFolder
+    from corpusmill.ops import collection, worker
+    from corpusmill.store.run_folder import RunFolder
 
-    recipe, folder = together.of_run(run), RunFolder(run)
+    recipe, folder = worker.of_run(run), RunFolder(run)
     change = collection.added(recipe, folder, inputs, source) if inputs else None
     carry_out(folder, recipe, change, dry_run, prepare, workers, progress, json)
 
@@ -69,11 +69,11 @@ def carry_out(
     json: bool,
 ) -> None:
     """Change the inputs of a run, and bring it to its end."""
-    from corpusmill import collection, together
-    from corpusmill.engine import preflight
-    from corpusmill.engine.changes import preview
-    from corpusmill.runs import DamagedOutput
-    from corpusmill.runs import run as run_recipe
+    from corpusmill.engine.plan import preflight
+    from corpusmill.engine.plan.changes import preview
+    from corpusmill.ops import collection, worker
+    from corpusmill.ops.finish import DamagedOutput
+    from corpusmill.ops.runs import run as run_recipe
 
     if change is not None:
         recipe = change.recipe
@@ -97,7 +97,7 @@ def carry_out(
         assert change is not None
         collection.keep(folder, change)
     if prepare:
-        place = together.prepare(recipe, folder.place)
+        place = worker.prepare(recipe, folder.place)
         print_json({"folder": place, **facts}) if json else print(f"planned. Now: corpusmill work {place}")
         return
     from corpusmill.cli.run import show

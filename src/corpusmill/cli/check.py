@@ -10,7 +10,7 @@ from corpusmill.cli.common import Json, RecipeFile, Settings, print_json
 from corpusmill.report.numbers import number, size
 
 if TYPE_CHECKING:
-    from corpusmill.engine.changes import Preview
+    from corpusmill.engine.plan.changes import Preview
 
 
 def add_to(app: typer.Typer) -> None:
@@ -23,7 +23,7 @@ def check(
     json: Json = False,
 ) -> None:
     """Check whether a recipe can run; list its inputs, units and stages. Reads a sample of the input."""
-    from corpusmill import checks
+    from corpusmill.ops import checks
     from corpusmill.recipe.stages import outline
 
     checked = checks.check(recipe, overrides=settings or ())
@@ -74,7 +74,7 @@ def check(
 
 def _to_do(ahead: "Preview") -> Iterator[str]:
     """What a run would do of what there is to do."""
-    from corpusmill.engine.changes import in_words
+    from corpusmill.engine.plan.changes import in_words
 
     if ahead.finished:
         yield "to do: nothing, the run is there already"

@@ -13,8 +13,8 @@ from corpusmill.errors import InputError
 from corpusmill.report.numbers import number, plural, size
 
 if TYPE_CHECKING:  # imported by the verb, so that help is there at once
-    from corpusmill.find import Found, FoundCanary, Occurrence, TextIndex
     from corpusmill.loader import Served
+    from corpusmill.ops.find import Found, FoundCanary, Occurrence, TextIndex
 
 SHOWN = 5  # steps of a document
 
@@ -58,7 +58,7 @@ def find(
     The first question makes an index in RUN/find, about twice as large as the text.
     """
     from corpusmill import progress
-    from corpusmill.find import TextIndex, find_canaries, served
+    from corpusmill.ops.find import TextIndex, find_canaries, served
 
     if [text is None, spans is None, not canaries].count(False) != 1:
         raise InputError("give a TEXT to find, or --spans with a file of text whose parts to find, or --canaries")
@@ -99,8 +99,8 @@ def _forgotten(run: str, found: "Found") -> set[str]:
     """Ids of those shown that `corpusmill forget` has taken out of the run; its stages may still have their text."""
     import pyarrow as pa
 
-    from corpusmill import forgotten
-    from corpusmill.run_folder import RunFolder
+    from corpusmill.store import forgotten
+    from corpusmill.store.run_folder import RunFolder
 
     left_out = forgotten.read(RunFolder(run))
     if left_out is None or not found.occurrences:

@@ -11,8 +11,8 @@ from corpusmill.errors import InputError
 from corpusmill.report.numbers import number, plural
 
 if TYPE_CHECKING:  # imported by the verb, so that help is there at once
-    from corpusmill.forget import Asked, Done
     from corpusmill.loader import Served
+    from corpusmill.ops.forget import Asked, Done
 
 KEY = "CORPUSMILL_FORGET_KEY"
 SHOWN = 5
@@ -73,7 +73,7 @@ def forget(
 
     Its loaders leave them out at once. The order of training samples does not change.
     """
-    from corpusmill import forget as forgetting
+    from corpusmill.ops import forget as forgetting
 
     secret = _key(key)
     if check is not None:

@@ -15,10 +15,10 @@ def from_sample(
     recipe: Path, sample: str, workers: int | None, settings: list[str], table: Path | None, most_slices: int | None
 ) -> dict[str, Any]:
     """The estimate as JSON, with the `hours` that so many workers take, and the `price`."""
-    from corpusmill.engine.requests import SLICES, prices
-    from corpusmill.engine.requests import cost as priced
-    from corpusmill.estimate import estimate
     from corpusmill.execute import cpus
+    from corpusmill.ops.estimate import estimate
+    from corpusmill.ops.estimate.requests import SLICES, prices
+    from corpusmill.ops.estimate.requests import cost as priced
     from corpusmill.progress import display
     from corpusmill.recipe.model import Recipe
     from corpusmill.recipe.parts import share_of

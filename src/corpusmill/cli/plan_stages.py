@@ -7,7 +7,7 @@ from typing import Any
 
 from corpusmill.cli.terminal import heading, print_table
 from corpusmill.report.numbers import number
-from corpusmill.run_folder import TRAINING
+from corpusmill.store.run_folder import TRAINING
 
 HEAD = ("stage", "steps", "from step", "tokens", "rows in a step", "tokens in a row", "packing", "no loss for")
 

@@ -20,7 +20,7 @@ def recipe(
 ) -> None:
     """Print the recipe of a run with every value that was used, to run it again with any version."""
     from corpusmill.errors import InputError
-    from corpusmill.run_folder import RunFolder
+    from corpusmill.store.run_folder import RunFolder
 
     folder = RunFolder(run)
     record = folder.record()

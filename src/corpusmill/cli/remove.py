@@ -32,9 +32,9 @@ def remove(
 
     The outputs are those of a run that never had them. What was read of them stays in the folder's stages.
     """
-    from corpusmill import collection, together
-    from corpusmill.run_folder import RunFolder
+    from corpusmill.ops import collection, worker
+    from corpusmill.store.run_folder import RunFolder
 
-    recipe, folder = together.of_run(run), RunFolder(run)
+    recipe, folder = worker.of_run(run), RunFolder(run)
     change = collection.removed(recipe, folder, patterns, source)
     carry_out(folder, recipe, change, dry_run, prepare, workers, progress, json)

@@ -27,8 +27,8 @@ def rights(
 
     The latest capture of a host counts, and redirects are followed. The table is mapped by the workers of a run.
     """
+    from corpusmill.ops.rights import collect
     from corpusmill.report.numbers import number, plural, size
-    from corpusmill.rights import collect
 
     made = collect(crawl, out, memory_mb)
     if json:

@@ -12,7 +12,7 @@ from corpusmill.cli.terminal import room
 from corpusmill.report.numbers import number, plural
 
 if TYPE_CHECKING:  # the rest of the mill is imported by the verb that runs, so that help is there at once
-    from corpusmill.finished import Run
+    from corpusmill.ops.finished import Run
 
 
 class Shown(StrEnum):
@@ -66,10 +66,10 @@ def run(
     settings = [*(settings or ()), *limits(limit, sample)]
     if restart or not warm_start.is_probably_finished(recipe, folder):
         warm_start.start_for(recipe, settings)  # it imports while this process does
-    from corpusmill.engine import preflight
-    from corpusmill.run_folder import RunFolder
-    from corpusmill.runs import DamagedOutput
-    from corpusmill.runs import run as carry_out
+    from corpusmill.engine.plan import preflight
+    from corpusmill.ops.finish import DamagedOutput
+    from corpusmill.ops.runs import run as carry_out
+    from corpusmill.store.run_folder import RunFolder
 
     loaded = preflight.load(recipe, settings, RunFolder(folder) if folder else None)
     place = folder or loaded.folder
@@ -99,7 +99,7 @@ def show(done: "Run", json: bool, more: Mapping[str, Any] | None = None) -> None
     from corpusmill.report.figures.markup import markup, warnings
     from corpusmill.report.figures.mix import mixes
     from corpusmill.report.tables import RunTables
-    from corpusmill.run_folder import RunFolder
+    from corpusmill.store.run_folder import RunFolder
 
     tables = RunTables(done.place)
     drawn = mixes(tables)
@@ -159,7 +159,7 @@ def up_to_date(done: "Run") -> bool:
 def closing(done: "Run") -> str:
     """Where the outputs are, what was verified of each, and how to load a batch."""
     from corpusmill.report.figures.functions import time_in_functions
-    from corpusmill.run_folder import RunFolder
+    from corpusmill.store.run_folder import RunFolder
 
     flow, run = done.waterfall, RunFolder(done.place)
     took = "" if up_to_date(done) else f", in {done.seconds:.1f} s"

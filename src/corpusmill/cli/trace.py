@@ -7,13 +7,13 @@ import typer
 
 from corpusmill.cli.common import Json, print_json
 from corpusmill.errors import InputError
-from corpusmill.run_folder import TRAINING
+from corpusmill.store.run_folder import TRAINING
 
 if TYPE_CHECKING:  # imported by the verb, so that help is there at once
     from collections.abc import Mapping, Sequence
 
+    from corpusmill.ops.tracing import Traced
     from corpusmill.shards import Shards
-    from corpusmill.traced import Traced
 
 SHOWN = 40  # tokens of each document of a step or row
 
@@ -54,8 +54,8 @@ def trace(
     The order of samples is a function of these options, so give those of the TokenLoader. A run with stages of training
     says itself what a step reads: of the options only --seed, --rank and --world count for its steps.
     """
-    from corpusmill import traced
     from corpusmill.loader import TokenLoader
+    from corpusmill.ops import tracing
     from corpusmill.report.run_files import shards_of
     from corpusmill.shards import open_shards
 
@@ -72,12 +72,12 @@ def trace(
     pieces: list[dict[str, Any]]
     if step is not None:
         loader = TokenLoader(folder, seq_len, batch, seed, rank, world, shuffle=shuffle)
-        pieces = [_entry(shards, each) for each in traced.of_step(loader, step)]
+        pieces = [_entry(shards, each) for each in tracing.of_step(loader, step)]
     elif row is not None:
-        pieces = [_entry(shards, each) for each in traced.of_row(shards, row, seq_len, shard)]
+        pieces = [_entry(shards, each) for each in tracing.of_row(shards, row, seq_len, shard)]
     else:
         assert shard is not None and token is not None
-        pieces = [_entry(shards, traced.of_token(shards, shard, token), marked=True)]
+        pieces = [_entry(shards, tracing.of_token(shards, shard, token), marked=True)]
     if json:
         print_json({"shards": str(folder), "documents": pieces})
         return
@@ -86,14 +86,14 @@ def trace(
 
 def _of_stages(run: Path, step: int, seed: int, rank: int, world: int, json: bool) -> None:
     """Print the documents of a step, which is in one of the stages of training of a run."""
-    from corpusmill import traced
     from corpusmill.loader.stages import StageLoader
+    from corpusmill.ops import tracing
 
     loader = StageLoader(run, seed, rank, world)
     number, inside = loader.place(step)
     pieces = [
         {**_entry(shards, piece), "shards": str(shards.folder)}
-        for shards, piece in traced.with_shards(loader.loaders[number], inside)
+        for shards, piece in tracing.with_shards(loader.loaders[number], inside)
     ]
     stage = loader.stages[number].name
     if json:
@@ -118,7 +118,7 @@ def _show(pieces: "Sequence[Mapping[str, Any]]", placed: bool = True) -> None:
 
 def _entry(shards: "Shards", piece: "Traced", marked: bool = False) -> dict[str, Any]:
     """A piece of a document, with its text on one line: its beginning, or marked within the text around it."""
-    from corpusmill import traced
+    from corpusmill.ops import tracing
     from corpusmill.report.visible import one_line
 
     entry = {name: value for name, value in vars(piece).items() if name != "at"}
@@ -126,7 +126,7 @@ def _entry(shards: "Shards", piece: "Traced", marked: bool = False) -> dict[str,
         del entry["sample"], entry["epoch"]
     end = piece.at + piece.length
     if not marked:
-        return entry | {"text": one_line(traced.text(shards, piece.at, min(end, piece.at + SHOWN)))}
-    begin, stop = traced.around(shards, piece)
-    before, own, after = (traced.text(shards, *part) for part in ((begin, piece.at), (piece.at, end), (end, stop)))
+        return entry | {"text": one_line(tracing.text(shards, piece.at, min(end, piece.at + SHOWN)))}
+    begin, stop = tracing.around(shards, piece)
+    before, own, after = (tracing.text(shards, *part) for part in ((begin, piece.at), (piece.at, end), (end, stop)))
     return entry | {"text": f"{one_line(before)}⟦{one_line(own)}⟧{one_line(after)}"}

@@ -29,9 +29,9 @@ def verify(
     Compares sizes, checksums, token ids, BOS and EOS, counts; and the ids of the tokenizer for a thousand texts.
     Exits with 1 if something is wrong.
     """
-    from corpusmill.run_folder import RunFolder
-    from corpusmill.verify import verify_canaries
-    from corpusmill.verify import verify_place as read_back
+    from corpusmill.ops.verify import verify_canaries
+    from corpusmill.ops.verify import verify_place as read_back
+    from corpusmill.store.run_folder import RunFolder
 
     checked = []
     for folder in read_back(str(path), tokenizer):

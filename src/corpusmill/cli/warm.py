@@ -14,8 +14,8 @@ def add_to(app: typer.Typer) -> None:
 def warm() -> None:
     """Compile all text kernels for this machine, so that the first run need not: for images, and machines that start
     anew. Takes up to two minutes, and nothing where it was done before."""
+    from corpusmill.ops.kernels import warm_kernels
     from corpusmill.progress import display
-    from corpusmill.runs import warm_kernels
     from corpusmill.text import compile as compiled
 
     modules = compiled.kernel_modules()

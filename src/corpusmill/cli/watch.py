@@ -12,7 +12,7 @@ from corpusmill.cli.common import Folder, aligned
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from corpusmill.watching import Seen
+    from corpusmill.ops.watch import Seen
 
 EVERY = 2.0  # seconds between two looks
 LINES_EVERY = 10.0  # of which are said, where the output is no terminal
@@ -32,8 +32,8 @@ def watch(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object a line, one for each look.")] = False,
 ) -> None:
     """Watch a run that is at work, from anywhere: all its workers, how far it is, how long it still takes."""
-    from corpusmill.run_folder import RunFolder
-    from corpusmill.watching import Watcher
+    from corpusmill.ops.watch import Watcher
+    from corpusmill.store.run_folder import RunFolder
 
     watcher = Watcher(RunFolder(run))
     seen = watcher.look()
@@ -64,9 +64,9 @@ def _in_place(look: "Callable[[], Seen]", seen: "Seen", every: float) -> None:
 
 def lines(seen: "Seen") -> list[str]:
     """What there is to say of a run."""
+    from corpusmill.ops.watch import DONE, WAITING
     from corpusmill.progress import words
     from corpusmill.report.numbers import number, plural
-    from corpusmill.watching import DONE, WAITING
 
     done = sum(stage.state == DONE for stage in seen.stages)
     if seen.finished:

@@ -57,17 +57,17 @@ def work(
     is_recipe = run.endswith((".yaml", ".yml")) and "://" not in run
     if is_recipe:
         warm_start.start_for(Path(run), settings or (), here=workers == 1)  # it imports while this process does
-    from corpusmill import together
-    from corpusmill.engine import preflight
+    from corpusmill.engine.plan import preflight
+    from corpusmill.ops import worker
 
     place = folder if is_recipe else folder or run
-    recipe = preflight.load(Path(run), settings or ()) if is_recipe else together.of_run(run, settings or ())
+    recipe = preflight.load(Path(run), settings or ()) if is_recipe else worker.of_run(run, settings or ())
     if prepare:
-        place = together.prepare(recipe, place)
+        place = worker.prepare(recipe, place)
         print_json({"folder": place}) if json else print(f"planned. Now, on every machine:\n  corpusmill work {place}")
         return
     shown = Shown.LINES if json and progress is Shown.AUTO else progress
-    done = together.work(recipe, folder=place, index=index, of=of, processes=workers, lease=lease, progress=shown.value)
+    done = worker.work(recipe, folder=place, index=index, of=of, processes=workers, lease=lease, progress=shown.value)
     if json:
         units = {stage: asdict(counts) for stage, counts in done.units.items()}
         print_json({**asdict(done), "units": units})

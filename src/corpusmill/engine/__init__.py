@@ -1,15 +1,15 @@
-"""How a recipe is carried out: from steps to stages, and what each stage does with each of its units.
+"""How a recipe is carried out.
 
-    lower          a recipe as a plan: stages, in order
-    inputs         how input files are cut into units
-    identity       the fingerprint of a stage's work: parameters, code, library versions
-    passes, batch  documents through steps
-    documents      clean text; tokens: token ids; shards: packed rows and documents of tokens
-    text_files     which documents are in which file of text
-    earlier_runs   keys of documents that earlier runs kept
-    carry_out      stage after stage, by an executor
-    changes        what a run will do again, and why
-    preload        what workers import before they start
+    plan     a recipe as a plan: stages in order, each with its fingerprint
+    drive    stage after stage, by an executor
+    work     what each stage does with a unit, in a worker
 
-The steps themselves are in `steps`, and know nothing of this.
+A step of a recipe does not become a stage of its own: all steps that see a batch and stand together are one pass over
+the documents. A step that needs the whole corpus (dedup, filter/top, mix) adds keys to the pass before it, stages that
+turn all keys into verdicts, and a further pass that applies these. The steps themselves are in `steps`, and know
+nothing of this. `preload` is what workers import before they start.
+
+    recipe     [filter/url, filter/c4, dedup/exact, clean/urls, tokenize/bpe, pack/concat] -> shards
+    stages     pass-1 (filter/url, filter/c4, keys) -> exact-group -> exact-names -> exact-verdicts
+               -> pass-2 (verdicts, clean/urls, token ids) -> tokens -> shards
 """

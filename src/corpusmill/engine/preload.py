@@ -8,7 +8,7 @@ import sys
 
 import pyarrow as pa
 
-from corpusmill.engine import documents, passes, shards, tokens
+from corpusmill.engine.work import documents, passes, shards, tokens
 from corpusmill.execute.warm_start import unless_left
 from corpusmill.text import compile as kernels
 

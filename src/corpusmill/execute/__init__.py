@@ -6,7 +6,6 @@ An executor carries out the units of one stage. It knows units and run folders, 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, Self, TypeVar, runtime_checkable
 
 from corpusmill.errors import (
@@ -20,9 +19,9 @@ from corpusmill.errors import (
 )
 
 if TYPE_CHECKING:  # `warm_start` is imported before everything else, and must not wait for these
-    from corpusmill.beats import Beat
-    from corpusmill.unit_io import StageTask
-    from corpusmill.units import Aside, Commit, Unit
+    from corpusmill.store.beats import Beat
+    from corpusmill.store.unit_io import StageTask
+    from corpusmill.store.units import Aside, Commit, Unit
 
 T = TypeVar("T")
 # A second attempt would fail the same way.
@@ -130,36 +129,22 @@ class Together(Protocol):
     def once(self, folder: str, name: str, there: Callable[[], T | None], make: Callable[[], T]) -> T: ...
 
 
-# Modules of this folder that are not executors.
-HELPERS = (
-    "announce",
-    "attempts",
-    "cpus",
-    "failures",
-    "leased",
-    "memory",
-    "on_demand",
-    "ray_cluster",
-    "ray_worker",
-    "versions",
-    "warm_start",
-)
+EXECUTORS = ("processes", "ray", "serial")  # as a recipe names them: a module of this folder each
 
 
 def ignored(unit: "Unit", aside: "Aside") -> None:
     """An `on_aside` for callers that do not listen."""
 
 
-def names() -> list[str]:
-    """Every executor, as a recipe would write it."""
-    files = (path.stem for path in Path(__file__).parent.glob("[!_]*.py"))
-    return sorted(name for name in files if name not in HELPERS)
+def check_name(name: str) -> None:
+    """Raises RecipeError if there is no such executor, naming the nearest."""
+    if name not in EXECUTORS:
+        near = did_you_mean(name, EXECUTORS) or "."
+        raise RecipeError(f'there is no executor "{name}"{near} Use one of: {", ".join(EXECUTORS)}.')
 
 
 def find(name: str) -> type[NamedExecutor]:
     """The class behind an executor's name. Raises RecipeError if there is none, naming the nearest."""
-    if name not in names():
-        near = did_you_mean(name, names()) or "."
-        raise RecipeError(f'there is no executor "{name}"{near} Use one of: {", ".join(names())}.')
+    check_name(name)
     executor: type[NamedExecutor] = getattr(import_module(f"{__name__}.{name}"), name.title())
     return executor

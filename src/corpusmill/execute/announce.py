@@ -16,9 +16,9 @@ from corpusmill import storage
 from corpusmill.errors import CorpusmillError
 from corpusmill.execute import warm_start
 from corpusmill.execute.processes import sigint_blocked
-from corpusmill.leases import BEATS, ENDED, record_of, write_worker
-from corpusmill.run_folder import RunFolder
-from corpusmill.units import now
+from corpusmill.store.leases import BEATS, ENDED, record_of, write_worker
+from corpusmill.store.run_folder import RunFolder
+from corpusmill.store.units import now
 
 
 class Announcer:

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field, replace
 
 from corpusmill.execute import Failure
 from corpusmill.execute.failures import Ended
-from corpusmill.unit_io import StageTask
-from corpusmill.units import Aside, At, Care, Unit
+from corpusmill.store.unit_io import StageTask
+from corpusmill.store.units import Aside, At, Care, Unit
 
 ROWS = (128, 8)  # documents at a time in the second attempt, and in all after it
 PARTS = 16  # that records are cut into when they are tried

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from corpusmill.errors import CorpusmillError
 from corpusmill.hidden import masked
-from corpusmill.units import At
+from corpusmill.store.units import At
 
 KILLED, OUT_OF_MEMORY, STEP_FAILED, READER_FAILED = "killed_worker", "out_of_memory", "step_failed", "reader_failed"
 FROM_OUTSIDE = ("SIGTERM", "SIGHUP", "SIGINT", "SIGQUIT")  # what people and systems end processes with

@@ -15,10 +15,10 @@ from typing import Any, TypeVar
 from corpusmill.execute import AtWork, Check, Failure, OnAside, OnCommit, OnPulse, Pulse
 from corpusmill.execute.announce import Announcer
 from corpusmill.execute.processes import Processes
-from corpusmill.leases import BEATS, Leases, Others
-from corpusmill.stage_folder import StageFolder
-from corpusmill.unit_io import StageTask
-from corpusmill.units import Aside, Commit, Unit, now
+from corpusmill.store.leases import BEATS, Leases, Others
+from corpusmill.store.stage_folder import StageFolder
+from corpusmill.store.unit_io import StageTask
+from corpusmill.store.units import Aside, Commit, Unit, now
 
 TRIES = 2  # drivers that try a unit, each as often as it tries units
 SAMPLE = 16  # units and leases that are looked at one by one, at a time

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from corpusmill.execute import Check, Executor, Failure, OnAside, OnCommit, OnPulse, Pulsing
 
 if TYPE_CHECKING:
-    from corpusmill.unit_io import StageTask
-    from corpusmill.units import Unit
+    from corpusmill.store.unit_io import StageTask
+    from corpusmill.store.units import Unit
 
 
 @dataclass

@@ -16,7 +16,6 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any, Self
 
-from corpusmill.beats import EVERY, Beat
 from corpusmill.errors import RunError
 from corpusmill.execute import (
     PERMANENT_ERRORS,
@@ -36,8 +35,9 @@ from corpusmill.execute.attempts import Attempts
 from corpusmill.execute.failures import OUT_OF_MEMORY, Ended, of_error, of_exit
 from corpusmill.execute.memory import forget_peak, give_memory_back, keep_memory, low_memory, resident
 from corpusmill.execute.serial import Serial
-from corpusmill.unit_io import StageTask
-from corpusmill.units import At, Care, Commit, Unit, now
+from corpusmill.store.beats import EVERY, Beat
+from corpusmill.store.unit_io import StageTask
+from corpusmill.store.units import At, Care, Commit, Unit, now
 
 
 @dataclass(frozen=True)

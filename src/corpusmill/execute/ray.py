@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any, Self
 
 from corpusmill import storage
-from corpusmill.beats import EVERY, Beat
 from corpusmill.errors import ClusterError
 from corpusmill.execute import AtWork, Check, Failure, OnAside, OnCommit, OnPulse, Pulse, ignored, versions
 from corpusmill.execute.attempts import Attempts
@@ -27,9 +26,10 @@ from corpusmill.execute.failures import KILLED, OUT_OF_MEMORY, Ended, of_error
 from corpusmill.execute.ray_cluster import connected, imported
 from corpusmill.execute.ray_worker import BEATS, Answer, GivenBack, Job, attempt, fit, passed
 from corpusmill.execute.serial import Serial
+from corpusmill.store.beats import EVERY, Beat
+from corpusmill.store.unit_io import StageTask
+from corpusmill.store.units import Commit, Resources, Unit, now
 from corpusmill.termination import Terminated
-from corpusmill.unit_io import StageTask
-from corpusmill.units import Commit, Resources, Unit, now
 
 IN_FLIGHT = 2  # units for each processor
 LOOK = 2.0  # seconds between two looks at which nodes there are

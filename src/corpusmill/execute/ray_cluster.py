@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from corpusmill import leftovers
+from corpusmill.assets import leftovers
+from corpusmill.assets.extras import RAY
 from corpusmill.errors import ClusterError, RecipeError
-from corpusmill.extras import RAY
 
 LOCAL = "local"
 STORE = 100 << 20  # bytes of Ray's object store where we start it; nothing of size goes through it

@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
-from corpusmill.beats import EVERY, Beat
 from corpusmill.execute import PERMANENT_ERRORS, AtWork, Check, Failure, OnAside, OnCommit, OnPulse, Pulse, ignored
 from corpusmill.execute.attempts import Attempts
 from corpusmill.execute.failures import of_error
 from corpusmill.execute.memory import resident
-from corpusmill.unit_io import StageTask
-from corpusmill.units import At, Unit, now
+from corpusmill.store.beats import EVERY, Beat
+from corpusmill.store.unit_io import StageTask
+from corpusmill.store.units import At, Unit, now
 
 
 @dataclass

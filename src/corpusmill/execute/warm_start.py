@@ -17,7 +17,7 @@ from multiprocessing import util
 from pathlib import Path
 from typing import Any
 
-from corpusmill import leftovers
+from corpusmill.assets import leftovers
 
 PACKAGE = Path(__file__).parent.parent
 LONGEST = 70  # bytes of a folder in which a socket may lie: systems allow 103, and 32 are the names below it

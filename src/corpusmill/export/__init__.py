@@ -25,16 +25,16 @@ import numpy as np
 from corpusmill import write
 from corpusmill.errors import InputError, RecipeError, did_you_mean
 from corpusmill.export.nanochat import Nanochat
+from corpusmill.export.review import SAMPLE, write_review
 from corpusmill.export.streams import Llmc, NanoGPT, Progress, Validation
 from corpusmill.export.texts import write_texts
-from corpusmill.review import SAMPLE, write_review
-from corpusmill.run_folder import RunFolder
 from corpusmill.shards import Shards, open_shards
 from corpusmill.shards.documents import Documents, documents
 from corpusmill.shards.layout import INDEX
 from corpusmill.shards.token_range import TokenRange
 from corpusmill.storage import write_atomic
-from corpusmill.sums import files_in, write_sums
+from corpusmill.store.run_folder import RunFolder
+from corpusmill.store.sums import files_in, write_sums
 from corpusmill.write import (
     DocumentTokens,
     DocumentWriter,

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from corpusmill.engine.documents import TOKENS, documents_of, wanted_signals, wants_tokens
-from corpusmill.engine.pass_documents import PassDocuments
-from corpusmill.engine.pass_results import TEXT_GROUPS
-from corpusmill.engine.signals import check_signals
-from corpusmill.engine.text_files import UNLIMITED, Part, megabytes_of, part_files, text_files
+from corpusmill.engine.work.documents import TOKENS, documents_of, wanted_signals, wants_tokens
+from corpusmill.engine.work.pass_documents import PassDocuments
+from corpusmill.engine.work.pass_results import TEXT_GROUPS
+from corpusmill.engine.work.signals import check_signals
+from corpusmill.engine.work.text_files import UNLIMITED, Part, megabytes_of, part_files, text_files
 from corpusmill.errors import InputError
-from corpusmill.unit_io import Upstream
+from corpusmill.store.unit_io import Upstream
 from corpusmill.write import DocumentWriter, WritesBeside, file_name
 
 Progress = Callable[[int, int], None]

@@ -18,10 +18,10 @@ from typing import Any
 from corpusmill.errors import InputError
 from corpusmill.inspect.listing import Listing
 from corpusmill.inspect.marks import LONGEST
-from corpusmill.keys import ADDRESS
 from corpusmill.report.samples import text_of
 from corpusmill.report.tables import ORDER, placeholders
 from corpusmill.report.visible import visible
+from corpusmill.steps.keys import ADDRESS
 
 REVIEW = "review.jsonl"
 ROUND = 20  # documents

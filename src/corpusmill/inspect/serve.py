@@ -7,8 +7,8 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from corpusmill.assets.extras import INSPECT
 from corpusmill.errors import InputError
-from corpusmill.extras import INSPECT
 from corpusmill.report.tables import RunTables
 
 HOST = "127.0.0.1"

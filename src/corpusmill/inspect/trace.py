@@ -7,16 +7,16 @@ from typing import Any
 
 import pyarrow as pa
 
-from corpusmill import traced
 from corpusmill.errors import AssetError, InputError, ShardError
 from corpusmill.inspect.marks import Span
 from corpusmill.loader import TokenLoader
 from corpusmill.models.tokenizer import Tokenizer, load
+from corpusmill.ops import tracing
+from corpusmill.ops.tracing import Traced, around, text
 from corpusmill.report.explain import TokenPlacement
 from corpusmill.report.tables import RunTables
 from corpusmill.report.visible import visible
 from corpusmill.shards import Shards, open_shards
-from corpusmill.traced import Traced, around, text
 
 ROWS = 8  # of a batch at a time
 SHOWN = 160  # tokens of a piece
@@ -75,7 +75,7 @@ class Trace:
         settings = (batch * world, 0, 1) if rank is None else (batch, rank, world)
         loader = self._loader(seq_len, *settings, whole(asked, "seed", 0, least=None), asked.get("order") != "stored")
         rows = range(first, min(first + ROWS, settings[0]))
-        pieces = [self._piece(piece) for piece in traced.of_step(loader, step, rows)]
+        pieces = [self._piece(piece) for piece in tracing.of_step(loader, step, rows)]
         for piece in pieces:
             piece["rank"], piece["row"] = divmod(piece["row"], batch) if rank is None else (rank, piece["row"])
         ranks = (
@@ -98,7 +98,7 @@ class Trace:
         row = whole(asked, "row", 0)
         shard = whole(asked, "shard", 0) if "shard" in asked else None
         seq_len = whole(asked, "seq_len", 0, least=1) if "seq_len" in asked else None
-        pieces = traced.of_row(self.shards, row, seq_len, shard)
+        pieces = tracing.of_row(self.shards, row, seq_len, shard)
         place = f"Row {row:,d}" if shard is None else f"Row {row:,d} of shard {shard}"
         return {
             "kind": "row",
@@ -110,14 +110,14 @@ class Trace:
 
     def _has_row(self, row: int, seq_len: int | None, shard: int | None) -> bool:
         try:
-            traced.of_row(self.shards, row, seq_len, shard)
+            tracing.of_row(self.shards, row, seq_len, shard)
         except ShardError:
             return False
         return True
 
     def _token(self, asked: Mapping[str, str]) -> dict[str, Any]:
         shard, token = whole(asked, "shard", 0), whole(asked, "token", 0)
-        piece = traced.of_token(self.shards, shard, token)
+        piece = tracing.of_token(self.shards, shard, token)
         last = self.shards.index.shards[shard].tokens - 1
         return {
             "kind": "token",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corpusmill.extras import TORCH
+from corpusmill.assets.extras import TORCH
 
 if TYPE_CHECKING:
     import torch

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 from copy import copy
 from typing import Any
 
+from corpusmill.assets.extras import TORCH
 from corpusmill.errors import ShardError
-from corpusmill.extras import TORCH
 from corpusmill.loader.given import shown, whole
 from corpusmill.loader.masks import to_torch
 from corpusmill.loader.tokens import FAR, TokenLoader

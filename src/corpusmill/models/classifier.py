@@ -15,8 +15,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from corpusmill import assets, hub
-from corpusmill.arrays import MAGIC, map_arrays
+from corpusmill import assets
+from corpusmill.assets import hub
 from corpusmill.errors import AssetError, RecipeError, did_you_mean
 from corpusmill.models import onnx_classifier
 from corpusmill.models.fasttext import FastText
@@ -26,6 +26,7 @@ from corpusmill.models.onnx_classifier import Config, Files, Settings
 from corpusmill.models.quality import QualityModel, some
 from corpusmill.models.tokenizer_name import is_hub_name
 from corpusmill.models.toxicity import TOXICITY_EN, ToxicityModel
+from corpusmill.store.arrays import MAGIC, map_arrays
 
 Kind = Literal["onnx", "fasttext", "quality", "toxicity"]
 MODELS = ("model.onnx", "onnx/model.onnx")  # in a folder, in order of preference

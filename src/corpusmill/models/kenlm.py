@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from corpusmill.assets.extras import KENLM
 from corpusmill.errors import AssetError
-from corpusmill.extras import KENLM
 from corpusmill.models.ngram import Scores
 
 SUFFIXES = (".arpa", ".arpa.gz", ".klm", ".binary")

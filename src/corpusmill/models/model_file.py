@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corpusmill.arrays import map_arrays, write_arrays
 from corpusmill.errors import AssetError
 from corpusmill.storage.local import temporary
+from corpusmill.store.arrays import map_arrays, write_arrays
 
 Arrays = dict[str, NDArray[Any]]
 

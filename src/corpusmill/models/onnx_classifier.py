@@ -22,8 +22,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from corpusmill import assets
+from corpusmill.assets.extras import ONNX
 from corpusmill.errors import AssetError, RecipeError, did_you_mean
-from corpusmill.extras import ONNX
 
 Activation = Literal["auto", "none", "softmax", "sigmoid"]
 Combine = Literal["mean", "max"]

@@ -16,7 +16,6 @@ import xxhash
 from numpy.typing import NDArray
 
 from corpusmill import assets
-from corpusmill.arrays import MAGIC, map_arrays
 from corpusmill.errors import AssetError, RecipeError, did_you_mean
 from corpusmill.models.fasttext import FastText
 from corpusmill.models.fasttext_file import MAGIC as FASTTEXT
@@ -24,6 +23,7 @@ from corpusmill.models.fasttext_file import read_labels
 from corpusmill.models.model_file import read_model, write_model
 from corpusmill.models.quality_score import LENGTHS, Linear, score_texts
 from corpusmill.models.quality_shape import FEATURES
+from corpusmill.store.arrays import MAGIC, map_arrays
 from corpusmill.text.buffers import view
 from corpusmill.text.unicode import classes
 

@@ -5,8 +5,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from corpusmill.assets.extras import SENTENCEPIECE
 from corpusmill.errors import AssetError
-from corpusmill.extras import SENTENCEPIECE
 
 # Field numbers of the protocol buffer: the pieces of a model; name and type of a piece. Values of types.
 PIECE, NAME, TYPE = 1, 1, 3

@@ -17,8 +17,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from corpusmill.assets.extras import TIKTOKEN
 from corpusmill.errors import AssetError
-from corpusmill.extras import TIKTOKEN
 from corpusmill.models import sentencepiece_file
 from corpusmill.models.tiktoken_file import GPT2
 from corpusmill.models.tokenizer_file import Definition, pre_tokenizers

@@ -3,9 +3,10 @@
 import os
 import re
 
-from corpusmill import assets, hub
+from corpusmill import assets
+from corpusmill.assets import hub
+from corpusmill.assets.extras import SENTENCEPIECE, TIKTOKEN, Extra
 from corpusmill.errors import AssetError, did_you_mean
-from corpusmill.extras import SENTENCEPIECE, TIKTOKEN, Extra
 from corpusmill.models.tokenizer_file import FILES, config_of
 
 SHIPPED = ("gpt2", "bytes")  # in MANIFEST.json

@@ -9,11 +9,11 @@ import sys
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
-from corpusmill.engine.carry_out import Silent
+from corpusmill.engine.drive.listener import Silent
 from corpusmill.errors import RecipeError, did_you_mean
 
 if TYPE_CHECKING:
-    from corpusmill.engine.carry_out import ProgressListener
+    from corpusmill.engine.drive.listener import ProgressListener
 
 MODES = ("auto", "bars", "lines", "json", "off")
 

@@ -14,8 +14,8 @@ from rich.text import Text
 from corpusmill.progress import words
 
 if TYPE_CHECKING:
-    from corpusmill.engine.meter import StageProgress
-    from corpusmill.units import Commit, Stage
+    from corpusmill.engine.drive.meter import StageProgress
+    from corpusmill.store.units import Commit, Stage
 
 LONGEST_BAR, SHORTEST_BAR = 30, 5
 BESIDE_BAR = 52  # columns that the rest of a line takes

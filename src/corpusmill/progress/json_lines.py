@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from corpusmill.progress.lines import say
 
 if TYPE_CHECKING:
-    from corpusmill.engine.meter import StageProgress
-    from corpusmill.units import Commit, Stage
+    from corpusmill.engine.drive.meter import StageProgress
+    from corpusmill.store.units import Commit, Stage
 
 
 class JsonLines:

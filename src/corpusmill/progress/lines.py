@@ -9,8 +9,8 @@ from corpusmill.progress import words
 from corpusmill.report.numbers import plural
 
 if TYPE_CHECKING:
-    from corpusmill.engine.meter import StageProgress
-    from corpusmill.units import Commit, Stage
+    from corpusmill.engine.drive.meter import StageProgress
+    from corpusmill.store.units import Commit, Stage
 
 EVERY = 5.0  # seconds between two lines on one stage
 

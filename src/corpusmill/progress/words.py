@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from corpusmill.report.numbers import number, share, size
 
 if TYPE_CHECKING:
-    from corpusmill.engine.meter import StageProgress
+    from corpusmill.engine.drive.meter import StageProgress
 
 FINISHING = "finishing: outputs are read back, the report is written …"
 COMPILING = "compiling the text kernels for this machine (once, a minute or two) …"

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from corpusmill import hub
+from corpusmill.assets import hub
 from corpusmill.errors import AssetError, InputError
 from corpusmill.publish import eu_summary as eu
 from corpusmill.publish.croissant import croissant
@@ -21,8 +21,8 @@ from corpusmill.publish.known import Known
 from corpusmill.publish.readme import MARK, dataset_card, portable
 from corpusmill.publish.upload import uploader
 from corpusmill.report.tables import RunTables
-from corpusmill.run_folder import HUB, RunFolder
 from corpusmill.storage import exists, read_bytes
+from corpusmill.store.run_folder import HUB, RunFolder
 
 CARD, CROISSANT, EU_SUMMARY = "README.md", "croissant.json", "eu-summary.md"
 RECIPE = "recipe.yaml"

@@ -8,7 +8,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from corpusmill.hub import Repo
+from corpusmill.assets.hub import Repo
 from corpusmill.publish.folder import JSON_LINES, Config
 from corpusmill.publish.known import Known
 

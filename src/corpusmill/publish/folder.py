@@ -16,8 +16,8 @@ from corpusmill.errors import AssetError, InputError, RecipeError, did_you_mean
 from corpusmill.export import export
 from corpusmill.recipe.names import labels
 from corpusmill.report.tables import RunTables
-from corpusmill.run_folder import OUTPUT, RunFolder
 from corpusmill.storage import TEMPORARY
+from corpusmill.store.run_folder import OUTPUT, RunFolder
 from corpusmill.write.jsonl import Jsonl
 
 DATA = "data"  # the folder of the default configuration

@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from corpusmill.hub import MAIN, Repo
+from corpusmill.assets.hub import MAIN, Repo
 from corpusmill.publish import composition
 from corpusmill.publish.folder import SPLIT, Config
 from corpusmill.publish.known import Known

@@ -9,13 +9,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from corpusmill.assets.hub import MAIN, SCHEME, YES, Repo
 from corpusmill.errors import CorpusmillError, InputError, StorageError
-from corpusmill.hub import MAIN, SCHEME, YES, Repo
 from corpusmill.publish.folder import SPLIT
 from corpusmill.publish.readme import MARK
 from corpusmill.report.numbers import number, size
 from corpusmill.retry import http_status, is_unreachable
-from corpusmill.sums import sha256
+from corpusmill.store.sums import sha256
 
 # The Hub asks for 50 to 100 files in a commit at most. What a commit has sent need not be sent again.
 FILES = 50

@@ -14,7 +14,7 @@ from typing import Any
 
 import yaml
 
-from corpusmill import hub
+from corpusmill.assets import hub
 from corpusmill.errors import InputError, MissingExtraError, did_you_mean
 from corpusmill.storage import FileInfo, expand, read_range
 

@@ -8,6 +8,10 @@ from typing import Any, ClassVar, Literal
 import pyarrow as pa
 
 from corpusmill.errors import RecipeError, RecordError, did_you_mean
+from corpusmill.formats.code.code_files import KINDS, kind_of, language_of, languages, marks_of, named
+from corpusmill.formats.code.gitignore import Attributes, Ignored
+from corpusmill.formats.code.imports import Files, go_module, in_order, needed_by
+from corpusmill.formats.code.licence_texts import LONGEST, licence_of_source, of_files
 from corpusmill.read import END, Piece, ReadCounts, whole
 from corpusmill.read._bytes import Damaged, Truncated, WindowTooLarge, sniff
 from corpusmill.read._documents import Documents, as_json
@@ -15,10 +19,6 @@ from corpusmill.read._notebooks import NotANotebook, as_text, kernel_language
 from corpusmill.read._trees import ARCHIVES, ENDING, Entry, TooLarge, Tree, find_trees, open_tree
 from corpusmill.read.text import decode
 from corpusmill.storage import FileInfo, printable
-from corpusmill.text.code_files import KINDS, kind_of, language_of, languages, marks_of, named
-from corpusmill.text.gitignore import Attributes, Ignored
-from corpusmill.text.imports import Files, go_module, in_order, needed_by
-from corpusmill.text.licence_texts import LONGEST, licence_of_source, of_files
 
 STEP = "read/code"
 FAULTS = {TooLarge: "too_large", Truncated: "truncated", Damaged: "damaged", WindowTooLarge: "window_too_large"}

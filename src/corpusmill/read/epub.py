@@ -14,10 +14,10 @@ from xml.etree import ElementTree
 import pyarrow as pa
 
 from corpusmill.errors import RecipeError, RecordError, did_you_mean
+from corpusmill.formats.charset import decode
 from corpusmill.read import Piece, ReadCounts, whole
 from corpusmill.read._documents import Documents, as_json
 from corpusmill.storage import FileInfo, open_read
-from corpusmill.text.charset import decode
 
 STEP = "read/epub"
 CONTAINER = "META-INF/container.xml"

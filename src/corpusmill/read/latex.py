@@ -12,13 +12,13 @@ from typing import IO, cast
 import pyarrow as pa
 
 from corpusmill.errors import InputError, RecipeError, RecordError
+from corpusmill.formats.latex import group, without_comments
 from corpusmill.read import Piece, ReadCounts, whole
 from corpusmill.read._bytes import Damaged, blocks
 from corpusmill.read._documents import Documents, as_json
 from corpusmill.read._lines import TooLong
 from corpusmill.read.text import KINDS
 from corpusmill.storage import FileInfo, open_read
-from corpusmill.text.latex import group, without_comments
 
 STEP = "read/latex"
 SOURCES = (".tex", ".ltx", ".latex", ".sty", ".cls")

@@ -9,12 +9,12 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 
+from corpusmill.assets.extras import PDF, Extra
 from corpusmill.errors import RecipeError
-from corpusmill.extras import PDF, Extra
+from corpusmill.formats.pdf_layout import Line, Page, document_text
 from corpusmill.read import Piece, ReadCounts, whole
 from corpusmill.read._documents import Documents, as_json
 from corpusmill.storage import FileInfo, open_read
-from corpusmill.text.pdf_layout import Line, Page, document_text
 
 STEP = "read/pdf"
 PASSWORD = 4  # FPDF_ERR_PASSWORD

@@ -7,13 +7,20 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from corpusmill.errors import RecipeError
+from corpusmill.formats.charset import decode
 from corpusmill.read import Piece, ReadCounts, _http, split_bytes, whole
 from corpusmill.read._archive import LOOK_BACK, Damage, Record, packing, records
 from corpusmill.read._documents import Documents, as_json
 from corpusmill.storage import FileInfo
-from corpusmill.text.charset import decode
 
-__all__ = ["Damage", "Record", "Warc", "date", "http", "records"]  # for `corpusmill.rights`, which reads archives too
+__all__ = [
+    "Damage",
+    "Record",
+    "Warc",
+    "date",
+    "http",
+    "records",
+]  # for `corpusmill.ops.rights`, which reads archives too
 
 http = _http
 

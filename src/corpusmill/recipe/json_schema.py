@@ -34,7 +34,7 @@ PROBES = {int: (-1, 0, 1, 2), float: (-0.5, 0.0, 0.5, 1.0, 1.5)}
 def recipe_schema() -> Schema:
     """The schema of a whole recipe, draft 2020-12."""
     run = _object(RunSettings)
-    run["properties"]["executor"] |= {"enum": execute.names()}
+    run["properties"]["executor"] |= {"enum": list(execute.EXECUTORS)}
     del run["markdownDescription"]  # its parameters have what more it says
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

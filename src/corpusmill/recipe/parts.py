@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 import pyarrow as pa
 
 from corpusmill import execute
-from corpusmill.errors import RecipeError, did_you_mean
+from corpusmill.errors import RecipeError
 from corpusmill.execute.ray_cluster import checked_address
 from corpusmill.read import ReadCounts, files_at, is_whole
 from corpusmill.recipe.canaries import Canary
@@ -141,9 +141,7 @@ class RunSettings:
                 raise RecipeError(f"{name} is one of {', '.join(choices)}, got {getattr(self, name)}")
         if self.workers is not None and self.workers < 1:
             raise RecipeError(f"need workers >= 1, got {self.workers}; leave it out for one per core")
-        if self.executor not in execute.names():
-            near = did_you_mean(self.executor, execute.names()) or "."
-            raise RecipeError(f'there is no executor "{self.executor}"{near} Use one of: {", ".join(execute.names())}.')
+        execute.check_name(self.executor)
         if self.executor == "ray":
             checked_address(self.address)
         elif self.address is not None:

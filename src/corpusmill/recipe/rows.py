@@ -1,7 +1,7 @@
 """Documents in memory as a source of a recipe in Python.
 
 They are recognized by what they can do, so that neither pandas nor Polars nor Hugging Face datasets is imported here.
-A run writes them once into its own folder, see `corpusmill.engine.stored_rows`, and reads them from there.
+A run writes them once into its own folder, see `corpusmill.engine.plan.stored_rows`, and reads them from there.
 """
 
 from collections.abc import Iterator, Mapping

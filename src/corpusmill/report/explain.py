@@ -12,12 +12,12 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from corpusmill.errors import AssetError, InputError, RecipeError
-from corpusmill.keys import ADDRESS
 from corpusmill.recipe.names import labels, name_of
 from corpusmill.report.samples import SAME_NAME, text_of
 from corpusmill.report.tables import ABOUT, PLACE, RunTables
 from corpusmill.shards import open_shards
 from corpusmill.shards.reader import Shards
+from corpusmill.steps.keys import ADDRESS
 from corpusmill.steps.verdict import COMPARE
 
 Verdict = Literal[

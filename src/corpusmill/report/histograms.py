@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from corpusmill.engine.bins import SIMILARITIES, edges_around
-from corpusmill.engine.pass_facts import SIDES
+from corpusmill.engine.work.bins import SIMILARITIES, edges_around
+from corpusmill.engine.work.pass_facts import SIDES
 from corpusmill.report.bins import Histogram
 from corpusmill.report.figures.lengths import EDGES, lengths_of
 from corpusmill.report.tables import RunTables

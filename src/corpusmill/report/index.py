@@ -2,7 +2,7 @@
 
     FOLDER/
         index.json    what made the keys, and the files; it is written last
-        keys/ docs/   one file each per unit of the run: keys as `corpusmill.keys.KeyStage` describes them, and
+        keys/ docs/   one file each per unit of the run: keys as `corpusmill.steps.keys.KeyStage` describes them, and
                       documents
 
 Only documents that the run kept to the end are in it, with their ids, URLs and what later comparisons read of them. It
@@ -21,15 +21,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from corpusmill.arrays import map_arrays, write_arrays
-from corpusmill.engine.earlier_runs import INDEX, comparable, key_files
+from corpusmill.engine.plan.earlier_runs import INDEX, comparable, key_files
 from corpusmill.errors import InputError, did_you_mean
-from corpusmill.keys import ADDRESS, keyed, keys_and_rows, laid_out, were_kept
 from corpusmill.recipe.names import labels
 from corpusmill.report.run_files import RunFiles
 from corpusmill.steps import ComparesWithEarlierRuns, CorpusStep
+from corpusmill.steps.keys import ADDRESS, keyed, keys_and_rows, laid_out, were_kept
 from corpusmill.storage import checksum, write_atomic
-from corpusmill.tables import TableWriter
+from corpusmill.store.arrays import map_arrays, write_arrays
+from corpusmill.store.tables import TableWriter
 
 ROWS = 1024  # documents in memory at a time
 

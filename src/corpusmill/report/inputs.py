@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from corpusmill.errors import CorpusmillError
 from corpusmill.recipe.model import Recipe
 from corpusmill.report.tables import RunTables
-from corpusmill.run_folder import RunFolder
 from corpusmill.storage import is_in, name_of
+from corpusmill.store.run_folder import RunFolder
 
 
 @dataclass(frozen=True)

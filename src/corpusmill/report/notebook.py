@@ -13,14 +13,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-from corpusmill.engine.bins import count
+from corpusmill.engine.work.bins import count
 from corpusmill.errors import InputError, did_you_mean
 from corpusmill.report.bins import Histogram, octaves
 from corpusmill.report.html import markup, svg
 from corpusmill.report.html.markup import Html, Inside, tag
 from corpusmill.report.page import SECTIONS
 from corpusmill.report.tables import RunTables
-from corpusmill.run_folder import RunFolder
+from corpusmill.store.run_folder import RunFolder
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 

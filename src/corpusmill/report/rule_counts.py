@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from corpusmill.facts import Facts
 from corpusmill.report.tables import RunTables
+from corpusmill.store.facts import Facts
 
 
 @dataclass(frozen=True)

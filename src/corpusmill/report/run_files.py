@@ -11,20 +11,20 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from corpusmill.engine.dropped import BELOW, EVERY_ID
-from corpusmill.engine.pass_documents import read_documents, stage_with_texts
-from corpusmill.engine.pass_results import MEASURED
+from corpusmill.engine.work.dropped import BELOW, EVERY_ID
+from corpusmill.engine.work.pass_documents import read_documents, stage_with_texts
+from corpusmill.engine.work.pass_results import MEASURED
 from corpusmill.errors import InputError, ResumeError
-from corpusmill.facts import Facts
-from corpusmill.forgotten import Forgotten
-from corpusmill.forgotten import read as read_forgotten
 from corpusmill.recipe.model import Recipe
 from corpusmill.report.waterfall import Waterfall
-from corpusmill.run_folder import RUN, WATERFALL, RunFolder
-from corpusmill.run_records import DamagedRecord
 from corpusmill.storage import is_local, join, list_dir
-from corpusmill.unit_io import Upstream
-from corpusmill.units import Results
+from corpusmill.store.facts import Facts
+from corpusmill.store.forgotten import Forgotten
+from corpusmill.store.forgotten import read as read_forgotten
+from corpusmill.store.run_folder import RUN, WATERFALL, RunFolder
+from corpusmill.store.run_records import DamagedRecord
+from corpusmill.store.unit_io import Upstream
+from corpusmill.store.units import Results
 
 NEAR = 5  # runs nearby that are named if a folder holds none
 

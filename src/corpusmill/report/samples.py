@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from corpusmill.engine.pass_documents import ROW
+from corpusmill.engine.work.pass_documents import ROW
 from corpusmill.errors import InputError, did_you_mean
 from corpusmill.report.rule_counts import reasons, rule_counts
 from corpusmill.report.tables import ABOUT, ORDER, PLACE, RunTables, finite, nothing_committed, placeholders

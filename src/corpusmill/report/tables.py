@@ -9,13 +9,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from corpusmill.engine.pass_documents import ROW
+from corpusmill.engine.work.pass_documents import ROW
 from corpusmill.errors import AssetError, RecipeError, ResumeError
 from corpusmill.recipe.names import labels, remarks
 from corpusmill.report.rules import bounds
 from corpusmill.report.run_files import RunFiles
-from corpusmill.run_folder import RunFolder
 from corpusmill.steps.verdict import Bound
+from corpusmill.store.run_folder import RunFolder
 
 ORIGIN = ("id", "source", "file", "position", "url")
 ABOUT = (*ORIGIN, "date", "bytes", "tokens", "dropped_by", "reasons")  # what `signals` has beside signals

@@ -18,8 +18,8 @@ from typing import Any
 import pyarrow as pa
 
 from corpusmill.errors import InputError, did_you_mean
-from corpusmill.keys import ADDRESS
 from corpusmill.report.tables import ABOUT, RunTables, identifier, literal
+from corpusmill.steps.keys import ADDRESS
 
 
 class Views:

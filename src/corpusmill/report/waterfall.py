@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from corpusmill.display import table
 from corpusmill.errors import MissingExtraError, RunError
-from corpusmill.facts import Facts, total
 from corpusmill.report.numbers import plural
-from corpusmill.units import Results
+from corpusmill.store.facts import Facts, total
+from corpusmill.store.units import Results
 
 if TYPE_CHECKING:  # 50 ms of import that questions to a run need not wait for
-    from corpusmill.engine.plan import Plan
+    from corpusmill.engine.plan.plan import Plan
 
 FLOW = ("documents_in", "documents_out", "bytes_in", "bytes_out", "tokens_in", "tokens_out")
 NOTHING = dict.fromkeys(FLOW, 0)  # of a source all of whose documents a step failed on

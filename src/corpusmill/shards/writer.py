@@ -17,7 +17,7 @@ from corpusmill.shards.pack import Packed, Units, pack
 from corpusmill.shards.plan import Plan, ShardCuts
 from corpusmill.shards.sample import SampleIds, texts
 from corpusmill.storage import checksum
-from corpusmill.tables import TableWriter
+from corpusmill.store.tables import TableWriter
 from corpusmill.tokens.packing import Int64s
 
 DOCUMENTS = pa.schema(

@@ -25,10 +25,10 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import pyarrow as pa
 
 from corpusmill import registry
-from corpusmill.keys import Keys, KeyStage
+from corpusmill.steps.keys import Keys, KeyStage
+from corpusmill.store.units import Resources, Stage
 from corpusmill.tokens.breaks import SplitAt
 from corpusmill.tokens.packing import Method, Remainder
-from corpusmill.units import Resources, Stage
 
 Columns = Mapping[str, pa.Array]
 
@@ -56,7 +56,7 @@ class Filter(Protocol):
 
     docs      the batch
     signals   what `needs` names, a class variable or property that is a tuple of names; nothing where there is none:
-              the columns of those measures (see `corpusmill.measures`); for
+              the columns of those measures (see `corpusmill.steps.measures`); for
               "step.column", the signal of an earlier step of the same pass; for "*" all of these, and the columns
               id, source, file, position, url, date and bytes of the documents
     returns   (documents,) string: every failing rule, joined by commas, the first of them the first
@@ -80,10 +80,10 @@ class CorpusStep(Protocol):
     key_parameters     the parameters that the keys depend on; a change of another one does not make the keys anew
     keys_per_document  how many keys a document of 2 KB has, a power of two: with more keys there are more partitions
     reads_text         whether the stages read the text of documents, or keys and ids alone
-    verdict            the columns of the verdicts: those of `corpusmill.keys.VERDICT`, and signals of the step's own
+    verdict            the columns of the verdicts: those of `steps.keys.VERDICT`, and signals of the step's own
     default_signals    the signals of documents without a verdict; null where it does not say
     cuts               whether the step changes texts: then its last stage writes the table `cuts` too, with the columns
-                       of `corpusmill.keys.CUTS`, sorted. A document of which nothing is left is dropped with the reason
+                       of `steps.keys.CUTS`, sorted. A document of which nothing is left is dropped with the reason
                        `<step>.empty`
     keys               the keys of a batch, made in the pass that reads the documents; they depend on each document
                        alone

@@ -18,12 +18,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from corpusmill.arrays import Arrays
-from corpusmill.keys import ADDRESS, APPLIES, EarlierKeys, KeyStage, keyed, keys_and_rows, were_kept
+from corpusmill.steps.keys import ADDRESS, APPLIES, EarlierKeys, KeyStage, keyed, keys_and_rows, were_kept
 from corpusmill.steps.sorted_numbers import absent, sort_distinct
 from corpusmill.steps.verdict_tables import ROWS, UNITS
-from corpusmill.unit_io import UnitIO, Upstream
-from corpusmill.units import Files, Planned, Planner, Results, Stage
+from corpusmill.store.arrays import Arrays
+from corpusmill.store.unit_io import UnitIO, Upstream
+from corpusmill.store.units import Files, Planned, Planner, Results, Stage
 
 T = TypeVar("T")
 AHEAD = 16  # files that are opened, and whose rows are asked for, before they are read

@@ -8,13 +8,13 @@ import orjson
 import pyarrow as pa
 
 from corpusmill.assets import load
-from corpusmill.captures import Capture, Captures, origin_of
 from corpusmill.errors import RecipeError
+from corpusmill.formats.charset import decode
+from corpusmill.formats.code import licences
+from corpusmill.formats.rights.rights import directives, may_say, metas, reservation
+from corpusmill.formats.rights.robots import TOKEN, robots, settings
 from corpusmill.steps import Columns
-from corpusmill.text import licences
-from corpusmill.text.charset import decode
-from corpusmill.text.rights import directives, may_say, metas, reservation
-from corpusmill.text.robots import TOKEN, robots, settings
+from corpusmill.steps.captures import Capture, Captures, origin_of
 
 # Those that collect text for training models, by the names that their operators give for robots.txt.
 AGENTS = (

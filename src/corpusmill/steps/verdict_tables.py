@@ -15,9 +15,9 @@ import pyarrow.compute as pc
 import xxhash
 from numpy.typing import NDArray
 
-from corpusmill.keys import KeyStage
-from corpusmill.unit_io import UnitIO, Upstream
-from corpusmill.units import Results
+from corpusmill.steps.keys import KeyStage
+from corpusmill.store.unit_io import UnitIO, Upstream
+from corpusmill.store.units import Results
 
 HOME = 1 << 20  # documents that a unit of verdicts is about, where one unit of the pass has fewer
 ROWS = 1 << 14  # verdicts that are made ready at a time

@@ -28,7 +28,7 @@ from typing import IO
 
 import xxhash
 
-from corpusmill.extras import Extra
+from corpusmill.assets.extras import Extra
 from corpusmill.storage import local, objects, others, stores
 from corpusmill.storage.patterns import expand, is_in, is_outside, refuse_alike, selected, stat
 from corpusmill.storage.places import (

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, TypeVar, cast
 
+from corpusmill.assets.extras import HTTP
 from corpusmill.errors import InputError, StorageError, did_you_mean
-from corpusmill.extras import HTTP
 from corpusmill.retry import patiently
 from corpusmill.storage.places import BLOCK, Entry, address_of, scheme_of
 from corpusmill.storage.trouble import errors_of, first_line

@@ -19,10 +19,10 @@ from datetime import timedelta
 from functools import lru_cache
 from typing import Any
 
-from corpusmill import extras
+from corpusmill.assets import extras
+from corpusmill.assets.extras import AZ, Extra
+from corpusmill.assets.extras import GS as GOOGLE
 from corpusmill.errors import InputError, StorageError
-from corpusmill.extras import AZ, Extra
-from corpusmill.extras import GS as GOOGLE
 from corpusmill.hidden import is_signed
 from corpusmill.storage.places import AZURE, GS, S3, scheme_of
 from corpusmill.storage.trouble import AZURE_LOGIN, LOGIN, S3_LOGIN, first_line

@@ -31,7 +31,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from corpusmill import leftovers
+from corpusmill.assets import leftovers
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -13,7 +13,7 @@ whose super-k-mers differ. (Minimizers and super-k-mers: Roberts et al. 2004, do
 al. 2013, doi:10.14778/2535569.2448951.)
 
 Tokens t[0], …, t[n - 1] in a row hash to the sum of hash(t[i]) * base**(n - 1 - i) modulo 2**61 - 1, for two bases.
-Keys are kept for later runs: a change of `quick_hash`, which hashes tokens, needs another `corpusmill.keys.FORMAT`.
+Keys are kept for later runs: a change of `quick_hash`, which hashes tokens, needs another `steps.keys.FORMAT`.
 """
 
 from typing import Any, NamedTuple

@@ -5,7 +5,7 @@ once, whatever n is, and an n-gram takes two products more. N-grams with the sam
 n-grams of a million documents of 1,000 words 0.03 such pairs are expected, and each would change the similarity of two
 documents by a thousandth.
 
-Keys are kept for later runs: a change of these hashes, or of `quick_hash`, needs another `corpusmill.keys.FORMAT`.
+Keys are kept for later runs: a change of these hashes, or of `quick_hash`, needs another `steps.keys.FORMAT`.
 """
 
 from dataclasses import dataclass

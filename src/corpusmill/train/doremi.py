@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from corpusmill.assets.extras import TORCH
 from corpusmill.errors import InputError
-from corpusmill.extras import TORCH
 from corpusmill.loader.columns import IGNORE
 from corpusmill.loader.order import Order
 from corpusmill.train.sources import Source

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from corpusmill.assets.extras import TORCH
 from corpusmill.errors import InputError
-from corpusmill.extras import TORCH
 
 try:
     import torch

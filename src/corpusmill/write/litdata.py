@@ -8,8 +8,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, ClassVar
 
+from corpusmill.assets.extras import LITDATA, Extra
 from corpusmill.errors import RecipeError, ShardError
-from corpusmill.extras import LITDATA, Extra
 from corpusmill.write import PackedRows, WriteFacts
 from corpusmill.write._rows import in_groups
 

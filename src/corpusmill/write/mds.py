@@ -7,8 +7,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, ClassVar
 
+from corpusmill.assets.extras import MDS, Extra
 from corpusmill.errors import RecipeError
-from corpusmill.extras import MDS, Extra
 from corpusmill.write import PackedRows, WriteFacts
 from corpusmill.write._rows import in_groups
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from corpusmill.errors import RecipeError
 from corpusmill.schema import DOCUMENT
-from corpusmill.tables import ROWS, SIZE, TableWriter
+from corpusmill.store.tables import ROWS, SIZE, TableWriter
 from corpusmill.write import COLUMNS, COUNTS, MB_PER_FILE, WriteFacts, check_files
 from corpusmill.write._columns import Columns, Selection, as_columns, selection
 from corpusmill.write._names import stem

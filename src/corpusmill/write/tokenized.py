@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from corpusmill.errors import RecipeError
-from corpusmill.tables import ROWS, SIZE, TableWriter
+from corpusmill.store.tables import ROWS, SIZE, TableWriter
 from corpusmill.write import COUNTS, MB_PER_FILE, WriteFacts, check_files
 from corpusmill.write._columns import Columns, Selection, as_columns, selection
 from corpusmill.write._lines import SUFFIXES, records, write_lines

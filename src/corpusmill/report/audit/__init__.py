@@ -16,7 +16,7 @@ from corpusmill.report.audit.checks import CHECKS, judged
 from corpusmill.report.audit.facts import SAMPLE, RunFacts
 from corpusmill.report.audit.model import Audit, Check
 from corpusmill.report.tables import RunTables
-from corpusmill.run_folder import RunFolder
+from corpusmill.store.run_folder import RunFolder
 
 __all__ = ["Audit", "Check", "audit"]
 

@@ -21,10 +21,10 @@ from corpusmill.report.numbers import number, plural, share, size
 from corpusmill.report.rules import because
 from corpusmill.report.tables import RunTables, identifier
 from corpusmill.report.visible import excerpt, not_stored, one_line, visible
-from corpusmill.run_folder import RunFolder
 from corpusmill.schema import DOCUMENT
 from corpusmill.steps.personal_data import NAMED
 from corpusmill.steps.redact.pii import Pii
+from corpusmill.store.run_folder import RunFolder
 
 RECIPE = 8_000  # characters of the recipe
 RULES = 8  # rules whose border is looked at: those that drop most

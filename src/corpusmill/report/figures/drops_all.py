@@ -1,7 +1,7 @@
 """Steps of a finished run that dropped all they saw."""
 
-from corpusmill.engine import drops_all as engine
-from corpusmill.engine.drops_all import DropsAll, in_words
+from corpusmill.engine.drive import drops_all as engine
+from corpusmill.engine.drive.drops_all import DropsAll, in_words
 from corpusmill.report.tables import RunTables
 
 

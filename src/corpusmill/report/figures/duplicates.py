@@ -7,10 +7,10 @@ A dropped document never reaches later steps. So the overlap of two steps is kno
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from corpusmill.engine.pass_facts import FLAGGED
-from corpusmill.facts import Facts
+from corpusmill.engine.work.pass_facts import FLAGGED
 from corpusmill.report.numbers import number, share, size
 from corpusmill.report.tables import RunTables, identifier
+from corpusmill.store.facts import Facts
 
 CONDITIONS = {signal: "{} IS NOT NULL" if signal == "duplicate_of" else "{} > 0" for signal in FLAGGED}
 

@@ -1,7 +1,7 @@
 """How much of a run's time went into functions of the user's own."""
 
-from corpusmill.engine.pass_results import SPENT
-from corpusmill.run_folder import RunFolder
+from corpusmill.engine.work.pass_results import SPENT
+from corpusmill.store.run_folder import RunFolder
 
 
 def time_in_functions(run: RunFolder) -> list[tuple[str, float, float]]:

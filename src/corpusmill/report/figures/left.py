@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from corpusmill.engine.pass_documents import HASH
+from corpusmill.engine.work.pass_documents import HASH
 from corpusmill.report.figures.sampled import Sample, Share
 from corpusmill.report.tables import RunTables
 from corpusmill.steps.dedup.minhash import Minhash

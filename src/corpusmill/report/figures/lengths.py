@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from corpusmill.engine.pass_facts import NOTE, SIDES, UNITS
-from corpusmill.engine.text_facts import LENGTHS, PER_OCTAVE
-from corpusmill.facts import Facts, total
+from corpusmill.engine.work.pass_facts import NOTE, SIDES, UNITS
+from corpusmill.engine.work.text_facts import LENGTHS, PER_OCTAVE
 from corpusmill.report.tables import RunTables
+from corpusmill.store.facts import Facts, total
 
 # For charts: half octaves. Each is an edge of LENGTHS too, so that no bin is split.
 STARTS = np.unique(np.concatenate([LENGTHS[LENGTHS < 4], LENGTHS[LENGTHS >= 4][:: PER_OCTAVE // 2]]))

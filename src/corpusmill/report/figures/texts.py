@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from corpusmill.engine.text_facts import COUNTED, FACTS
-from corpusmill.facts import total
+from corpusmill.engine.work.text_facts import COUNTED, FACTS
 from corpusmill.report.bins import Histogram
 from corpusmill.report.figures.lengths import EDGES, Length, length, lengths_of
 from corpusmill.report.numbers import number
 from corpusmill.report.tables import RunTables
+from corpusmill.store.facts import total
 from corpusmill.text.integrity import FLAGS
 
 SIDES = ("input", "output")

@@ -12,13 +12,13 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from corpusmill import assets
-from corpusmill.arrays import map_arrays
 from corpusmill.errors import AssetError, MissingExtraError, RecipeError
 from corpusmill.models.tokenizer_file import Definition
 from corpusmill.models.tokenizer_name import asset_of
 from corpusmill.report.numbers import number, share, size
 from corpusmill.report.tables import RunTables
 from corpusmill.steps import Tokenize
+from corpusmill.store.arrays import map_arrays
 
 MOST = 32  # units whose languages are looked up
 TOP = 40  # tokens that are shown

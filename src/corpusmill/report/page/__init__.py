@@ -41,7 +41,7 @@ from corpusmill.report.page import (
     training,
 )
 from corpusmill.report.tables import RunTables
-from corpusmill.run_folder import RunFolder
+from corpusmill.store.run_folder import RunFolder
 
 RUNTIME = ("vega", "vega-lite", "vega-interpreter")  # assets: what draws the charts
 SECTIONS = (  # anchor, title, section

@@ -2,7 +2,7 @@
 
 import shlex
 
-from corpusmill.engine.drops_all import in_words
+from corpusmill.engine.drive.drops_all import in_words
 from corpusmill.report.figures.amounts import Amount, amounts
 from corpusmill.report.figures.calls import calls, command_in_words
 from corpusmill.report.figures.drops_all import drops_all

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from corpusmill.engine.proportion import in_proportion
-from corpusmill.facts import Facts, add
+from corpusmill.engine.work.proportion import in_proportion
 from corpusmill.report.waterfall import Row, rows_of
 from corpusmill.report.what_if.saved import Saved, Sizes, grouped
+from corpusmill.store.facts import Facts, add
 
 
 @dataclass(frozen=True)

@@ -11,15 +11,15 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from corpusmill.errors import RecipeError
-from corpusmill.keys import VERDICT, Keys, KeyStage
 from corpusmill.steps import Columns
 from corpusmill.steps.annotate._quantiles import NONE, Cells, Runs, by_cell, edges_by_cell, least_reaching
 from corpusmill.steps.annotate._quantiles import Keys as SortedKeys
 from corpusmill.steps.corpus import Everything, KeyFiles, after, digest, dropped_documents, key_files, keys_content
+from corpusmill.steps.keys import VERDICT, Keys, KeyStage
 from corpusmill.steps.ranks import LARGEST, ordered
 from corpusmill.steps.verdict_tables import UnitRange, VerdictWriter, unit_ranges
-from corpusmill.unit_io import UnitIO, Upstream
-from corpusmill.units import Planned, Planner, Stage
+from corpusmill.store.unit_io import UnitIO, Upstream
+from corpusmill.store.units import Planned, Planner, Stage
 
 MOST = 1000  # buckets
 CELLS = 1 << 10  # of ranks, at least

@@ -6,12 +6,12 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from corpusmill.assets import digest
+from corpusmill.assets.extras import ONNX, Extra
 from corpusmill.errors import RecipeError
-from corpusmill.extras import ONNX, Extra
 from corpusmill.models.classifier import Classifier as Scorer
 from corpusmill.models.onnx_classifier import ACCELERATORS, Settings
 from corpusmill.steps import Columns
-from corpusmill.units import Resources
+from corpusmill.store.units import Resources
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,9 +5,9 @@ from typing import ClassVar
 
 import pyarrow as pa
 
+from corpusmill.formats.charset import decode
+from corpusmill.formats.code.licences import licences, may_name_any
 from corpusmill.steps import Columns
-from corpusmill.text.charset import decode
-from corpusmill.text.licences import licences, may_name_any
 
 TEXTS = ("name", "type", "version", "language", "url", "how")
 

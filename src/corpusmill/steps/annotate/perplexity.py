@@ -9,8 +9,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from corpusmill import assets
+from corpusmill.assets.extras import KENLM, Extra
 from corpusmill.errors import RecipeError, did_you_mean
-from corpusmill.extras import KENLM, Extra
 from corpusmill.models.kenlm import SUFFIXES, KenLM
 from corpusmill.models.language import Identifier
 from corpusmill.models.ngram import NgramModel, Scores

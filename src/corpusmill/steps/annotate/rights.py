@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import pyarrow as pa
 
-from corpusmill.extras import RIGHTS, Extra
+from corpusmill.assets.extras import RIGHTS, Extra
 from corpusmill.steps import Columns
 from corpusmill.steps.rights import AGENTS, WhatIsSaid
 

@@ -6,8 +6,8 @@ from typing import ClassVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from corpusmill.measures import basic, stats, text
 from corpusmill.steps import Columns
+from corpusmill.steps.measures import basic, stats, text
 from corpusmill.text.stats import document_stats
 
 OF_STATS = ("alpha_word_ratio", "stop_words", "bullet_line_ratio", "ellipsis_line_ratio", "line_punctuation_ratio")
@@ -22,9 +22,9 @@ class Stats:
     judges by (`uppercase_word_ratio`, `uppercase_char_ratio`, `special_char_ratio`, `digit_ratio`, `punctuation_ratio`,
     `distinct_word_ratio`, `repeat_ratio`, `repeated_3_gram_ratio`, `top_2_gram_ratio`, `top_3_gram_ratio`); and of
     Gopher's and FineWeb's `alpha_word_ratio`, `stop_words`, `bullet_line_ratio`, `ellipsis_line_ratio` and
-    `line_punctuation_ratio`. `corpusmill.measures` defines each. `characters` are code points, `mean_word_length` is
-    that of all words between white space, where filter/gopher_quality leaves out words of punctuation alone. A text
-    that a later step changes has other ones: put it after cleaning.
+    `line_punctuation_ratio`. `corpusmill.steps.measures` defines each. `characters` are code points, and
+    `mean_word_length` is that of all words between white space, where filter/gopher_quality leaves out words of
+    punctuation alone. A text that a later step changes has other ones: put it after cleaning.
 
     Source: Weber et al. 2024 (RedPajama-v2), arXiv:2411.12372, publishes such signals beside each document
     """

@@ -7,8 +7,8 @@ from typing import Literal, get_args
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from corpusmill.assets.extras import TRAFILATURA, Extra
 from corpusmill.errors import DocumentError, RecipeError
-from corpusmill.extras import TRAFILATURA, Extra
 from corpusmill.steps.extract.resiliparse import Resiliparse
 from corpusmill.steps.extract.trafilatura import Trafilatura
 from corpusmill.steps.markup import is_markup

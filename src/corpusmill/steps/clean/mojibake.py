@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import pyarrow as pa
 
-from corpusmill.extras import CLEAN, Extra
+from corpusmill.assets.extras import CLEAN, Extra
 from corpusmill.text.rewrite import beyond_ascii, with_text
 
 

@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from corpusmill.errors import RecipeError
-from corpusmill.measures import ratio
 from corpusmill.steps import Columns
+from corpusmill.steps.measures import ratio
 from corpusmill.steps.verdict import Rule, failing, only
 from corpusmill.text.replace import replace_spans
 from corpusmill.text.rewrite import with_text

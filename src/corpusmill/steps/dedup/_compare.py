@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corpusmill.steps.sorted_numbers import sort_distinct
+from corpusmill.store.unit_io import UnitIO
+from corpusmill.store.units import Files
 from corpusmill.text.buckets import jaccard, take_sets
 from corpusmill.text.splitmix64 import GOLDEN, mix64
-from corpusmill.unit_io import UnitIO
-from corpusmill.units import Files
 
 HASHES = 1 << 20  # n-gram hashes of candidates that are in memory at a time, about
 SHOWN = 64  # rejected pairs that are kept for the report

@@ -17,7 +17,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from corpusmill.errors import RecipeError
-from corpusmill.keys import CUTS, VERDICT, Keys, KeyStage
 from corpusmill.steps.corpus import (
     RECORDS,
     DocumentFile,
@@ -29,10 +28,11 @@ from corpusmill.steps.corpus import (
     partitions,
     ranges,
 )
+from corpusmill.steps.keys import CUTS, VERDICT, Keys, KeyStage
+from corpusmill.store.unit_io import UnitIO, Upstream
+from corpusmill.store.units import Planned, Stage
 from corpusmill.text.buckets import shared
 from corpusmill.text.pieces import Pieces, occurrences, piece_hashes, pieces, spans_without
-from corpusmill.unit_io import UnitIO, Upstream
-from corpusmill.units import Planned, Stage
 
 MOST = 100  # of the pieces, those that occur most often are reported
 SHOWN = 2000  # characters of each

@@ -5,15 +5,15 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from corpusmill.facts import add
-from corpusmill.keys import KeyStage
 from corpusmill.steps.corpus import key_files, preference
 from corpusmill.steps.dedup._compare import Comparison, Rejected, Sets
 from corpusmill.steps.dedup._decisions import Decisions, Meetings, Order
 from corpusmill.steps.dedup._duplicates import write_decided
 from corpusmill.steps.dedup._links import members
+from corpusmill.steps.keys import KeyStage
 from corpusmill.steps.sorted_numbers import sort_distinct
-from corpusmill.unit_io import UnitIO
+from corpusmill.store.facts import add
+from corpusmill.store.unit_io import UnitIO
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from corpusmill.steps.dedup._compare import Comparison, Rejected
 from corpusmill.steps.sorted_numbers import absent, sort_distinct
+from corpusmill.store.unit_io import UnitIO
 from corpusmill.text.buckets import LEADERS, pairs_of, settle
-from corpusmill.unit_io import UnitIO
 
 PAIRS = 1 << 20  # pairs that are read before repeats among them are removed
 BLOCK = 1 << 16  # documents that are decided at a time

@@ -11,7 +11,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from corpusmill.keys import KeyStage
 from corpusmill.steps.corpus import (
     EMPTIED,
     EMPTIED_LEAST,
@@ -23,10 +22,11 @@ from corpusmill.steps.corpus import (
     key_files,
 )
 from corpusmill.steps.dedup._duplicates import DuplicateVerdicts
+from corpusmill.steps.keys import KeyStage
 from corpusmill.steps.verdict_tables import UnitRange
+from corpusmill.store.unit_io import UnitIO, Upstream
+from corpusmill.store.units import Planned, Stage
 from corpusmill.text.addresses import parse, site_keys, sites
-from corpusmill.unit_io import UnitIO, Upstream
-from corpusmill.units import Planned, Stage
 
 SITE = "site"  # an array of the keys: of each document `addresses.site_keys`
 MOST = 20  # domains that are named

@@ -11,7 +11,6 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from corpusmill.keys import KeyStage
 from corpusmill.steps.corpus import (
     Partition,
     PartitionRange,
@@ -27,10 +26,11 @@ from corpusmill.steps.corpus import (
     places,
 )
 from corpusmill.steps.dedup._duplicates import DuplicateVerdicts, verdict_stage, write_decided
+from corpusmill.steps.keys import KeyStage
 from corpusmill.steps.verdict_tables import UnitRange, ranges_of
+from corpusmill.store.unit_io import UnitIO, Upstream
+from corpusmill.store.units import Planned, Stage
 from corpusmill.text.buckets import shared
-from corpusmill.unit_io import UnitIO, Upstream
-from corpusmill.units import Planned, Stage
 
 
 def exact_stages(keys: KeyStage, reason: str, ranked: bool, mark: bool) -> list[Stage]:

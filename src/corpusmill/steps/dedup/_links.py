@@ -19,13 +19,13 @@ import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
-from corpusmill.keys import KeyStage
 from corpusmill.steps.corpus import Everything, KeyFiles, after, digest, key_files, keys_alone
+from corpusmill.steps.keys import KeyStage
 from corpusmill.steps.sorted_numbers import distinct_rows, sort_distinct
 from corpusmill.steps.verdict_tables import UnitRange, ranges_of
+from corpusmill.store.unit_io import UnitIO, Upstream
+from corpusmill.store.units import Planned, Resources, Stage
 from corpusmill.text.components import absorb, roots
-from corpusmill.unit_io import UnitIO, Upstream
-from corpusmill.units import Planned, Resources, Stage
 
 RANGE = 1 << 22  # documents that are united at a time
 CHUNK = 1 << 20  # links that are read, or set aside, at a time

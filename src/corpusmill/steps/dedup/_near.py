@@ -21,8 +21,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from corpusmill.facts import add
-from corpusmill.keys import KeyStage
 from corpusmill.steps.corpus import (
     DocumentFile,
     KeyFiles,
@@ -52,13 +50,15 @@ from corpusmill.steps.dedup._sketches import (
     sketch_stages,
     sketches_of,
 )
+from corpusmill.steps.keys import KeyStage
 from corpusmill.steps.sorted_numbers import distinct_rows, sort_distinct, within
+from corpusmill.store.facts import add
+from corpusmill.store.unit_io import UnitIO, Upstream
+from corpusmill.store.units import Planned, Resources, Stage
 from corpusmill.text.buckets import LEADERS, Leaders, Met, candidates, in_ways, no_leaders, pairs_of
 from corpusmill.text.components import join, roots
 from corpusmill.text.shingles import Shingling
 from corpusmill.text.sketch import equal_share
-from corpusmill.unit_io import UnitIO, Upstream
-from corpusmill.units import Planned, Resources, Stage
 
 CERTAIN = 3.5  # standard deviations of the sketch's estimate around the threshold that are checked exactly
 FULL = 64  # documents of a bucket, its first, that are compared with all leaders that they meet, kept or not

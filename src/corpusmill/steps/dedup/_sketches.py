@@ -21,8 +21,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from corpusmill.arrays import Arrays
-from corpusmill.keys import KeyStage
 from corpusmill.steps import corpus
 from corpusmill.steps.corpus import (
     KeyFiles,
@@ -40,11 +38,13 @@ from corpusmill.steps.corpus import (
     partitions,
     preference,
 )
+from corpusmill.steps.keys import KeyStage
 from corpusmill.steps.sorted_numbers import sort_distinct
 from corpusmill.steps.verdict_tables import UnitRange, ranges_of
+from corpusmill.store.arrays import Arrays
+from corpusmill.store.unit_io import UnitIO, Upstream
+from corpusmill.store.units import Planned, Planner, Stage
 from corpusmill.text.buckets import shared
-from corpusmill.unit_io import UnitIO, Upstream
-from corpusmill.units import Planned, Planner, Stage
 
 SKETCH_HASH = "sketch_hash"  # an array by document, beside `sketch`
 SKETCHES = 1 << 17  # records whose sketches are in memory at a time

@@ -20,7 +20,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from corpusmill.keys import CUTS, VERDICT, KeyStage
 from corpusmill.steps.corpus import (
     DocumentFile,
     KeyFiles,
@@ -32,11 +31,12 @@ from corpusmill.steps.corpus import (
     keys_content,
     pieces,
 )
+from corpusmill.steps.keys import CUTS, VERDICT, KeyStage
+from corpusmill.store.unit_io import UnitIO, Upstream
+from corpusmill.store.units import Planned, Planner, Stage, Work
 from corpusmill.text.buckets import scatter
 from corpusmill.text.passages import Cut, cut_tokens, window_hashes
 from corpusmill.text.repeats import Seen
-from corpusmill.unit_io import UnitIO, Upstream
-from corpusmill.units import Planned, Planner, Stage, Work
 
 RECORDS = 1 << 21  # of a partition, about: 100 MB for Seen where nearly all are distinct
 RECORDS_EACH = 32  # seeds of a document of an earlier run, about

@@ -4,10 +4,10 @@ from typing import Any, ClassVar, Literal
 
 import pyarrow as pa
 
-from corpusmill.keys import Keys, KeyStage
 from corpusmill.steps import Columns
 from corpusmill.steps.dedup._cuts import NONE, REPEATS, Repeats
-from corpusmill.units import Stage
+from corpusmill.steps.keys import Keys, KeyStage
+from corpusmill.store.units import Stage
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,16 +8,16 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from corpusmill.errors import RecipeError, did_you_mean
-from corpusmill.keys import NEAR_DUPLICATES, Keys, KeyStage
 from corpusmill.steps import Columns
 from corpusmill.steps.dedup._emptied import site_array
 from corpusmill.steps.dedup._keep import check_keep, needs, ranks
 from corpusmill.steps.dedup._near import near_stages
 from corpusmill.steps.dedup._sketches import SKETCH_HASH
+from corpusmill.steps.keys import NEAR_DUPLICATES, Keys, KeyStage
+from corpusmill.store.units import Stage
 from corpusmill.text.shingles import Shingling
 from corpusmill.text.sketch import band_keys, packed, sketch, sketch_hashes
 from corpusmill.text.unicode import Gaps
-from corpusmill.units import Stage
 
 FOLDING = ("numbers", "case", "punctuation")
 CHOICES = {

@@ -6,11 +6,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from corpusmill.errors import RecipeError
-from corpusmill.keys import Keys, KeyStage
 from corpusmill.steps import Columns
 from corpusmill.steps.dedup._substring import PASSAGES, Cutting, substring_stages
+from corpusmill.steps.keys import Keys, KeyStage
+from corpusmill.store.units import Stage
 from corpusmill.text.passages import LONGEST_WINDOW, super_kmers
-from corpusmill.units import Stage
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,12 +8,12 @@ import numpy as np
 import pyarrow as pa
 
 from corpusmill.errors import RecipeError
-from corpusmill.keys import DUPLICATES, Keys, KeyStage
 from corpusmill.steps import Columns
 from corpusmill.steps.dedup._exact import exact_stages
 from corpusmill.steps.dedup._keep import check_keep, needs, ranks
+from corpusmill.steps.keys import DUPLICATES, Keys, KeyStage
+from corpusmill.store.units import Stage
 from corpusmill.text.hashing import hash128
-from corpusmill.units import Stage
 
 TRACKING = (
     "utm_*",

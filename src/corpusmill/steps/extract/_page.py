@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from corpusmill.errors import DocumentError
-from corpusmill.text.charset import decode
+from corpusmill.formats.charset import decode
 from corpusmill.text.html_cost import Cost, html_cost
 
 TAG = re.compile(r"<(/?)([a-zA-Z][^\s/>]*)")

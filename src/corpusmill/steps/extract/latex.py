@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from corpusmill.errors import DocumentError, RecipeError
+from corpusmill.formats.latex import Markup, TooMuch
+from corpusmill.formats.latex_text import latex_text
 from corpusmill.steps.extract._page import extract_pages, read_page
-from corpusmill.text.latex import Markup, TooMuch
-from corpusmill.text.latex_text import latex_text
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Literal
 
 import pyarrow as pa
 
+from corpusmill.assets.extras import TRAFILATURA, Extra
 from corpusmill.errors import RecipeError
-from corpusmill.extras import TRAFILATURA, Extra
 from corpusmill.steps.extract._page import depth, extract_pages, parseable, read_page
 from corpusmill.steps.extract.resiliparse import Resiliparse
 

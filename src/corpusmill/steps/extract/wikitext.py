@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 
+from corpusmill.assets.extras import MEDIAWIKI, Extra
 from corpusmill.errors import DocumentError, RecipeError
-from corpusmill.extras import MEDIAWIKI, Extra
 from corpusmill.steps.extract._page import extract_pages, read_page
 from corpusmill.steps.extract._wikitext import TEMPLATES, Markup, Writer, unclosed
 

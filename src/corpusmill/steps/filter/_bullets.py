@@ -3,11 +3,11 @@
 import pyarrow as pa
 
 from corpusmill.errors import RecipeError
-from corpusmill.measures import ratio
 from corpusmill.steps import Columns
+from corpusmill.steps.measures import ratio
 from corpusmill.text.marks import count_bullets
 
-MEASURED = frozenset("•-")  # what the measures of `corpusmill.measures` count as bullets
+MEASURED = frozenset("•-")  # what the measures of `corpusmill.steps.measures` count as bullets
 
 
 def check_bullets(bullets: str, name: str, rule: str) -> None:

@@ -9,10 +9,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from corpusmill.errors import RecipeError
-from corpusmill.measures import MEASURES, ratio
 from corpusmill.steps.filter._words import Words, family
+from corpusmill.steps.measures import MEASURES, ratio
 
-ELLIPSES = ("...", "…")  # what the measures of `corpusmill.measures` count
+ELLIPSES = ("...", "…")  # what the measures of `corpusmill.steps.measures` count
 BREAK = r"[\n\r\x0b\x0c\x1c-\x1e\x{85}\x{2028}\x{2029}]"  # those of str.splitlines()
 
 

@@ -20,7 +20,7 @@ def check_words(words: str, step: str) -> None:
 
 
 def family(name: str, words: Words) -> str:
-    """The family of measures over these words: of "stats" or "contained", see `corpusmill.measures`."""
+    """The family of measures over these words: of "stats" or "contained", see `corpusmill.steps.measures`."""
     return name if words == "white_space" else f"{name}_{words}"
 
 

@@ -8,13 +8,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from corpusmill.assets.extras import Extra
 from corpusmill.errors import RecipeError
-from corpusmill.extras import Extra
-from corpusmill.measures import ratio
 from corpusmill.models import tokenizer
 from corpusmill.models.tokenizer_name import assets_of, extras_of
 from corpusmill.steps import Columns
 from corpusmill.steps.filter._bullets import bullet_line_ratio, check_bullets
+from corpusmill.steps.measures import ratio
 from corpusmill.steps.verdict import Rule, failing, in_order, only
 from corpusmill.text.marks import count_characters
 from corpusmill.text.stats import document_stats

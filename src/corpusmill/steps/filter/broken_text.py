@@ -9,8 +9,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from corpusmill.errors import RecipeError
-from corpusmill.measures import ratio
 from corpusmill.steps import Columns
+from corpusmill.steps.measures import ratio
 from corpusmill.steps.verdict import Rule, failing
 
 # What a byte from 0x80 to 0xBF looks like as Latin-1 or as Windows-1252, where it is a sign.

@@ -10,8 +10,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from corpusmill.errors import RecipeError
-from corpusmill.measures import ratio
 from corpusmill.steps import Columns
+from corpusmill.steps.measures import ratio
 from corpusmill.steps.verdict import Rule, failing
 from corpusmill.text.code import code_counts
 

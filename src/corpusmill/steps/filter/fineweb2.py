@@ -9,13 +9,13 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from corpusmill.errors import RecipeError
-from corpusmill.measures import MEASURES
 from corpusmill.models import fineweb2
 from corpusmill.models.language import Identifier
 from corpusmill.models.wide import LID_WIDE
 from corpusmill.steps import Columns
 from corpusmill.steps.filter._words import RULES as WORDS
 from corpusmill.steps.filter._words import check_words, family
+from corpusmill.steps.measures import MEASURES
 from corpusmill.steps.verdict import COMPARE, Rule, in_order, join_reasons, only
 from corpusmill.text.script_stats import listed_words
 

@@ -9,10 +9,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from corpusmill.errors import RecipeError
-from corpusmill.measures import basic, ratio, text
 from corpusmill.steps import Columns
 from corpusmill.steps.filter._bullets import check_bullets
 from corpusmill.steps.filter._patterns import Patterns, check_patterns, matches
+from corpusmill.steps.measures import basic, ratio, text
 from corpusmill.steps.verdict import COMPARE, Rule, failing
 from corpusmill.text.marks import count_bullets
 from corpusmill.text.pieces import pieces, spans_without

@@ -8,10 +8,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from corpusmill.errors import RecipeError
-from corpusmill.measures import ratio
 from corpusmill.steps import Columns
 from corpusmill.steps.filter._patterns import Patterns as Named
 from corpusmill.steps.filter._patterns import check_patterns, match_counts, matches
+from corpusmill.steps.measures import ratio
 from corpusmill.steps.verdict import join_reasons
 from corpusmill.text.shapes import line_shapes, line_texts
 

@@ -6,8 +6,8 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 
+from corpusmill.assets.extras import Extra
 from corpusmill.errors import RecipeError
-from corpusmill.extras import Extra
 from corpusmill.models import tokenizer
 from corpusmill.models.tokenizer_name import assets_of, extras_of
 from corpusmill.steps import Columns

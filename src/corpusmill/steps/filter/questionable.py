@@ -9,9 +9,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from corpusmill.errors import RecipeError
-from corpusmill.measures import ratio
 from corpusmill.steps import Columns
 from corpusmill.steps.filter._patterns import Patterns, check_patterns, matches
+from corpusmill.steps.measures import ratio
 from corpusmill.steps.verdict import Rule, failing
 from corpusmill.text.sentences import sentence_spans
 from corpusmill.text.shapes import span_texts

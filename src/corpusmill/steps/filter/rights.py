@@ -6,7 +6,7 @@ from typing import ClassVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from corpusmill.extras import RIGHTS, Extra
+from corpusmill.assets.extras import RIGHTS, Extra
 from corpusmill.steps import Columns
 from corpusmill.steps.rights import AGENTS, WhatIsSaid
 from corpusmill.steps.verdict import join_reasons

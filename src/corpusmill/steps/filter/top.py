@@ -9,13 +9,13 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from corpusmill.errors import RecipeError
-from corpusmill.keys import VERDICT, Keys, KeyStage
 from corpusmill.steps import Columns
 from corpusmill.steps.corpus import Everything, after, digest, dropped_documents, key_files, keys_content
+from corpusmill.steps.keys import VERDICT, Keys, KeyStage
 from corpusmill.steps.ranks import SIDES, Line, Run, line_at, opened, ordered, run_of, weight
 from corpusmill.steps.verdict_tables import UnitRange, VerdictWriter, unit_ranges
-from corpusmill.unit_io import UnitIO, Upstream
-from corpusmill.units import Planned, Stage
+from corpusmill.store.unit_io import UnitIO, Upstream
+from corpusmill.store.units import Planned, Stage
 
 
 @dataclass(frozen=True, kw_only=True)

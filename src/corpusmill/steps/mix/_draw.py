@@ -15,13 +15,13 @@ import pyarrow.compute as pc
 import xxhash
 from numpy.typing import NDArray
 
-from corpusmill.keys import VERDICT, KeyStage
 from corpusmill.steps.corpus import after, digest, dropped_documents, key_files, keys_content
+from corpusmill.steps.keys import VERDICT, KeyStage
 from corpusmill.steps.ranks import END, Line
 from corpusmill.steps.verdict_tables import UnitRange, VerdictWriter, unit_ranges
+from corpusmill.store.unit_io import UnitIO, Upstream
+from corpusmill.store.units import Planned, Stage
 from corpusmill.tokens.mixing import Quota, fitting
-from corpusmill.unit_io import UnitIO, Upstream
-from corpusmill.units import Planned, Stage
 
 Measure = Literal["tokens", "bytes", "documents"]
 DOWN_SAMPLED = "down_sampled"

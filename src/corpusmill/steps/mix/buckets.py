@@ -10,17 +10,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from corpusmill.errors import RecipeError, did_you_mean
-from corpusmill.keys import VERDICT, Keys, KeyStage
 from corpusmill.steps import Columns
 from corpusmill.steps.corpus import Everything, after, keys_content
+from corpusmill.steps.keys import VERDICT, Keys, KeyStage
 from corpusmill.steps.mix._draw import Measure, code, draw_stages
 from corpusmill.steps.mix._presets import TOPICS, topic_shares
 from corpusmill.steps.mix.sources import CountSources
+from corpusmill.store.unit_io import Upstream
+from corpusmill.store.units import Planned, Stage
 from corpusmill.tokens.budget import amount
 from corpusmill.tokens.mixing import Quota, most_of_curve, normalised, upsampling
 from corpusmill.tokens.sampling import sampling_hash
-from corpusmill.unit_io import Upstream
-from corpusmill.units import Planned, Stage
 
 SOURCE = "source"
 OTHER = "other"  # without a topic that has a share, or without a bucket

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 
 from corpusmill import assets
 from corpusmill.errors import AssetError, RecipeError
-from corpusmill.keys import VERDICT, Keys, KeyStage
 from corpusmill.steps import Columns
 from corpusmill.steps.corpus import after, dropped_documents, key_files, keys_content
+from corpusmill.steps.keys import VERDICT, Keys, KeyStage
 from corpusmill.steps.mix._draw import DOWN_SAMPLED
 from corpusmill.steps.verdict_tables import UnitRange, VerdictWriter, unit_ranges
-from corpusmill.unit_io import UnitIO, Upstream
-from corpusmill.units import Planned, Stage
+from corpusmill.store.unit_io import UnitIO, Upstream
+from corpusmill.store.units import Planned, Stage
 
 Weights = tuple[tuple[int, int], ...]  # (cluster size from which on, how often), by size
 # What the makers of FineWeb2 first tried with success for all languages.

@@ -8,16 +8,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from corpusmill.errors import RecipeError, did_you_mean
-from corpusmill.keys import VERDICT, Keys, KeyStage
 from corpusmill.steps import Columns
 from corpusmill.steps.corpus import Everything, after, dropped_documents, key_files, keys_content
+from corpusmill.steps.keys import VERDICT, Keys, KeyStage
 from corpusmill.steps.mix._draw import Measure, code, draw_stages
 from corpusmill.steps.mix._presets import preset
+from corpusmill.store.unit_io import UnitIO, Upstream
+from corpusmill.store.units import Planned, Stage
 from corpusmill.tokens.budget import amount
 from corpusmill.tokens.mixing import Quota, by_temperature, largest_budget, normalised
 from corpusmill.tokens.sampling import sampling_hash
-from corpusmill.unit_io import UnitIO, Upstream
-from corpusmill.units import Planned, Stage
 
 EPOCHS = 4.0  # Muennighoff et al. 2023, arXiv:2305.16264: up to 4 epochs are nearly as good as new data
 

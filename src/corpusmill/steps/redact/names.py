@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 from corpusmill import assets
+from corpusmill.assets.extras import SPACY, SPACY_ENGLISH, Extra
 from corpusmill.errors import AssetError, RecipeError
-from corpusmill.extras import SPACY, SPACY_ENGLISH, Extra
 from corpusmill.steps import Columns
 from corpusmill.steps.personal_data import PersonalData
 from corpusmill.steps.redact._plausible import Rules, is_expression, plausible

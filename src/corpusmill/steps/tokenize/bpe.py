@@ -6,7 +6,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from corpusmill import assets
-from corpusmill.extras import Extra
+from corpusmill.assets.extras import Extra
 from corpusmill.models.arranged import Arranged, arrange
 from corpusmill.models.fill_in import Fim, sentinel_ids
 from corpusmill.models.token_engines import EngineName

@@ -1,0 +1,97 @@
+"""A session: one call that carries out the stages of a run. What it knows is handed to each of them."""
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from corpusmill.engine.drive.clock import Clock
+from corpusmill.engine.drive.damage import Repairs
+from corpusmill.engine.drive.listener import ProgressListener
+from corpusmill.engine.drive.meter import BeatListener, Meter
+from corpusmill.engine.plan.plan import Plan, stages_record
+from corpusmill.execute import Executor, Together
+from corpusmill.store.run_folder import RunFolder
+from corpusmill.store.units import Results, Stage
+
+
+@dataclass
+class StageCounts:
+    """Units of a stage that this call did, of all that it has."""
+
+    units: int
+    done_before: int
+    done_now: int = 0
+
+
+@dataclass
+class Progress:
+    """What has been carried out.
+
+    results   stage -> what its units left, in the order in which the stages were done
+    counts    stage -> how many units were done by this call and by earlier ones
+    where     stage -> the name of its folder, and of its plan
+    """
+
+    results: dict[str, Results] = field(default_factory=dict)
+    counts: dict[str, StageCounts] = field(default_factory=dict)
+    where: dict[str, tuple[str, str]] = field(default_factory=dict)
+    session: str = field(default_factory=lambda: uuid.uuid4().hex)
+
+
+@dataclass
+class Session:
+    """A plan, the folder that it is carried out in, who carries it out, and how far it is.
+
+    repairs   what earlier calls left damaged; of an earlier session over the same stages, if there was one
+    clock     measures the stages
+    workers   the listener is told if the first pass has no work for so many
+    """
+
+    run: RunFolder
+    plan: Plan
+    executor: Executor
+    listener: ProgressListener
+    repairs: Repairs = field(default=None)  # type: ignore[assignment]  # a new one
+    clock: Clock = field(default_factory=Clock)
+    workers: int = 0
+    progress: Progress = field(default_factory=Progress)
+    meter: Meter | None = None
+    records: list[dict[str, Any]] = field(default_factory=list)  # of the stages, as stages.json has them
+
+    def __post_init__(self) -> None:
+        self.repairs = self.repairs or Repairs(self.run, self.listener.note)
+
+    def begin(self) -> None:
+        """Begin with the first stage: nothing is known of any."""
+        self.progress, self.records = Progress(), stages_record(self.plan)
+        self.meter = Meter(self.plan, self.listener.beat) if isinstance(self.listener, BeatListener) else None
+
+    def is_pass(self, stage: Stage) -> bool:
+        """Whether a stage carries documents through steps."""
+        return any(info.stage == stage.name for info in self.plan.passes)
+
+    def pass_facts(self) -> list[dict[str, Any]]:
+        """The facts of the passes that are complete."""
+        results = self.progress.results
+        return [results[info.stage].facts for info in self.plan.passes if info.stage in results]
+
+    def read_by(self, stage: Stage) -> dict[str, Results]:
+        """The results of earlier stages that a stage reads, as far as they are complete."""
+        results = self.progress.results
+        return {name: results[name] for name in stage.after if name in results}
+
+    def compare(self, stage: Stage, reads: Mapping[str, Mapping[str, tuple[str, ...]]] | None = None) -> None:
+        """Compare what a stage reads with the checksums in its commits: raises Repaired if something is damaged."""
+        where = {name: self.progress.where[name] for name in stage.after}
+        more = () if reads is None else (reads,)
+        self.repairs.compare(where, self.read_by(stage), self.executor, self.progress.session, *more)
+
+    def record(self, number: int, stage: Stage, plan: str) -> None:
+        """Say in the run's folder which folder and plan a stage has."""
+        self.records[number]["plan"] = plan
+        self.progress.where[stage.name] = (self.records[number]["folder"], plan)
+        if isinstance(self.executor, Together):
+            self.run.add_stages(self.records)
+        else:
+            self.run.write_stages(self.records)

@@ -1,0 +1,275 @@
+"""The units of one stage that are not done yet: given to the executor, and their results put together.
+
+Who puts them together is the one difference between a run that one driver carries out, which collects every commit
+(`CollectsAll`), and one that several share, where each collects its own and one of them reads the rest (`CollectsOwn`).
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Protocol, runtime_checkable
+
+from corpusmill.engine.drive.budget import bad_records, check_budget, facts_of_records
+from corpusmill.engine.drive.damage import differences, not_the_same
+from corpusmill.engine.drive.drops_all import drops_all, in_words
+from corpusmill.engine.drive.listener import ProgressListener
+from corpusmill.engine.drive.session import Session, StageCounts
+from corpusmill.errors import BudgetError, ResumeError, RunError, UnitError
+from corpusmill.execute import Failure, Together
+from corpusmill.store.facts import Facts
+from corpusmill.store.leases import LEASES, RESULTS
+from corpusmill.store.run_records import Collected
+from corpusmill.store.stage_folder import StageFolder, stage_folder
+from corpusmill.store.unit_io import StageTask
+from corpusmill.store.units import Aside, Commit, Results, Stage, Unit
+
+LATE = 30  # seconds that a listing is waited for that lacks what is there
+FIRST = 16  # units of a pass that are looked at as they are done: those after them cannot be saved
+
+
+@runtime_checkable
+class DescribesPlan(Protocol):
+    """A work whose plan people want to see before it is done."""
+
+    def describe_plan(self, inputs: Sequence[Any]) -> list[str]: ...
+
+
+class Collector(Protocol):
+    """Commits of a stage, as far as this driver knows them.
+
+    collected   those that it has read
+    done        how many of the stage's units earlier sessions did
+    missing     key -> a unit that is to be done
+    """
+
+    collected: Collected
+    done: int
+    missing: dict[str, Unit]
+
+    def prepare(self) -> None: ...
+    def add(self, commit: Commit) -> None: ...
+    def committed(self) -> int: ...
+    def done_now(self) -> int: ...
+    def fail(self, failures: Sequence[Failure]) -> None: ...
+    def results(self) -> Results: ...
+
+
+class StageRun:
+    """The units of the stage of this number that are not done yet, in a session."""
+
+    def __init__(self, session: Session, number: int, folder: StageFolder, units: list[Unit], task: StageTask) -> None:
+        self.session, self.number, self.folder, self.units, self.task = session, number, folder, units, task
+        self.stage = session.plan.stages[number]
+        self.keys = [unit.key for unit in units]
+        self.is_pass = session.is_pass(self.stage)
+
+    def run(self) -> Results:
+        session, stage = self.session, self.stage
+        collector: Collector = (CollectsOwn if isinstance(session.executor, Together) else CollectsAll)(self)
+        collector.prepare()
+        counts = session.progress.counts[stage.name] = StageCounts(len(self.units), collector.done)
+        session.listener.stage(stage, len(self.units), collector.committed())
+        if session.meter:
+            session.meter.stage(self.number, self.units, list(collector.missing.values()))
+        describe_plan(stage, self.units, session.listener)
+        before, warn = facts_of_records(*session.pass_facts()), LossWarning(session, stage)
+
+        def on_commit(commit: Commit) -> None:
+            collector.add(commit)
+            counts.done_now = collector.done_now()
+            session.listener.commit(stage, commit)
+            if session.meter:
+                session.meter.commit(commit)
+            warn(collector.collected.facts)
+            if self.is_pass:
+                facts = facts_of_records(before, collector.collected.facts)
+                check_budget(session.plan.recipe, session.run.place, facts, early=True)
+
+        on_aside = self._on_quarantined(before, collector.collected)
+        with session.repairs.reading_ahead(*self._read_next()):
+            failures = session.executor.run(self.task, list(collector.missing.values()), on_commit, on_aside)
+        if failures:
+            collector.fail(failures)
+            raise self._given_up(failures)
+        return collector.results()
+
+    def _on_quarantined(self, before: Facts, collected: Collected) -> Callable[[Unit, Aside], None]:
+        """Says which records were quarantined, and ends a run that has lost more of them than it may.
+
+        before      `facts_of_records` of the passes that are complete
+        collected   what is committed of the stage, as far as it is known; it grows
+        """
+        recipe, listener = self.session.plan.recipe, self.session.listener
+        pending = [key for key in self.keys for _ in self.task.aside.get(key, ())]  # of the units of these records
+
+        def on_quarantined(unit: Unit, record: Aside) -> None:
+            pending.append(unit.key)
+            what = f"{record.at.where}, at {record.at.step}: {record.cause}"
+            listener.note(f"{self.stage.name}: unit {unit.number}: set aside as {record.kind}: {what}")
+            budget = recipe.run.error_budget
+            bad = bad_records(facts_of_records(before, collected.facts))[1]
+            bad += sum(key not in collected.units for key in pending)
+            if isinstance(budget, int) and bad > budget:
+                raise BudgetError(
+                    f"records that could not be processed: {bad}; run.error_budget allows {budget}. The last: {what}. "
+                    f"If the loss is acceptable, run again with --set run.error_budget={bad}."
+                )
+
+        return on_quarantined
+
+    def _read_next(self) -> tuple[Mapping[str, Results], Mapping[str, Mapping[str, tuple[str, ...]]]]:
+        """The results that the stage after this one reads and that are complete, and what it reads of each; none if it
+        was begun by an earlier session, since then it may have nothing to do."""
+        session, number = self.session, self.number + 1
+        if isinstance(session.executor, Together) or not session.run.is_local or number == len(session.plan.stages):
+            return {}, {}
+        stage = session.plan.stages[number]
+        if session.run.stage(stage_folder(stage.name, session.plan.identity(stage.name).fingerprint)).is_begun():
+            return {}, {}
+        return session.read_by(stage), stage.reads
+
+    def _given_up(self, failures: Sequence[Failure]) -> UnitError:
+        first = failures[0]
+        return UnitError(
+            f"{len(failures)} of {len(self.units)} units of {self.stage.name} failed in every attempt; the others are "
+            f"committed. The first: unit {first.unit.number}: {first.error}. See {self.folder.failed} for the "
+            f"tracebacks, and run the same command again to repeat only these."
+        )
+
+    def refuse_lost(self, collected: Collected, why: str) -> None:
+        """Raises RunError if a unit is not committed that should be."""
+        if lost := [unit.number for unit in self.units if unit.key not in collected.units]:
+            raise RunError(f"{self.stage.name}: units {lost[:5]} {why}")
+
+
+@dataclass
+class CollectsAll:
+    """Of a run that one driver carries out: every commit, those of earlier sessions included."""
+
+    of: StageRun
+    collected: Collected = field(init=False)
+    done: int = 0
+    missing: dict[str, Unit] = field(default_factory=dict)
+    _earlier: Mapping[str, Commit] = field(default_factory=dict)
+    _different: list[str] = field(default_factory=list)
+
+    def prepare(self) -> None:
+        """Read what is committed; compare what the missing units will read."""
+        folder, keys, repairs = self.of.folder, self.of.keys, self.of.session.repairs
+        folder.forget_failures()
+        self.collected = folder.collect(keys, partial(repairs.set_aside, folder))
+        if self.collected.units and (damaged := folder.resized(folder.finished(self.collected, keys))):
+            repairs.forget(folder, self.of.stage.name, damaged)
+            self.collected = folder.collect(keys)
+        self.missing = {unit.key: unit for unit in self.of.units if unit.key not in self.collected.units}
+        if self.missing:
+            self._earlier = folder.earlier()
+            self.of.session.compare(self.of.stage, self.of.stage.reads)
+        committed = [key for key in keys if key in self.collected.units]
+        self.done = len(self.collected) - repairs.done_of(folder, committed)
+
+    def add(self, commit: Commit) -> None:
+        self.collected.add(commit)
+        self.of.session.repairs.committed(self.of.folder, commit.key)
+        self._different.extend(differences(commit, self._earlier.get(commit.key)))
+
+    def committed(self) -> int:
+        return len(self.collected)
+
+    def done_now(self) -> int:
+        return len(self.collected) - self.done
+
+    def fail(self, failures: Sequence[Failure]) -> None:
+        """Keep the tracebacks."""
+        for failure in failures:
+            self.of.folder.fail(failure.unit.key, failure.unit.number, failure.error, failure.traceback)
+
+    def results(self) -> Results:
+        stage, folder = self.of.stage, self.of.folder
+        if self._different:
+            raise ResumeError(not_the_same(stage.name, self._different))
+        self.of.refuse_lost(
+            self.collected, "are neither committed nor failed; this is a bug in corpusmill, please report it"
+        )
+        results = folder.finish(self.of.session.progress.where[stage.name][1], self.collected, self.of.keys)
+        folder.remove_orphans(self.collected)
+        return results
+
+
+@dataclass
+class CollectsOwn:
+    """Of a run that several drivers share: its own commits. One of the drivers reads those of all, at the end."""
+
+    of: StageRun
+    collected: Collected = field(init=False)
+    done: int = 0
+    missing: dict[str, Unit] = field(default_factory=dict)
+
+    def prepare(self) -> None:
+        committed = self.of.folder.committed_keys()
+        self.collected = Collected(self.of.folder.name, self.of.keys)
+        self.missing = {unit.key: unit for unit in self.of.units if unit.key not in committed}
+        self.done = sum(key in committed for key in self.of.keys)
+        meter, executor = self.of.session.meter, self.of.session.executor
+        assert isinstance(executor, Together)
+        executor.on_elsewhere = meter.elsewhere if meter else None
+
+    def add(self, commit: Commit) -> None:
+        self.collected.add(commit)
+
+    def committed(self) -> int:
+        return self.done + len(self.collected)
+
+    def done_now(self) -> int:
+        return len(self.collected)
+
+    def fail(self, failures: Sequence[Failure]) -> None:
+        """The attempts of all drivers keep theirs."""
+
+    def results(self) -> Results:
+        folder, executor = self.of.folder, self.of.session.executor
+        assert isinstance(executor, Together)
+        plan = self.of.session.progress.where[self.of.stage.name][1]
+        return executor.once(f"{folder.name}/{LEASES}", RESULTS, partial(folder.results, plan), self._put_together)
+
+    def _put_together(self) -> Results:
+        folder, keys = self.of.folder, self.of.keys
+        collected = folder.collect(keys)
+        for _ in range(LATE):
+            if all(key in collected.units for key in keys):
+                break
+            time.sleep(1.0)  # a listing of an object store may be late; every one of them is there
+            collected = folder.collect(keys)
+        self.of.refuse_lost(collected, "are not committed, and were; was the folder changed?")
+        if damaged := folder.resized(folder.finished(collected, keys)):
+            self.of.session.repairs.forget(folder, self.of.stage.name, damaged)
+        return folder.finish(self.of.session.progress.where[self.of.stage.name][1], collected, keys)
+
+
+class LossWarning:
+    """Says, once of each, which steps of a pass have dropped all they have seen, while its first units are done."""
+
+    def __init__(self, session: Session, stage: Stage) -> None:
+        self._session = session
+        self._labels = next((info.labels for info in session.plan.passes if info.stage == stage.name), ())
+        names = {one.name for one in session.plan.stages}
+        self._draws = [label for label in self._labels if f"{label}-draw" in names]
+        self._warned: set[tuple[str, str | None]] = set()
+        self._left = FIRST if self._labels else 0
+
+    def __call__(self, facts: Facts) -> None:
+        if not self._left:
+            return
+        self._left -= 1
+        for loss in drops_all(self._labels, facts, self._draws):
+            if (loss.step, loss.source) not in self._warned:
+                self._warned.add((loss.step, loss.source))
+                self._session.listener.note(f"warning: {in_words(loss, str(self._session.run.place), ' until now')}")
+
+
+def describe_plan(stage: Stage, units: Sequence[Unit], listener: ProgressListener) -> None:
+    """Say what a work's plan is, where people want to see it."""
+    if isinstance(stage.work, DescribesPlan):
+        for line in stage.work.describe_plan([unit.inputs for unit in units]):
+            listener.note(line)

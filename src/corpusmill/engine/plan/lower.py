@@ -1,0 +1,356 @@
+"""From a recipe to the stages that carry it out.
+
+Neighbouring steps that see a batch are fused into one pass, unless one wants a pass of its own. Corpus steps that
+follow each other take their keys from the pass before them, one after the other, and the next pass brings their
+verdicts together with the documents:
+
+    pass-1    read, steps, keys          units of input, see `inputs`
+    LABEL-…   the stages of each corpus step, LABEL-verdicts among them
+    pass-2    documents and verdicts, steps
+    tokens    token ids of the kept documents
+    epochs    the same of those that a mix draws more than once, time after time
+    WRITER    what each writer writes: packed rows, one unit per training shard, or documents
+    FOLDER-…  `ids`, `epochs` and `documents` of a folder that stages of training read, and the folder itself
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from corpusmill.engine.plan.earlier_runs import earlier_keys
+from corpusmill.engine.plan.identity import keys_description
+from corpusmill.engine.plan.inputs import SourceFiles, find_inputs, plan_inputs
+from corpusmill.engine.plan.plan import PassInfo, Plan
+from corpusmill.engine.work.canaries import planted_by, spread
+from corpusmill.engine.work.documents import WriteDocuments, wanted_signals, wants_tokens
+from corpusmill.engine.work.limited import Limited
+from corpusmill.engine.work.pass_documents import PassDocuments
+from corpusmill.engine.work.pass_parts import KeyRequest, Verdicts
+from corpusmill.engine.work.pass_results import UnitOfPass
+from corpusmill.engine.work.passes import Pass
+from corpusmill.engine.work.shards import PackRows, WriteTokens
+from corpusmill.engine.work.streams import ChooseDocuments, Stream
+from corpusmill.engine.work.token_ids import special_tokens
+from corpusmill.engine.work.tokens import EPOCHS, CountTokens, EncodeDocuments, RepeatDocuments
+from corpusmill.errors import InputError, RecipeError
+from corpusmill.recipe.model import Recipe
+from corpusmill.recipe.names import labels
+from corpusmill.recipe.order import check_order
+from corpusmill.recipe.selection import applied
+from corpusmill.recipe.stages import new_folders
+from corpusmill.steps import CorpusStep, Filter, OwnPass, Pack, Tokenize, Transform, keeps_parts
+from corpusmill.steps.keys import KeyStage
+from corpusmill.store.unit_io import Upstream
+from corpusmill.store.units import Planned, Resources, Stage
+from corpusmill.tokens.breaks import SplitAt
+from corpusmill.write import DocumentWriter, RowWriter, TokenWriter
+
+PARTITION = 2 << 30  # bytes of text for each partition of a band: about a million records
+Named = tuple[str, Any]  # label and step
+
+
+def lower(recipe: Recipe) -> Plan:
+    """The plan of a recipe. Looks up which input files there are, and looks into a few of them.
+
+    Raises InputError if a source has no files, RecipeError if a step cannot work with what comes before it.
+    """
+    check_order(recipe)
+    inputs = find_inputs(recipe.read)
+    if not any(source.size for source in inputs):
+        names = (file.path for source in inputs for file in source.files)
+        raise InputError("all input files are empty: " + ", ".join(names)[:500])
+    return lower_inputs(recipe, inputs)
+
+
+def lower_inputs(recipe: Recipe, inputs: tuple[SourceFiles, ...]) -> Plan:
+    """The plan of a recipe on these files."""
+    named = list(zip(labels(recipe.steps), recipe.steps))
+    only = _only(recipe)
+    tokenize = next((step for step in recipe.steps if isinstance(step, Tokenize)), None)
+    passes = list(_passes([(label, step) for label, step in named if not isinstance(step, Tokenize | Pack)]))
+    in_place = _texts_in_place(passes)
+    if recipe.canary:  # a pass of their own, which writes all texts
+        passes.append(([], []))
+        in_place = False
+    pack = next((step for step in recipe.steps if isinstance(step, Pack)), None)
+    drops = {"measure_dropped": recipe.run.measure_dropped, "dropped_text": recipe.run.dropped_text}
+    encodes = tokenize is not None and (bool(recipe.stages) or any(map(_takes_tokens, recipe.write)))
+    stages: list[Stage] = []
+    infos: list[PassInfo] = []
+    judged: list[Verdicts] = []  # the corpus steps before the present pass
+    partitions = _partitions(inputs)
+    for number, (batch_steps, corpus_steps) in enumerate(passes, 1):
+        name = f"pass-{number}"
+        requests = [
+            KeyRequest(label, step, partitions * step.keys_per_document, keys_description(step), only.get(label))
+            for label, step in corpus_steps
+        ]
+        before = infos[-1].stage if infos else ""
+        readers = () if infos else tuple((source.source, source.reader) for source in recipe.read)
+        some = tuple((label, only[label]) for label, _ in batch_steps if label in only)
+        last_texts = number == len(passes) - in_place
+        work = Pass(
+            readers,
+            before,
+            tuple(judged),
+            tuple(batch_steps),
+            tuple(requests),
+            tokenize,
+            some,
+            in_place=in_place and number == len(passes),
+            next_in_place=in_place and last_texts,
+            another=number < len(passes),
+            encodes=encodes and last_texts,
+            split_at=pack.split_at if pack and encodes and last_texts else None,
+            room=pack.length if pack and encodes and last_texts and keeps_parts(tokenize) else None,
+            plants=bool(recipe.canary) and number == len(passes),
+            next_plants=bool(recipe.canary) and number == len(passes) - 1,
+            limited=None if infos else _limited(recipe),
+            # A pass that cannot drop a document does the same work whatever the settings are.
+            **(drops if judged or batch_steps else {}),
+        )
+        if infos and work.plants:
+            spreads = partial(spread, before=before, planted=planted_by(recipe), seed=recipe.seed)
+            stages.append(Stage(name, work, (before,), spreads))
+        elif infos:
+            stages.append(_later_pass(name, work))
+        else:
+            units = partial(_first_units, recipe, inputs)
+            stages.append(Stage(name, work, (), units, resources(step for _, step in batch_steps)))
+        own = (*(judge.label for judge in judged), *(label for label, _ in batch_steps))
+        infos.append(PassInfo(name, own, {label: only[label] for label in own if label in only}))
+        judged = []
+        for request in requests:
+            keys = KeyStage(
+                name,
+                request.label,
+                request.partitions_per_band,
+                tuple(judge.stage for judge in judged),
+                earlier_keys(request.step, request.label),
+                tuple(source.source for source in recipe.read),
+                special_tokens(tokenize) if tokenize and draws(request.step) else 1,
+            )
+            stages += request.step.stages(keys)
+            judged.append(Verdicts(request.label, request.step, f"{request.label}-verdicts", request.only))
+    mix = next((label for label, step in named if draws(step)), None)
+    names = tuple(info.stage for info in infos)
+    documents = PassDocuments(names[-1], names[-2] if in_place else names[-1])
+    stages += _outputs(recipe, names, documents, tokenize, mix)
+    _check_names(recipe, stages)
+    return Plan(recipe, tuple(stages), tuple(infos), inputs)
+
+
+def _check_names(recipe: Recipe, stages: Sequence[Stage]) -> None:
+    """Raises RecipeError if a stage of training has the name of what a run makes."""
+    seen: set[str] = set()
+    for stage in stages:
+        if stage.name in seen:
+            raise RecipeError(f'"{stage.name}" is what a part of the run is called; rename the stage of training')
+        seen.add(stage.name)
+
+
+def _limited(recipe: Recipe) -> Limited | None:
+    run = recipe.run
+    return Limited(run.limit, run.share, recipe.seed) if run.limited else None
+
+
+def _only(recipe: Recipe) -> dict[str, tuple[str, ...]]:
+    """label -> sources, of the steps that are for some sources only."""
+    names = [source.source for source in recipe.read]
+    chosen = ((label, applied(selection, names)) for label, selection in zip(labels(recipe.steps), recipe.selections))
+    return {label: some for label, some in chosen if some is not None}
+
+
+def _passes(steps: list[Named]) -> Iterator[tuple[list[Named], list[Named]]]:
+    """The steps of each pass that see a batch, and the corpus steps that follow it.
+
+    Corpus steps have their keys from one pass, up to the first that changes texts: what is cut must be cut first; and
+    up to one whose keys are made of the verdicts of another, as of the number of copies. A step that wants a pass of
+    its own begins one: reading, and documents that verdicts drop, are left to the one before.
+    """
+    begun = True  # the pass has something to do before its steps
+    while True:
+        batch: list[Named] = []
+        while steps and not isinstance(steps[0][1], CorpusStep) and not _begins_pass(steps[0][1], batch, begun):
+            batch.append(steps.pop(0))
+        corpus: list[Named] = []
+        while steps and isinstance(steps[0][1], CorpusStep) and not _judges_by(steps[0][1], corpus):
+            corpus.append(steps.pop(0))
+            if corpus[-1][1].cuts:
+                break
+        yield batch, corpus
+        if not corpus and not steps:
+            return
+        begun = bool(corpus)
+
+
+def _judges_by(step: CorpusStep, before: Sequence[Named]) -> bool:
+    """Whether a corpus step needs a signal that one of these steps leaves."""
+    return any(need.partition(".")[0] == label for need in step.needs for label, _ in before)
+
+
+def _begins_pass(step: Any, batch: Sequence[Named], begun: bool) -> bool:
+    """Whether a step begins a pass, behind these steps of the one before."""
+    if own_pass(step) is None or (not batch and not begun):
+        return False
+    joins = bool(batch) and own_pass(batch[0][1]) is not None
+    return not joins or any(isinstance(before, Transform | Filter) for _, before in batch)
+
+
+def own_pass(step: Any) -> Resources | None:
+    """What a step needs that wants a pass of its own; None of others."""
+    return step.own_pass if isinstance(step, OwnPass) else None
+
+
+def _texts_in_place(passes: list[tuple[list[Named], list[Named]]]) -> bool:
+    """Whether the last pass leaves all texts as the pass before wrote them."""
+    if len(passes) < 2:
+        return False
+    (_, judged), (steps, _) = passes[-2:]
+    return not any(step.cuts for _, step in judged) and not any(isinstance(step, Transform) for _, step in steps)
+
+
+def _partitions(inputs: tuple[SourceFiles, ...]) -> int:
+    """Partitions of each band of keys: a power of two."""
+    return 1 << int(sum(source.text_size for source in inputs) // PARTITION).bit_length()
+
+
+def _takes_tokens(writer: Any) -> bool:
+    return wants_tokens(writer) if isinstance(writer, DocumentWriter) else True
+
+
+def draws(step: Any) -> bool:
+    """Whether a step says how often documents are drawn. No step after it drops or changes any."""
+    return isinstance(step, CorpusStep) and "copies" in step.verdict.names
+
+
+def _first_units(recipe: Recipe, inputs: tuple[SourceFiles, ...], upstream: Upstream) -> Iterator[Planned]:
+    return plan_inputs(recipe.read, inputs, recipe.run.unit_mb, whole_sources=recipe.run.limit is not None)
+
+
+def _later_pass(name: str, work: Pass) -> Stage:
+    """Each file of documents with the verdicts on them: of a unit for some neighbouring files, or for this one."""
+    verdicts = tuple(judge.stage for judge in work.judged)
+
+    def units(upstream: Upstream) -> Iterator[Planned]:
+        contents = [_verdicts_content(upstream, judge) for judge in work.judged]
+        docs = upstream.results(work.before)["docs"]
+        for number in range(len(docs)):
+            yield Planned(UnitOfPass(number), (docs.checksum(number), *(content(number) for content in contents)))
+
+    return Stage(name, work, (work.before, *verdicts), units, resources(step for _, step in work.steps))
+
+
+def resources(steps: Iterable[Any]) -> Resources:
+    """What a unit of a pass with these steps needs."""
+    needs = [own for step in steps if (own := own_pass(step)) is not None]
+    if not needs:
+        return Resources()
+    return Resources(
+        cpus=max(own.cpus for own in needs),
+        accelerators=max(own.accelerators for own in needs),
+        workers=min((own.workers for own in needs if own.workers is not None), default=None),
+        keeps=any(own.keeps for own in needs),
+    )
+
+
+def _verdicts_content(upstream: Upstream, judge: Verdicts) -> Callable[[int], str]:
+    """What the verdicts on each unit hold."""
+    results = upstream.results(judge.stage)
+    if "slices" in results.outputs:
+        arrays = [upstream.arrays(path)["digests"].copy() for path in results["slices"].paths.to_pylist()]
+        digests = np.concatenate(arrays)
+        return lambda unit: bytes(digests[unit]).hex()
+    names = ("verdicts", "cuts") if judge.step.cuts else ("verdicts",)
+    return lambda unit: ",".join(results[name].checksum(unit) for name in names)
+
+
+def _outputs(
+    recipe: Recipe, passes: tuple[str, ...], last: PassDocuments, tokenize: Tokenize | None, mix: str | None
+) -> Iterator[Stage]:
+    """The stages of the writers. `mix` is the label of the step that says how often documents are drawn."""
+    named = dict(zip(labels(recipe.write), recipe.write))
+    copies = f"{mix}.copies" if mix else None
+    texts: list[Stage] = []
+    with_tokens: list[Stage] = []
+    for name, writer in named.items():
+        if isinstance(writer, DocumentWriter):
+            documents = WriteDocuments(writer, last, copies, passes if wanted_signals(writer) else ())
+            stage = Stage(name, documents, documents.after, documents.units)
+            (with_tokens if wants_tokens(writer) else texts).append(stage)
+    yield from texts
+    shards = {name: writer for name, writer in named.items() if not isinstance(writer, DocumentWriter)}
+    if tokenize is None or not (shards or with_tokens or recipe.stages):
+        return
+    pack = next((step for step in recipe.steps if isinstance(step, Pack)), None)
+    tokens = CountTokens(tokenize, last)
+    yield Stage("tokens", tokens, last.after, tokens.units)
+    yield from with_tokens
+    if not (shards or recipe.stages):
+        return
+    stream, again = _stream(last, "tokens", last.texts, mix, EPOCHS)
+    yield from again
+    for name, writer in shards.items():
+        work: WriteTokens | PackRows
+        if isinstance(writer, TokenWriter):
+            work = WriteTokens(writer, stream)
+        else:
+            assert isinstance(writer, RowWriter)
+            assert pack is not None or not getattr(writer, "needs_rows", True)  # as check_order has seen
+            work = PackRows(pack, tokenize, writer, stream)
+        yield Stage(name, work, stream.after, work.units)
+    yield from _training(recipe, passes, stream, tokenize, pack, mix)
+
+
+def _stream(
+    last: PassDocuments, tokens: str, ids: str, mix: str | None, epochs: str
+) -> tuple[Stream, tuple[Stage, ...]]:
+    """The stream of the documents, with those that a mix draws again; and the stage that makes these.
+
+    tokens, ids   the stages with lengths and ids
+    epochs        the name of the stage
+    """
+    if mix is None:
+        return Stream(last, tokens, ids), ()
+    verdicts = f"{mix}-verdicts"
+    again = RepeatDocuments(last, verdicts, f"{mix}.copies", tokens, ids)
+    after = tuple(dict.fromkeys((*last.after, tokens, ids, verdicts)))
+    return Stream(last, tokens, ids, epochs), (Stage(epochs, again, after, again.units),)
+
+
+def _training(
+    recipe: Recipe, passes: tuple[str, ...], stream: Stream, tokenize: Tokenize, pack: Pack | None, mix: str | None
+) -> Iterator[Stage]:
+    """The stages that write what the stages of training read, as far as no writer of the recipe does."""
+    encoded = {_encoding(tokenize, pack): stream}
+    folders = new_folders(recipe)
+    for folder in folders:
+        wanted = _encoding(folder.tokenize, folder.pack)
+        if wanted not in encoded:
+            name = f"{folder.name}-ids"
+            split_at, room = wanted[1:]
+            of = [one.source for one in folders if _encoding(one.tokenize, one.pack) == wanted]
+            sources = None if None in of else tuple(dict.fromkeys(source for source in of if source is not None))
+            encode = EncodeDocuments(folder.tokenize, tokenize, stream.before, split_at, room, sources)
+            yield Stage(name, encode, stream.before.after, encode.units)
+            encoded[wanted], again = _stream(stream.before, name, name, mix, f"{folder.name}-{EPOCHS}")
+            yield from again
+        own = encoded[wanted]
+        if folder.source is not None or folder.where:
+            where = tuple((signal, bounds.min, bounds.max) for signal, bounds in folder.where)
+            measured = passes if where else ()
+            choose = ChooseDocuments(own, folder.source, where, measured, f"{mix}.copies" if mix else None)
+            name = f"{folder.name}-documents"
+            yield Stage(name, choose, tuple(dict.fromkeys((*own.after, *measured))), choose.units)
+            own = replace(own, chosen=name)
+        work = PackRows(folder.pack, folder.tokenize, folder.writer, own)
+        yield Stage(folder.name, work, own.after, work.units)
+
+
+def _encoding(tokenize: Tokenize, pack: Pack | None) -> tuple[Tokenize, SplitAt | None, int | None]:
+    """All that the ids of documents depend on, and the places at which they may be cut."""
+    room = pack.length if pack and keeps_parts(tokenize) else None
+    return tokenize, pack.split_at if pack else None, room

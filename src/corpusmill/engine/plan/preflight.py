@@ -1,0 +1,405 @@
+"""Whatever can be found wrong before anything runs, in one round: `check` and `run` refuse with the same words.
+
+A recipe that is right is planned as fast as ever. Only where something is wrong is everything else looked at that may
+be wrong, too: sources, steps, models, the folder.
+"""
+
+import pickle
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+from corpusmill import assets, storage
+from corpusmill.assets import extras
+from corpusmill.assets.extras import RAY, Extra, NeedsExtras
+from corpusmill.engine.plan.earlier_runs import refuse_itself
+from corpusmill.engine.plan.identity import parts_of
+from corpusmill.engine.plan.inputs import NOTHING, SourceFiles, find_source
+from corpusmill.engine.plan.look import FILES, MANY, Seen, is_ours, look
+from corpusmill.engine.plan.lower import lower_inputs
+from corpusmill.engine.plan.plan import Plan
+from corpusmill.engine.work.batch import Batch
+from corpusmill.engine.work.passes import Pass
+from corpusmill.errors import (
+    CorpusmillError,
+    InputError,
+    MissingExtraError,
+    Problem,
+    RecipeError,
+    StorageError,
+    of_problems,
+    together,
+)
+from corpusmill.read import Describes
+from corpusmill.recipe.load import Overrides, Parts, read_parts, read_text
+from corpusmill.recipe.model import Recipe
+from corpusmill.recipe.names import labels, name_of
+from corpusmill.recipe.order import check_order
+from corpusmill.recipe.parts import Sections, Source
+from corpusmill.recipe.tree import At
+from corpusmill.steps import ComparesWithEarlierRuns, ReadsAssets, UsesCode
+from corpusmill.storage import refuse_alike
+from corpusmill.store.run_folder import RunFolder
+
+NOT_LEFT = "no step before it leaves that"  # as a pass says it
+Places = Mapping[str, Sequence[At]]  # section -> where each of its parts is written
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A recipe that can run.
+
+    seen       what was seen of each source
+    read_as    (source, what was found out about its format, where the recipe leaves that open)
+    warnings   what is probably wrong with the input
+    """
+
+    plan: Plan
+    seen: tuple[Seen, ...]
+    read_as: tuple[tuple[str, str], ...]
+    warnings: tuple[str, ...]
+
+
+@dataclass
+class Findings:
+    """Errors that are raised together in the end, each with the place in the recipe that it is about.
+
+    places   asked for them when there is something to say: to read a recipe of 1,000 sources again takes a second
+    """
+
+    places: Callable[[], Places]
+    errors: list[CorpusmillError] = field(default_factory=list)
+
+    @contextmanager
+    def of(self, section: str = "", index: int = 0) -> Iterator[None]:
+        """Keep the error of what is done inside; it is about this part of the recipe, if any."""
+        try:
+            yield
+        except CorpusmillError as error:
+            self.add(error, section, index)
+
+    def add(self, error: CorpusmillError, section: str = "", index: int = 0) -> None:
+        places = self.places().get(section, ())
+        self.errors.append(_at(error, places[index] if index < len(places) else None))
+
+    def check(self) -> None:
+        """Raises what was found; an error of one kind if all of it is of that kind, else a RecipeError."""
+        if self.errors:
+            raise together(self.errors)
+
+
+def _at(error: CorpusmillError, at: At | None) -> CorpusmillError:
+    """An error with the place that it is about. What could not be reached is a matter of the input: nothing ran."""
+    kind = InputError if isinstance(error, StorageError) else type(error)
+    if at is None and kind is type(error):
+        return error
+    placed = [one if one.file or at is None else Problem(one.message, at.file, at.line) for one in error.problems]
+    made = of_problems(placed, kind)
+    made.__cause__ = error
+    return made
+
+
+def load(path: Path, overrides: Overrides = (), folder: RunFolder | None = None) -> Recipe:
+    """The recipe in a file, see `Recipe.load`. If it is wrong, the error also says what is wrong with the input, the
+    models and the folder, as far as the rest of the recipe names them."""
+    try:
+        return Recipe.load(path, overrides)
+    except RecipeError as error:
+        try:
+            parts = read_parts(read_text(path), str(path), overrides, path.stem)
+        except RecipeError:
+            raise error from None
+        findings = Findings(lambda: parts.places, [error])
+        _look_further(parts, findings, folder)
+        findings.check()
+        raise
+
+
+def _look_further(parts: Parts, findings: Findings, folder: RunFolder | None) -> None:
+    """What is wrong with those parts of a recipe that can be looked at alone."""
+    sections = parts.sections
+    folder = folder or RunFolder(sections.run.folder or f"runs/{sections.name}")
+    lacking = _look_for_extras(sections, folder, findings)
+    inputs = [
+        NOTHING if ("read", index) in lacking else _files_of(source, index, findings)
+        for index, source in enumerate(sections.read)
+    ]
+    budget = sections.run.error_budget
+    seen, _ = _look_at(sections.read, inputs, budget, findings)
+    files = [file.path for found in inputs for file in found.files]
+    with findings.of():
+        folder.refuse_if_unusable(files, [path for source in sections.read for path in source.paths])
+    try:
+        recipe = Recipe(**sections._replace(write=[])._asdict())
+    except RecipeError:  # two sources of one name, or none: that is reported
+        for index, step in enumerate(sections.steps):
+            if ("steps", index) not in lacking:
+                with findings.of("steps", index):
+                    check_assets(step)
+        return
+    _importable(recipe, findings)
+    _put_through(recipe, tuple(inputs), seen, findings, _fits(recipe), lacking, whole=False)
+
+
+def _fits(recipe: Recipe) -> bool:
+    try:
+        check_order(recipe)
+    except RecipeError:
+        return False
+    return True
+
+
+def ready(recipe: Recipe, folder: RunFolder, thorough: bool = False, sends: bool = True) -> Ready:
+    """The plan of a recipe, if it can run.
+
+    thorough   put no documents through every pass, load its models, and put the first documents of each source through
+               steps of the user's own. A run has its workers do so; without it, this is done only if something else is
+               wrong
+    sends      whether what the recipe is made of is sent to other processes, if its executor does so
+
+    Raises RecipeError, InputError, AssetError or MissingExtraError with all that is wrong.
+    """
+    findings = Findings(cache(lambda: _places(recipe)))
+    lacking = _look_for_extras(recipe, folder, findings)
+    with findings.of():
+        check_order(recipe)
+    fits = not findings.errors
+    with findings.of():
+        refuse_itself(recipe, folder)
+    with findings.of():
+        refuse_alike(path for source in recipe.read for path in source.paths)
+    inputs = tuple(
+        NOTHING if ("read", index) in lacking else _files_of(source, index, findings)
+        for index, source in enumerate(recipe.read)
+    )
+    if not findings.errors and not any(source.size for source in inputs):
+        names = (file.path for source in inputs for file in source.files)
+        findings.add(InputError("all input files are empty: " + ", ".join(names)[:500]))
+    # In a run, workers read what a reader that is not ours reads: it may end its process.
+    looked_into = [
+        found if thorough or is_ours(source.reader) else NOTHING for source, found in zip(recipe.read, inputs)
+    ]
+    seen, warnings = _look_at(recipe.read, looked_into, recipe.run.error_budget, findings)
+    plan = lower_inputs(recipe, inputs) if fits and not lacking else Plan(recipe, (), (), inputs)
+    with findings.of():
+        folder.refuse_if_unusable(plan.files, plan.places)
+        if not folder.is_local and not lacking:
+            folder.exists()  # whether its store can be reached
+    if sends:
+        _importable(recipe, findings)
+    if thorough or findings.errors:
+        _put_through(recipe, inputs, seen, findings, fits, lacking)
+    findings.check()
+    return Ready(plan, seen, tuple(_read_as(recipe, inputs)), tuple(warnings))
+
+
+def _read_as(recipe: Recipe, inputs: Sequence[SourceFiles]) -> Iterator[tuple[str, str]]:
+    """Judged by the first file of a source; others may be another way."""
+    for source, found in zip(recipe.read, inputs):
+        first = next((file for file in found.files if file.size), None)
+        if isinstance(source.reader, Describes) and first and (said := source.reader.describe(first)):
+            yield source.source, said
+
+
+def _places(recipe: Recipe) -> Places:
+    """Where the parts of a recipe are written, if it was loaded and is as it was written."""
+    if recipe.written is None:
+        return {}
+    written = recipe.written
+    return read_parts(written.text, written.file, written.overrides, recipe.name).places
+
+
+def _look_for_extras(recipe: Recipe | Sections, folder: RunFolder, findings: Findings) -> set[tuple[str, int]]:
+    """The parts of a recipe, by section and number, whose libraries are not installed; each is a finding, and the last
+    one is a command that installs all of them."""
+    needed: list[tuple[str, str, int, Extra]] = []
+    for section in ("read", "steps", "write"):
+        for index, part in enumerate(getattr(recipe, section)):
+            thing = part.reader if isinstance(part, Source) else part
+            needed += [(name_of(thing), section, index, extra) for extra in extras.missing(thing)]
+            places = part.paths if isinstance(part, Source) else _against(thing)
+            needed += [(place, section, index, extra) for place in places for extra in storage.extras_of(place)]
+    parts = [part for part in parts_of(recipe.stages) if isinstance(part, NeedsExtras)]
+    needed += [(name_of(part), "", 0, extra) for part in parts for extra in part.extras]
+    needed += [(folder.place, "", 0, extra) for extra in storage.extras_of(folder.place)]
+    needed += [("run.executor: ray", "", 0, RAY)] if recipe.run.executor == "ray" else []
+    lacking = {(section, index) for _, section, index, extra in needed if extra.missing}
+    for what, section, index, extra in needed:
+        if extra.missing:
+            findings.add(extra.error(what), section, index)
+    wanted = list(dict.fromkeys(extra.name for *_, extra in needed if extra.missing))
+    if len(wanted) > 1:
+        findings.errors.append(of_problems([Problem(f"all of them: {extras.command(wanted)}")], MissingExtraError))
+    return lacking
+
+
+def _against(step: Any) -> Sequence[str]:
+    places = step.against if isinstance(step, ComparesWithEarlierRuns) else ()
+    return (places,) if isinstance(places, str) else places
+
+
+def _files_of(source: Source, index: int, findings: Findings) -> SourceFiles:
+    try:
+        return find_source(source)
+    except CorpusmillError as error:
+        findings.add(error, "read", index)
+        return NOTHING
+
+
+def _look_at(
+    sources: Sequence[Source], inputs: Sequence[SourceFiles], budget: float, findings: Findings
+) -> tuple[tuple[Seen, ...], list[str]]:
+    seen, warnings = [], []
+    most = FILES if len(sources) <= MANY else 1
+    for index, (source, found) in enumerate(zip(sources, inputs)):
+        seen.append(Seen())
+        with findings.of("read", index):
+            seen[-1], more = look(source, found.files, budget, most)
+            warnings += more
+    return tuple(seen), warnings
+
+
+def check_assets(step: Any) -> None:
+    """Raises AssetError if a file that a step reads is missing."""
+    for name in step.assets if isinstance(step, ReadsAssets) else ():
+        assets.digest(name)
+
+
+def _importable(recipe: Recipe, findings: Findings) -> None:
+    """Whether workers can be sent the steps, readers and writers that are a user's own."""
+    if recipe.run.executor == "serial":
+        return
+    named = [
+        *(("read", index, source.reader) for index, source in enumerate(recipe.read)),
+        *(("steps", index, step) for index, step in enumerate(recipe.steps)),
+        *(("write", index, writer) for index, writer in enumerate(recipe.write)),
+    ]
+    for section, index, thing in named:
+        if ":" in name_of(thing) and type(thing).__module__ != "__main__":
+            try:
+                pickle.dumps(thing)
+            except Exception as error:
+                findings.add(
+                    RecipeError(
+                        f"{name_of(thing)} cannot be sent to workers: {type(error).__name__}: {error}. Define the "
+                        "class at the top level of a module, with parameters that can be pickled."
+                    ),
+                    section,
+                    index,
+                )
+
+
+def _put_through(
+    recipe: Recipe,
+    inputs: tuple[SourceFiles, ...],
+    seen: Sequence[Seen],
+    findings: Findings,
+    fits: bool,
+    lacking: Collection[tuple[str, int]],
+    whole: bool = True,
+) -> None:
+    """What the steps say of no documents, and those of the user's own of the first ones.
+
+    One that fails is left out then, to hear of those after it; what they say of its absence is not kept.
+
+    fits      whether the parts fit together, so that it can be tried
+    lacking   parts whose libraries are not installed
+    whole     whether these are all steps of the recipe, and none was left out because its parameters are wrong
+    """
+    left = recipe
+    where = list(range(len(recipe.steps)))
+    named = labels(recipe.steps)
+    gone: list[str] = []
+    for index, step in enumerate(recipe.steps):
+        before = len(findings.errors)
+        with findings.of("steps", index):
+            if ("steps", index) not in lacking:
+                check_assets(step)
+        if len(findings.errors) > before or ("steps", index) in lacking:
+            gone.append(named[index])
+            where.remove(index)
+    while fits and (where or not gone):
+        left = replace(
+            recipe,
+            steps=[recipe.steps[index] for index in where],
+            selections=[recipe.selections[index] for index in where],
+        )
+        try:
+            if gone:
+                check_order(left)
+            plan = lower_inputs(left, inputs)
+        except CorpusmillError:  # of what is gone
+            return
+        errors = _errors(plan, seen)
+        blamed = set()
+        for error in errors:
+            label = next((label for label in labels(left.steps) if _is_about(error, label)), None)
+            if lacking and isinstance(error, MissingExtraError):
+                continue
+            if any(f"{name}." in str(error) for name in gone) or (not whole and NOT_LEFT in str(error)):
+                continue
+            index = where[labels(left.steps).index(label)] if label else 0
+            findings.add(error, "steps" if label else "", index)
+            if label:
+                blamed.add(index)
+        if not blamed:
+            return
+        gone += [named[index] for index in blamed]
+        where = [index for index in where if index not in blamed]
+
+
+def _errors(plan: Plan, seen: Sequence[Seen]) -> list[CorpusmillError]:
+    """What goes wrong with no documents in every pass; if nothing does, with the first ones in the user's own steps."""
+    errors = [error for check in plan.checks if (error := _error_of(check)) is not None]
+    first: Any = plan.stages[0].work
+    own = [label for label, step in first.steps if _is_own(step)] if isinstance(first, Pass) and not errors else []
+    tried = (_error_of(partial(_try_own, first, label, seen)) for label in own)
+    return [*errors, *(error for error in tried if error is not None)]
+
+
+def _is_own(step: Any) -> bool:
+    return isinstance(step, UsesCode) or ":" in name_of(step)
+
+
+def _try_own(work: Pass, own: str, seen: Sequence[Seen]) -> None:
+    """Put documents through the steps of a pass up to one of the user's own.
+
+    Raises RecipeError if that one returns what it must not, or fails on all of them.
+    """
+    only = dict(work.only)
+    came = failed = 0
+    reason = ""
+    for docs in (docs for one in seen for docs in one.batches if len(docs)):
+        source = docs["source"][0].as_py()
+        batch = Batch(docs)
+        for index, (label, step) in enumerate(work.steps):
+            if source in only.get(label, (source,)):
+                before = len(batch.docs)
+                try:
+                    batch.apply(index, label, step)
+                except RecipeError as error:
+                    raise error if _is_about(error, label) else RecipeError(f"{label}: {error}") from error
+                if label == own:
+                    came, failed = came + before, failed + before - len(batch.docs)
+                    reason = reason or next((one.reason for one in batch.failed if one.step == own), "")
+            else:
+                batch.pass_by({})
+            if label == own:
+                break
+    if failed and failed == came:
+        raise RecipeError(f"{own}: fails on every document of a sample ({failed}): {reason}")
+
+
+def _error_of(check: Callable[[], None]) -> CorpusmillError | None:
+    try:
+        check()
+    except CorpusmillError as error:
+        return error
+    return None
+
+
+def _is_about(error: CorpusmillError, label: str) -> bool:
+    return str(error).startswith((f"{label}:", f"{label} ", f"{label}."))

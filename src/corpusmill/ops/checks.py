@@ -1,0 +1,198 @@
+"""Can a recipe run, and what would a run do? Everything that is wrong is found before a document is read."""
+
+import os
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from corpusmill.display import table
+from corpusmill.engine.drive.drops_all import FEWEST, DropsAll, drops_all
+from corpusmill.engine.drive.drops_all import in_words as drops_all_in_words
+from corpusmill.engine.plan import preflight
+from corpusmill.engine.plan.changes import Preview, preview
+from corpusmill.engine.plan.forecast import Forecast, forecast
+from corpusmill.engine.plan.inputs import SourceFiles
+from corpusmill.engine.plan.look import MANY, Seen, spread
+from corpusmill.engine.plan.plan import Plan
+from corpusmill.engine.plan.stored_rows import given, stored, with_inputs
+from corpusmill.engine.work.passes import Pass
+from corpusmill.execute import cpus
+from corpusmill.read import ReadCounts
+from corpusmill.recipe.advice import strip_html
+from corpusmill.recipe.load import Overrides
+from corpusmill.recipe.model import Recipe
+from corpusmill.recipe.names import labels, remarks
+from corpusmill.report.figures.markup import in_words
+from corpusmill.report.numbers import size
+from corpusmill.steps.markup import is_markup
+from corpusmill.storage import FileInfo, is_local
+from corpusmill.store.facts import Facts
+from corpusmill.store.run_folder import RunFolder
+from corpusmill.text import compile as compiled
+
+LEAST = 1 << 20  # bytes of a piece that a sample begins with
+TRIED = 100  # documents of a source that are put through the first pass
+PIECES = 16  # that a file is cut into at most
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A recipe that can run, on what, and in which stages.
+
+    recipe    with the overrides
+    sources   source -> (files, bytes) that it reads
+    text      source -> bytes of text in these, estimated by how a sample of them is compressed
+    read_as   source -> what was found out about its format, where that was left open: "fields separated by ";""
+    passes    stage -> labels of the steps that documents go through in it; none where they are only read
+    only      label -> what the recipe says of the sources of a step: "only web, wiki", "except code"
+    stages    all stages, in order
+    workers   processes that a run would start
+    ahead     units of a run, and what of it is done already in its folder
+    needs     memory and disk that a run will take, roughly
+    remarks   (label, what a step says about its parameters); a warning begins with "warning: "
+    tried     documents of the input that were put through the first pass: none where its code is not compiled yet
+    drops_all the steps that dropped all of these that they saw
+    warnings  what is probably wrong, judged by a sample of the input where it is local
+    """
+
+    recipe: Recipe
+    sources: dict[str, tuple[int, int]]
+    passes: dict[str, tuple[str, ...]]
+    only: dict[str, str]
+    stages: tuple[str, ...]
+    workers: int
+    ahead: Preview
+    needs: Forecast
+    text: dict[str, int]
+    read_as: dict[str, str]
+    remarks: tuple[tuple[str, str], ...] = ()
+    warnings: tuple[str, ...] = ()
+    tried: int = 0
+    drops_all: tuple[DropsAll, ...] = ()
+
+    def __repr__(self) -> str:
+        counted = [*self._counts(), (len(self.stages), "stage"), (len(self.warnings), "warning")]
+        return f"<Checked {self.recipe.name}: {', '.join(_counted(*each) for each in counted if each[0])}>"
+
+    def _repr_html_(self) -> str:
+        files, size = (_counted(*each) for each in self._counts())
+        rows = [["read", f"{', '.join(self.sources)}: {files}, {size}"]]
+        rows += [[stage, " → ".join(steps) or "read only, no steps"] for stage, steps in self.passes.items()]
+        rows += [["stages", " → ".join(self.stages)], *(["warning", each] for each in self.warnings)]
+        return table(f"{self.recipe.name}: can run", ["", ""], rows)
+
+    def _counts(self) -> list[tuple[int, str]]:
+        files, size = map(sum, zip(*self.sources.values()))
+        return [(files, "file"), (size, "byte")]
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'s' * (number != 1)}"
+
+
+def check(recipe: Recipe | str | os.PathLike[str], *, inputs: Any = None, overrides: Overrides = ()) -> Checked:
+    """Plan a recipe without running it.
+
+    recipe, inputs, overrides   as `run` takes them. Documents in memory are written into the folder of the run, where
+                                `run` finds them
+
+    Inputs are listed, and a few files of each source looked into: columns, the first records, compression, HTML in
+    texts. Models, tokenizers and word lists are opened, the writers' libraries and the folder are checked, and steps of
+    your own are given the first documents. Raises RecipeError, InputError, AssetError or MissingExtraError with all
+    that is wrong, in `problems` one by one: what a run refuses before it reads anything, in the same words.
+    """
+    loaded = given(recipe, overrides) if isinstance(recipe, Recipe) else preflight.load(Path(recipe), overrides)
+    recipe = with_inputs(loaded, inputs)
+    folder = RunFolder(recipe.folder)
+    recipe = stored(recipe, folder)
+    ready = preflight.ready(recipe, folder, thorough=True)
+    plan = ready.plan
+    workers = recipe.run.workers or cpus.usable()
+    ahead = preview(folder, plan)
+    needs = forecast(plan, min(workers, ahead.units), ahead.text)
+    documents, lost = tried(recipe, plan, ready.seen)
+    said = [drops_all_in_words(one, of=" of a sample of the input") for one in lost]
+    return Checked(
+        recipe,
+        {source.source: (len(found.files), found.size) for source, found in zip(recipe.read, plan.inputs)},
+        {info.stage: tuple(info.labels) for info in plan.passes},
+        {label: str(one) for label, one in zip(labels(recipe.steps), recipe.selections) if one},
+        tuple(stage.name for stage in plan.stages),
+        workers,
+        ahead,
+        needs,
+        {source.source: int(found.text_size) for source, found in zip(recipe.read, plan.inputs)},
+        dict(ready.read_as),
+        tuple(remarks(recipe.steps)),
+        (*said, *ready.warnings, *warnings(recipe, plan.inputs, ready.seen), *_room(folder, needs, ahead)),
+        documents,
+        tuple(lost),
+    )
+
+
+def _room(folder: RunFolder, needs: Forecast, ahead: Preview) -> list[str]:
+    """A warning if the disk of a run that has not begun cannot hold it."""
+    if not folder.is_local or ahead.done:
+        return []
+    above = next(place for place in (folder.path.absolute(), *folder.path.absolute().parents) if place.exists())
+    free = shutil.disk_usage(above).free
+    if free >= needs.disk[0]:
+        return []
+    return [f"{folder.place}: {size(free)} are free there, and a run will take {size(needs.disk[0])} at least"]
+
+
+def warnings(recipe: Recipe, inputs: Sequence[SourceFiles], seen: Sequence[Seen]) -> list[str]:
+    """A sentence for each source whose texts hold HTML that no step strips, by a sample of its documents.
+
+    seen   the first documents of each source: all that is looked at where there are many sources
+    """
+    counted = []
+    for source, found, first in zip(recipe.read, inputs, seen):
+        if strip_html(recipe, [source.source]):
+            some = sample(source.reader, source.source, found.files) if len(recipe.read) <= MANY else []
+            texts = [batch["text"] for batch in some or first.batches]
+            held = pc.drop_null(pa.concat_arrays([*texts, pa.array([], pa.large_string())]))
+            tagged = held.filter(pc.match_substring(held, "<"))  # or a sample of plain text would load the kernels
+            markup = pc.sum(is_markup(tagged)).as_py() or 0 if len(tagged) else 0
+            counted.append((source.source, len(held), markup))
+    return in_words(recipe, counted, "before the first step, in a sample of the input")
+
+
+def tried(recipe: Recipe, plan: Plan, seen: Sequence[Seen]) -> tuple[int, list[DropsAll]]:
+    """How many documents of the input were put through the first pass, and the steps of it that drop all they see.
+
+    None are where its kernels are not compiled, as `check` does not wait for minutes; nor of fewer than say anything.
+    """
+    work: Any = plan.stages[0].work
+    if not isinstance(work, Pass) or not work.steps or not compiled.is_warm(compiled.imported_kernels()):
+        return 0, []
+    some: list[pa.RecordBatch] = []
+    for source, found, first in zip(recipe.read, plan.inputs, seen):
+        drawn = sample(source.reader, source.source, found.files, TRIED) if len(recipe.read) <= MANY else []
+        batches = drawn or first.batches
+        some += [batch.slice(0, -(-TRIED // len(batches))) for batch in batches]
+    documents = sum(map(len, some))
+    if documents < FEWEST:
+        return 0, []
+    facts: Facts = {}
+    for batch in some:
+        work.try_on(batch, facts)
+    return documents, drops_all(plan.passes[0].labels, facts)
+
+
+def sample(reader: Any, source: str, files: Sequence[FileInfo], rows: int | None = None) -> list[pa.RecordBatch]:
+    """The first batch of each of a few pieces: none of remote files.
+
+    rows   of a batch, about; None: as in a run
+    """
+    local = spread([file for file in files if file.size and is_local(file.path)])
+    cut = [reader.split([file], max(LEAST, file.size // PIECES)) for file in local]
+    counts = ReadCounts if rows is None else partial(ReadCounts, batch_rows=rows)
+    batches = [next(iter(reader.read(piece, source, counts())), None) for pieces in cut for piece in spread(pieces)]
+    return [batch for batch in batches if batch is not None]

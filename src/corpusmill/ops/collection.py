@@ -1,0 +1,321 @@
+"""Inputs that are added to a run, month by month, and removed from it: the run becomes a collection.
+
+A run knows its units by what they read, so a file more costs what it adds. What is kept here, collection.json, is what
+the run's sources read now, beside the recipe that somebody wrote:
+
+    sources   source -> its `paths`, `root` and `exclude`, of sources that were changed
+    changes   in order: when (`at`), `verb` (add or remove), `source`, `paths` as given, and `files` that this concerned
+
+The names of files stay as they were, and with them the ids of documents: where a path more or less would have changed
+them, the folder that they are relative to becomes the source's `root`.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from corpusmill.engine.plan.inputs import files_of
+from corpusmill.errors import InputError, RecipeError, StorageError, did_you_mean
+from corpusmill.hidden import masked
+from corpusmill.read import NamesFiles
+from corpusmill.recipe.model import Recipe
+from corpusmill.recipe.parts import Source, home
+from corpusmill.storage import FileInfo, is_in, is_local, local_path, name_of, printable
+from corpusmill.store.run_folder import RunFolder
+
+SHOWN = 3  # paths in a message
+NOTHING: Mapping[str, Any] = {"paths": (), "root": "", "exclude": ()}
+ADD, REMOVE = "add", "remove"
+
+
+@dataclass(frozen=True)
+class Change:
+    """What is to be changed of the inputs of a run.
+
+    recipe    that reads the inputs as they are to be
+    verb      ADD or REMOVE
+    paths     (source, path or pattern) that are added or removed
+    files     (source, path) of the files that this concerns
+    known     files that were given, and are in already
+    altered   those of them whose content is not what the run has read
+    bytes     of the files
+    left_out  files that were given, and had been removed by patterns that were not
+    """
+
+    recipe: Recipe
+    verb: str
+    paths: tuple[tuple[str, str], ...]
+    files: tuple[tuple[str, str], ...]
+    known: tuple[str, ...] = ()
+    altered: tuple[str, ...] = ()
+    bytes: int = 0
+    left_out: tuple[str, ...] = ()
+
+
+def added(recipe: Recipe, run: RunFolder, paths: Sequence[str], name: str | None = None) -> Change:
+    """The inputs of a run with files, folders, patterns or URLs more.
+
+    recipe   of the run, see `as_collected`
+    name     of the source that they are added to; None: the only one, or the only one whose reader takes such files
+
+    A file that is in already is passed over. What was removed is added again by the same pattern.
+
+    Raises InputError if a path names nothing, RecipeError if it is open which source is meant.
+    """
+    given = tuple(dict.fromkeys(map(home, paths)))
+    source = _chosen(recipe, given, name)
+    before = {entry["path"]: entry for entry in run.record()["inputs"].get(source.source, ())}
+    exclude = tuple(pattern for pattern in source.exclude if pattern not in given)
+    said: list[str] = []
+    was = {_whole(file.path): file.path for file in files_of(source)}
+    new: dict[str, FileInfo] = {}
+    known: dict[str, FileInfo] = {}
+    out: dict[str, None] = {}
+    more: list[str] = []
+    for path in given:
+        every = files_of(replace(source, paths=(path,), root="", exclude=()))
+        found = [file for file in every if not any(is_in(file.path, pattern) for pattern in exclude)]
+        out |= {file.path: None for file in every if file not in found}
+        if not found:
+            pattern = next(pattern for pattern in exclude if is_in(every[0].path, pattern))
+            raise InputError(
+                f"{path}: was removed from this run as {pattern}. To have that again: "
+                f"corpusmill add {run.place} {pattern}"
+            )
+        fresh = [file for file in found if _whole(file.path) not in was]
+        said += [path] if fresh else []
+        known |= {file.path: file for file in found if _whole(file.path) in was}
+        new |= {file.path: file for file in fresh}
+        twice = any(was.get(_whole(file.path), file.path) != file.path for file in found)
+        if not any(is_in(file.path, old) for file in fresh for old in source.paths):  # else it was only excluded
+            more += [file.path for file in fresh] if twice else [path] if fresh else []
+        was |= {_whole(file.path): file.path for file in fresh}
+    changed = replace(source, paths=(*source.paths, *more), exclude=exclude)
+    return Change(
+        _with(recipe, _names_kept(source, changed, list(before.values()))),
+        ADD,
+        tuple((source.source, path) for path in said),
+        tuple((source.source, path) for path in new),
+        tuple(known),
+        tuple(path for path, file in known.items() if _is_altered(file, before.get(printable(path)))),
+        sum(file.size for file in new.values()),
+        tuple(out),
+    )
+
+
+def removed(recipe: Recipe, run: RunFolder, patterns: Sequence[str], name: str | None = None) -> Change:
+    """The inputs of a run without those that a pattern names: by path, folder, wildcards, or as in the recipe.
+
+    name   of the source from which they are removed; None: all
+
+    Files need not exist any more. Raises InputError if a pattern names none, or if nothing would be left of a source.
+    """
+    patterns = tuple(dict.fromkeys(map(home, patterns)))
+    record = run.record()["inputs"]
+    sources = recipe.read if name is None else [_named(recipe, name)]
+    read = [[entry["path"] for entry in record.get(source.source, ())] for source in sources]
+    for pattern in patterns:
+        if not any(
+            pattern in source.paths or any(is_in(file, pattern) for file in files)
+            for source, files in zip(sources, read)
+        ):
+            every = [file for files in read for file in files]
+            raise InputError(
+                f"{pattern}: no input of {run.place} is named by that{did_you_mean(pattern, every) or '.'} "
+                f"`corpusmill inputs {run.place}` lists them."
+            )
+    gone: list[tuple[str, str, int]] = []
+    for source, files in zip(sources, read):
+        said = [pattern for pattern in patterns if pattern in source.paths]
+        dropped = {file for file in files if any(is_in(file, pattern) for pattern in patterns)}
+        if not dropped and not said:
+            continue
+        paths = [path for path in source.paths if path not in said and not _is_gone(path, files, dropped)]
+        if not paths or (files and len(dropped) == len(files)):
+            raise InputError(
+                f"{source.source}: nothing would be left of this source. To do without it, take it out of the recipe: "
+                f"corpusmill recipe {run.place} > all.yaml, and run that."
+            )
+        still = [file for file in dropped if any(is_in(file, path) for path in paths)]
+        more = [pattern for pattern in patterns if any(is_in(file, pattern) for file in still)]
+        exclude = tuple(dict.fromkeys((*source.exclude, *more)))
+        changed = replace(source, paths=tuple(paths), exclude=exclude)
+        entries = record.get(source.source, ())
+        recipe = _with(recipe, _names_kept(source, changed, entries))
+        gone += [(source.source, entry["path"], entry["bytes"]) for entry in entries if entry["path"] in dropped]
+    return Change(
+        recipe,
+        REMOVE,
+        tuple((source, pattern) for pattern in patterns for source in _sources_of(gone, pattern)),
+        tuple((source, file) for source, file, _ in gone),
+        bytes=sum(size for *_, size in gone),
+    )
+
+
+def keep(run: RunFolder, change: Change) -> None:
+    """Record a change of the inputs, from which on the run reads them. Raises RefusedFolder while it is at work."""
+    with run.only_driver():
+        record = run.collection()
+        concerned = dict.fromkeys(source for source, _ in (*change.paths, *change.files))
+        for source in change.recipe.read:
+            if source.source in concerned:
+                record["sources"][source.source] = _state(source)
+        at = datetime.now(UTC).isoformat(timespec="seconds")
+        for name in concerned:
+            record["changes"].append(
+                {
+                    "at": at,
+                    "verb": change.verb,
+                    "source": name,
+                    "paths": [printable(_shown(path)) for source, path in change.paths if source == name],
+                    "files": [printable(path) for source, path in change.files if source == name],
+                }
+            )
+        run.write_collection(record)
+
+
+def as_collected(recipe: Recipe, run: RunFolder) -> Recipe:
+    """The recipe that run.json has, with its sources as they were last changed: a run that was stopped before it began
+    has not written them there."""
+    record = run.collection()
+    if not any(_undone(recipe, record)):
+        return recipe
+    for source in recipe.read:
+        if state := record["sources"].get(source.source):
+            addresses = {name_of(path): path for path in (*source.paths, *source.exclude)}  # with their secrets
+            paths, exclude = ([addresses.get(name_of(p), p) for p in state[part]] for part in ("paths", "exclude"))
+            recipe = _with(recipe, replace(source, **{**state, "paths": paths, "exclude": exclude}))
+    return recipe
+
+
+def refuse_to_drop(recipe: Recipe, run: RunFolder) -> None:
+    """Raises InputError if a recipe does not read what was added to the run in this folder, or reads what was removed
+    from it."""
+    try:
+        there = run.exists()
+    except StorageError:
+        return  # what is wrong with the place is found, with all else that is wrong, before anything runs
+    lost, back = _undone(recipe, run.collection()) if there else ((), ())
+    said = [
+        f"{what} {', '.join(several[:SHOWN])}{f' and {len(several) - SHOWN} more' if several[SHOWN:] else ''}"
+        for what, several in (("does not have what was added to it:", lost), ("has what was removed from it:", back))
+        if several
+    ]
+    if said:
+        raise InputError(
+            f"{run.place}: holds a collection, and this recipe {'; it '.join(said)}. To go on with the collection: "
+            f"corpusmill add {run.place}. To change its recipe: corpusmill recipe {run.place} > all.yaml, and run "
+            f"that. To undo this: corpusmill {'remove' if lost else 'add'} {run.place} {(*lost, *back)[0]}. To begin "
+            f"anew with this recipe alone: --restart"
+        )
+
+
+def _undone(recipe: Recipe, record: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+    """What was added that a recipe does not read, and what was removed that it reads."""
+    reads = {source.source: _names(_state(source)) for source in recipe.read if isinstance(source, Source)}
+    lost: dict[str, None] = {}
+    back: dict[str, None] = {}
+    for change in record["changes"]:
+        kept, has = _names(record["sources"].get(change["source"], NOTHING)), reads.get(change["source"], NOTHING)
+        for path in map(name_of, (*change["paths"], *change["files"])):
+            if change["verb"] == ADD and path in kept["paths"] and path not in has["paths"]:
+                lost[path] = None
+            elif change["verb"] == REMOVE and (
+                (path in kept["exclude"] and path not in has["exclude"])
+                or (path in has["paths"] and path not in kept["paths"])
+            ):
+                back[path] = None
+    return list(lost), list(back)
+
+
+def _chosen(recipe: Recipe, given: Sequence[str], name: str | None) -> Source:
+    if name is not None:
+        return _named(recipe, name)
+    if len(recipe.read) == 1:
+        return _named(recipe, recipe.read[0].source)
+    fitting = [source for source in recipe.read if _takes(source, given)]
+    if len(fitting) == 1:
+        return _named(recipe, fitting[0].source)
+    names = ", ".join(source.source for source in (fitting or recipe.read))
+    raise RecipeError(
+        f"{', '.join(given[:SHOWN])}: {'several sources' if fitting else 'no source'} of the recipe can be told to be "
+        f"of that kind. Say with --source which one it is to be added to: {names}"
+    )
+
+
+def _named(recipe: Recipe, name: str) -> Source:
+    names = [source.source for source in recipe.read]
+    for source in recipe.read:
+        if source.source == name:
+            assert isinstance(source, Source)  # a run has none in memory: they are written into its folder
+            return source
+    raise RecipeError(
+        f'--source: the recipe has no source "{name}"{did_you_mean(name, names) or "."} It has: {", ".join(names)}.'
+    )
+
+
+def _takes(source: Source, given: Sequence[str]) -> bool:
+    suffixes = source.reader.suffixes if isinstance(source.reader, NamesFiles) else ()
+    try:
+        files = files_of(replace(source, paths=tuple(given), root="", exclude=()))
+    except InputError:
+        return False
+    return all(file.path.endswith(tuple(suffixes)) for file in files) if suffixes else True
+
+
+def _with(recipe: Recipe, changed: Source) -> Recipe:
+    return replace(recipe, read=[changed if one.source == changed.source else one for one in recipe.read])
+
+
+def _state(source: Source) -> dict[str, Any]:
+    paths, exclude = (list(map(_shown, some)) for some in (source.paths, source.exclude))
+    return {"paths": paths, "root": name_of(source.root), "exclude": exclude}
+
+
+def _shown(path: str) -> str:
+    return path if is_local(path) else masked(path)
+
+
+def _names(state: Mapping[str, Any]) -> dict[str, Any]:
+    """What a source reads, by names that are the same with another signature."""
+    return {part: list(map(name_of, state[part])) for part in ("paths", "exclude")}
+
+
+def _names_kept(source: Source, changed: Source, entries: Sequence[Mapping[str, Any]]) -> Source:
+    """The changed source with a `root`, if its files would have other names without it.
+
+    entries   the files that the run has read of it
+    """
+    if source.root:
+        return changed
+    names = {entry["path"]: entry["name"] for entry in entries if "name" in entry}
+    names = names or {printable(file.path): printable(file.name) for file in files_of(source)}
+    now = {printable(file.path): printable(file.name) for file in files_of(changed)}
+    moved = next((path for path, name in names.items() if now.get(path, name) != name), None)
+    if moved is None or not moved.endswith(names[moved]):
+        return changed
+    root = moved[: -len(names[moved])]
+    if not root.endswith("://"):
+        root = root.rstrip("/") or ("/" if moved.startswith("/") else ".")
+    return replace(changed, root=root)
+
+
+def _is_gone(path: str, files: Sequence[str], dropped: set[str]) -> bool:
+    """Whether all files that a path of a source names are dropped; not of one that names none."""
+    inside = [file for file in files if is_in(file, path)]
+    return bool(inside) and dropped.issuperset(inside)
+
+
+def _sources_of(gone: Sequence[tuple[str, str, int]], pattern: str) -> Iterator[str]:
+    yield from dict.fromkeys(source for source, file, _ in gone if is_in(file, pattern) or file == pattern)
+
+
+def _is_altered(file: FileInfo, entry: Mapping[str, Any] | None) -> bool:
+    return entry is not None and (entry["bytes"], entry["fingerprint"]) != (file.size, file.fingerprint)
+
+
+def _whole(path: str) -> str:
+    """What two names of one file have in common."""
+    return str(Path(local_path(path)).resolve()) if is_local(path) and "://" not in path else path

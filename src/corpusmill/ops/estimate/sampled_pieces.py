@@ -1,0 +1,76 @@
+"""Small pieces from all over the input, read as if they were neighbours: what a batch takes whatever it holds is then
+as much of a sample as of a run."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+import pyarrow as pa
+
+from corpusmill.engine.plan.plan import Plan
+from corpusmill.read import BATCH_BYTES, BATCH_ROWS, Piece, ReadCounts
+
+TEXT = ("text", "raw", "metadata", "url")  # whose bytes end a batch
+
+
+@dataclass(frozen=True)
+class Several(Piece):
+    """Pieces of a source that are read one after another. File, start and stop are those of the first and the last."""
+
+    parts: tuple[Piece, ...] = ()
+
+    @classmethod
+    def of(cls, pieces: Sequence[Piece]) -> Self:
+        first, last = pieces[0], pieces[-1]
+        return cls(first.file, first.start, last.stop, sum(piece.size for piece in pieces), tuple(pieces))
+
+
+@dataclass(frozen=True)
+class Joined:
+    """A reader of `Several`, whose batches are as full as those of a long piece."""
+
+    reader: Any
+    suffixes: tuple[str, ...] = field(default=(), init=False)
+
+    def split(self, files: Sequence[Any], target_bytes: int) -> list[Piece]:
+        """Those of the reader itself."""
+        pieces: list[Piece] = self.reader.split(files, target_bytes)
+        return pieces
+
+    def read(self, piece: Piece, source: str, counts: ReadCounts) -> Iterator[pa.RecordBatch]:
+        """The documents of all parts, in batches that end at BATCH_ROWS or BATCH_BYTES, but for the rest of a part that
+        would make one larger."""
+        waiting: list[pa.RecordBatch] = []
+        rows = size = 0
+        for part in piece.parts if isinstance(piece, Several) else (piece,):
+            for docs in self.reader.read(part, source, counts):
+                held = sum(docs[name].nbytes for name in TEXT if name in docs.schema.names)
+                if waiting and (rows + len(docs) > BATCH_ROWS or size + held > BATCH_BYTES):
+                    yield _one(waiting)
+                    waiting, rows, size = [], 0, 0
+                waiting.append(docs)
+                rows, size = rows + len(docs), size + held
+        if waiting:
+            yield _one(waiting)
+
+
+def joined(group: Sequence[tuple[int, Piece]]) -> list[tuple[int, Piece]]:
+    """The pieces of a unit, with those of a source in one."""
+    of: dict[int, list[Piece]] = {}
+    for source, piece in group:
+        of.setdefault(source, []).append(piece)
+    return [(source, Several.of(pieces)) for source, pieces in of.items()]
+
+
+def reading_several(plan: Plan) -> Plan:
+    """The plan, whose first pass reads `Several`."""
+    first, *others = plan.stages
+    work: Any = first.work
+    readers = tuple((source, Joined(reader)) for source, reader in work.readers)
+    return replace(plan, stages=(replace(first, work=replace(work, readers=readers)), *others))
+
+
+def _one(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+    if len(batches) == 1:
+        return batches[0]
+    return pa.Table.from_batches(batches).combine_chunks().to_batches()[0]

@@ -1,0 +1,124 @@
+"""The end of a run, behind its last stage: add up, publish, read back. One way for `run`, `work` and `plan`."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from corpusmill.engine.drive.clock import Clock
+from corpusmill.engine.drive.listener import ProgressListener
+from corpusmill.engine.drive.session import Progress, Session
+from corpusmill.engine.plan.plan import Plan
+from corpusmill.engine.work.canaries import manifest
+from corpusmill.errors import RunError
+from corpusmill.ops import republished, rewrite_output
+from corpusmill.ops.finished import Run
+from corpusmill.ops.republished import Republished
+from corpusmill.ops.verify import Checked, verify
+from corpusmill.recipe.stages import training_record
+from corpusmill.report.run_files import RunFiles
+from corpusmill.report.waterfall import Waterfall, waterfall
+from corpusmill.store import forgotten
+from corpusmill.store.run_folder import RunFolder
+
+READING_BACK = "read back"  # for the clock
+SHOWN = 5  # problems in a message
+ROWS = 1 << 14  # ids in memory at a time
+
+
+class DamagedOutput(RunError):
+    """The run is complete, but reading its output back found damage. `run` has all of it; its `checked` says which
+    folders are sound."""
+
+    def __init__(self, message: str, run: Run) -> None:
+        super().__init__(message)
+        self.run = run
+
+
+@dataclass(frozen=True)
+class Output:
+    """What a run has published.
+
+    waterfall   documents in and out of each step
+    checked     the folders of output, read back
+    """
+
+    waterfall: Waterfall
+    checked: tuple[Checked, ...]
+
+    @property
+    def is_sound(self) -> bool:
+        return not any(folder.problems for folder in self.checked)
+
+    def problem(self, run: RunFolder) -> str:
+        """What is wrong with it, and what to do."""
+        problems = [problem for folder in self.checked for problem in folder.problems]
+        more = f" And {len(problems) - SHOWN} more." if len(problems) > SHOWN else ""
+        return (
+            f"{run.place}: what was written cannot be read back as it was written: "
+            f"{'; '.join(problems[:SHOWN])}.{more} Is the disk sound? Run the same command again: what is damaged is "
+            f"made again. `corpusmill verify {run.place}` only reads it."
+        )
+
+
+def finish(session: Session, clock: Clock, shared: bool = False) -> Output:
+    """Add up what the stages counted, publish what the writers wrote, and read it back.
+
+    shared   others may do the same at the same time, or have done it: no file is missing at any moment
+    """
+    run, plan, progress = session.run, session.plan, session.progress
+    flow = waterfall(plan, progress.results)
+    flow.check()
+    (_publish_beside_others if shared else publish)(run, plan, progress)
+    run.write_waterfall(flow.to_json())
+    clock.at(READING_BACK)
+    checked = _read_back(run, session.listener)
+    clock.at("")
+    return Output(flow, checked)
+
+
+def publish(run: RunFolder, plan: Plan, progress: Progress) -> None:
+    """Give what the writers wrote its lasting names, without the documents that the run must forget."""
+    run.remove_output()
+    run.will_publish(republished.names_of(plan, run, progress.results))
+    republished.publish(plan, run, progress.results)
+    _write_manifests(run, plan, progress)
+    if (record := forgotten.read(run)) is not None:
+        rewrite_output.rewrite(run, frozenset(kept_ids(run, record)))
+
+
+def _publish_beside_others(run: RunFolder, plan: Plan, progress: Progress) -> None:
+    run.refuse_other_output()
+    names = republished.names_of(plan, run, progress.results)
+    run.will_publish(names | run.has_published())
+    output = Republished(run.place)
+    republished.publish(plan, output, progress.results)
+    _write_manifests(run, plan, progress)
+    output.remove_others()
+    run.will_publish(names)
+
+
+def _write_manifests(run: RunFolder, plan: Plan, progress: Progress) -> None:
+    """What there is in the output besides documents: stages of training, canaries."""
+    run.write_training(training_record(plan.recipe))
+    run.write_canaries(manifest(plan.recipe, progress.results[plan.passes[-1].stage]))
+
+
+def kept_ids(run: RunFolder, documents: forgotten.Forgotten) -> Sequence[str]:
+    """The ids of those documents that the stages of a run kept, in its order."""
+    files = RunFiles(run)
+    ids: list[str] = []
+    for batch in files.all_documents("docs", len(files.passes) - 1, ("id", "url"), ROWS):
+        ids += batch["id"].filter(pa.array(documents.among(batch))).to_pylist()
+    return ids
+
+
+def _read_back(run: RunFolder, listener: ProgressListener) -> tuple[Checked, ...]:
+    """Read everything that was written for others, at the speed of its checksums.
+
+    Not thoroughly: to inflate and parse every line and page again took a tenth of a run without rules, on one core.
+    """
+    names = run.outputs()
+    if names:
+        listener.note(f"verify: reading back {', '.join(names)}")
+    return tuple(verify(run, thorough=False))

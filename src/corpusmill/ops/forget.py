@@ -1,0 +1,253 @@
+"""Take documents out of a finished run, in what it has written and in all that it will write; and prove it.
+
+What is asked for is recorded in the run's folder first. Its output is rewritten then, only where it holds such
+documents; and whenever the run is published again, they are left out again.
+"""
+
+import hashlib
+import hmac
+import json
+import os
+import shutil
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from corpusmill.errors import InputError
+from corpusmill.loader import Served
+from corpusmill.ops import rewrite_output
+from corpusmill.ops.find import TextIndex
+from corpusmill.ops.find import served as served_by
+from corpusmill.ops.runs import ROWS
+from corpusmill.report.run_files import RunFiles
+from corpusmill.store import forgotten
+from corpusmill.store.forgotten import Forgotten, host_of
+from corpusmill.store.run_folder import RunFolder
+
+FORMAT = "corpusmill-forget"
+DUPLICATE = ".duplicate_of"  # how the signal of a dedup step ends
+
+
+@dataclass(frozen=True)
+class Document:
+    """A document that is forgotten. `kept`: it was in the output; `copy`: of one that was asked for."""
+
+    id: str
+    url: str | None
+    source: str
+    kept: bool
+    copy: bool
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a request concerns.
+
+    wanted      what is recorded: ids of all these documents, and domains and URLs, for documents that come later
+    documents   those of this run, in its order; then those that it dropped
+    missing     ids and URLs that no document of the run has
+    removed     folders of output whose files do not say which documents they hold, and that are removed
+    """
+
+    wanted: Forgotten
+    documents: tuple[Document, ...]
+    missing: tuple[str, ...]
+    removed: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Done:
+    """What was done: the content of the manifest, where it is, and the files of output that were written or removed."""
+
+    manifest: Mapping[str, Any]
+    path: str
+    changed: tuple[str, ...]
+
+
+def find(
+    run: str | os.PathLike[str] | RunFolder,
+    *,
+    domains: Iterable[str] = (),
+    urls: Iterable[str] = (),
+    ids: Iterable[str] = (),
+    texts: Iterable[str] = (),
+    copies: bool = False,
+    workers: int | None = None,
+) -> Asked:
+    """The documents of a finished run that a request concerns; nothing is changed.
+
+    domains   hosts, with all below them
+    urls      exactly as the documents have them
+    texts     passages that the text of a kept document has, byte for byte
+    copies    and all that the run's deduplication took for a copy of one of these, or these for a copy of
+
+    Raises InputError if none is concerned, or the run is not on a local disk; ResumeError if it is not finished.
+    """
+    files = RunFiles(run)
+    files.must_be_finished()
+    folder = RunFolder(str(files.folder.path))
+    asked = Forgotten(frozenset(ids), frozenset(urls), frozenset(_domain(each) for each in domains))
+    passages = [text for text in texts if text]
+    if passages:
+        index = TextIndex(folder, workers)
+        asked |= Forgotten(frozenset(each for passage in passages for each in index.ids(passage)))
+    rows = dict(_rows(files, asked))
+    missing = sorted(asked.ids - rows.keys()) + sorted(asked.urls - {row["url"] for row in rows.values()})
+    direct = set(rows)
+    if copies:
+        rows |= dict(_rows(files, Forgotten(_with_copies(files, direct) - direct)))
+    documents = tuple(
+        Document(name, row["url"], row["source"], row["kept"], name not in direct) for name, row in rows.items()
+    )
+    if not rows:
+        raise InputError(f"{folder.place}: the run has no such document, kept or dropped. Nothing is changed.")
+    removed = rewrite_output.unfit(folder) if any(each.kept for each in documents) else []
+    return Asked(Forgotten(frozenset(rows), asked.urls, asked.domains), documents, tuple(missing), tuple(removed))
+
+
+def forget(
+    run: str | os.PathLike[str] | RunFolder,
+    asked: Asked,
+    *,
+    purge: bool = False,
+    key: bytes | None = None,
+    served: Sequence[Served] | None = None,
+    loader: Mapping[str, Any] | None = None,
+) -> Done:
+    """Forget what `find` has found: record it, rewrite the output where it holds it, write a manifest.
+
+    purge    remove everything else of the run that may hold its text: stages, the index of `find`, copies of input,
+             the report. It can be carried out again from its input, and nothing can be asked of it until then
+    key      of the signature of the manifest
+    served   what `steps_of` said, before, of loaders with the settings `loader`
+
+    Killed at any moment, the same call, or a run of the recipe, completes it. Raises RefusedFolder, before anything is
+    done, if there are files that the run has not written among what is to be rewritten or removed.
+    """
+    folder = RunFolder.at(run)
+    with folder.only_driver():
+        (folder.refuse_strangers if purge else folder.refuse_other_output)()
+        before = rewrite_output.sums(folder)
+        folder.write_forgotten(((forgotten.read(folder) or Forgotten()) | asked.wanted).to_bytes())
+        rewrite_output.rewrite(folder, frozenset(each.id for each in asked.documents if each.kept))
+        after = rewrite_output.sums(folder)
+        parts = [*folder.work_parts(), *_pages(folder, asked)]
+        for part in parts if purge else ():
+            path = Path(part)
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        told = {name: [before.get(name), after.get(name)] for name in sorted({*before, *after})}
+        manifest: dict[str, Any] = {
+            "format": FORMAT,
+            "version": 1,
+            "date": datetime.now(UTC).isoformat(timespec="seconds"),
+            "domains": sorted(asked.wanted.domains),
+            "urls": sorted(asked.wanted.urls),
+            "documents": [asdict(each) for each in asked.documents],
+            "output": {name: {"before": old, "after": new} for name, (old, new) in told.items()},
+            "purged": [Path(part).name for part in parts] if purge else [],
+            "remains": [] if purge else [Path(part).name for part in parts],
+        }
+        if served is not None:
+            manifest["served"] = {"loader": dict(loader or {}), "rows": [one._asdict() for one in served]}
+        manifest["signature"] = _signature(manifest, key)
+        content = (json.dumps(manifest, indent=1, ensure_ascii=False) + "\n").encode()
+        changed = tuple(name for name, (old, new) in told.items() if old != new)
+        return Done(manifest, folder.add_manifest(content), changed)
+
+
+def steps_of(run: str | os.PathLike[str], asked: Asked, **settings: Any) -> list[Served]:
+    """The batches that hold some of these documents, in order of steps. `settings` are those of a TokenLoader; of
+    `epochs`, one if not given. Raises InputError if the run has no shards."""
+    found = served_by(run, [each.id for each in asked.documents], **settings)
+    return sorted({one for batches in found.values() for one in batches})
+
+
+def check(manifest: Path, key: bytes | None = None) -> list[str]:
+    """What is wrong with a manifest, a sentence each: its signature, and the files of output as they are now.
+
+    Raises InputError if it is none; or if it is signed, and there is no key.
+    """
+    try:
+        record = json.loads(manifest.read_bytes())
+        signature, output = record["signature"], record["output"]
+        is_one = record["format"] == FORMAT and isinstance(output, dict)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{manifest}: not a manifest of `corpusmill forget` ({error}).") from None
+    if not is_one:
+        raise InputError(f"{manifest}: not a manifest of `corpusmill forget`.")
+    if signature.get("algorithm") == "HMAC-SHA256" and key is None:
+        raise InputError(f"{manifest}: it is signed; give the key with --key FILE.")
+    problems = []
+    expected = _signature({name: value for name, value in record.items() if name != "signature"}, key)
+    if signature.get("algorithm") != expected["algorithm"]:
+        problems.append(f"{manifest}: it is not signed: anyone can have written it")
+    elif not hmac.compare_digest(str(signature.get("value")), expected["value"]):
+        problems.append(f"{manifest}: its signature is not that of its content with this key: it was changed")
+    run = RunFolder(str(manifest.parent.parent))
+    now = rewrite_output.sums(run)
+    for name in sorted({*output, *now}):
+        after = output.get(name, {}).get("after")
+        if now.get(name) != after:
+            is_now = f"SHA-256 is {now[name][:12]}…" if name in now else "is not there"
+            said = f"{after[:12]}…" if after else "that it is not there"
+            problems.append(f"{run.output(name)}: {is_now}, the manifest says {said}")
+    return problems
+
+
+def _rows(files: RunFiles, wanted: Forgotten) -> Iterable[tuple[str, dict[str, Any]]]:
+    """id -> url, source and whether it was kept to the end, of all documents that a pass kept or dropped."""
+    last = len(files.passes) - 1
+    kinds = [("docs", last), *(("dropped", number) for number in range(last + 1))]
+    for kind, number in kinds:
+        for batch in files.all_documents(kind, number, ("id", "url", "source"), ROWS):
+            for row in batch.filter(pa.array(wanted.among(batch))).to_pylist():
+                yield row["id"], row | {"kept": kind == "docs"}
+
+
+def _with_copies(files: RunFiles, ids: Collection[str]) -> frozenset[str]:
+    """Documents with all that any dedup step has joined them to, directly or through others."""
+    pairs: list[tuple[str, str]] = []
+    for number in range(len(files.passes)):
+        names = [name for name in files.columns(number) if name.endswith(DUPLICATE)]
+        for path in files.paths("signals", number) if names else ():
+            table = pq.read_table(path, columns=["id", *names], use_threads=False)
+            for name in names:
+                found = table.filter(table[name].is_valid())
+                pairs += zip(found["id"].to_pylist(), found[name].to_pylist())
+    near: dict[str, list[str]] = {}
+    for one, other in pairs:
+        near.setdefault(one, []).append(other)
+        near.setdefault(other, []).append(one)
+    reached, waiting = set(ids), list(ids)
+    while waiting:
+        for other in near.get(waiting.pop(), ()):
+            if other not in reached:
+                reached.add(other)
+                waiting.append(other)
+    return frozenset(reached)
+
+
+def _pages(folder: RunFolder, asked: Asked) -> list[str]:
+    """The pages for people that name one of the documents: they may show its text."""
+    names = {each.id.encode() for each in asked.documents} | {each.url.encode() for each in asked.documents if each.url}
+    pages = [Path(folder.report), *(Path(folder.card_file(name)) for name in ("README.md", "croissant.json"))]
+    return [str(page) for page in pages if page.exists() and any(name in page.read_bytes() for name in names)]
+
+
+def _domain(given: str) -> str:
+    domain = host_of(given.strip().removeprefix("*.").lstrip("."))
+    if "." not in domain:
+        raise InputError(f'"{given}" is not a domain, as in --domain example.org')
+    return domain
+
+
+def _signature(manifest: Mapping[str, Any], key: bytes | None) -> dict[str, str]:
+    content = json.dumps(manifest, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+    if key is None:
+        return {"algorithm": "SHA-256", "value": hashlib.sha256(content).hexdigest()}
+    return {"algorithm": "HMAC-SHA256", "value": hmac.new(key, content, hashlib.sha256).hexdigest()}

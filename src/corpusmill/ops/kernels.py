@@ -1,0 +1,44 @@
+"""The kernels that a run needs, compiled before its workers start."""
+
+from collections.abc import Sequence
+
+from corpusmill.engine.drive.listener import ProgressListener
+from corpusmill.engine.drive.meter import BeatListener
+from corpusmill.execute.warm_start import ENGINE
+from corpusmill.store.units import now
+
+
+def warm_kernels(listener: ProgressListener, modules: Sequence[str] | None = None) -> float:
+    """Compile kernels once, before workers start, and say so: it takes a minute or two on a new machine. Returns how
+    many seconds.
+
+    modules   of the kernels; None: those that the recipe needs, which has been loaded
+    """
+    from corpusmill.text import compile as compiled
+
+    compiled.tidy()
+    needed = compiled.imported_kernels() if modules is None else modules
+    for line in compiled.refused():
+        listener.note(line)
+    if compiled.is_warm(needed):
+        return 0.0
+    started = now()
+    listener.compiling()
+    if isinstance(listener, BeatListener):
+        compiled.warm(needed, listener.compiled)
+    else:
+        compiled.warm(needed)
+    seconds = now() - started
+    lost = compiled.not_kept()
+    later = "" if lost else ", which later runs on this machine need not do"
+    listener.note(f"compiled the text kernels in {seconds:.1f} s{later}")
+    for line in lost:
+        listener.note(line)
+    return seconds
+
+
+def preloaded() -> tuple[str, ...]:
+    """What the fork server imports: the kernels that the recipe needs, and then the engine, which loads them."""
+    from corpusmill.text import compile as compiled
+
+    return (*compiled.imported_kernels(), ENGINE)

@@ -1,0 +1,150 @@
+"""The output of a run without the documents that it must forget: files that hold none of them keep their bytes."""
+
+import gzip
+import io
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, cast
+
+import orjson
+import pyarrow as pa
+import pyarrow.parquet as pq
+import zstandard
+
+from corpusmill.shards import open_shards
+from corpusmill.shards.forgotten import FORGOTTEN as LIST
+from corpusmill.shards.forgotten import erase
+from corpusmill.shards.layout import FORMAT, INDEX
+from corpusmill.storage.local import temporary
+from corpusmill.store.forgotten import is_in
+from corpusmill.store.run_folder import RunFolder
+from corpusmill.store.sums import files_in, sha256, sums_in, write_sums
+from corpusmill.store.tables import TableWriter
+
+LINES = (".jsonl", ".jsonl.gz", ".jsonl.zst")
+LEVEL = 3  # of compression of lines
+
+
+def unfit(run: RunFolder) -> list[str]:
+    """The folders of output from which documents cannot be taken: their files do not say which documents they hold."""
+    return [name for name in run.outputs() if not _is_fit(run.output_folder(name))]
+
+
+def rewrite(run: RunFolder, ids: frozenset[str]) -> list[str]:
+    """Take documents out of the output of a run; returns the names of the files that have changed, below the output.
+
+    Files without any of them keep their bytes. Folders that are `unfit` are removed. Raises
+    RefusedFolder if there are files that the run has not written.
+    """
+    run.refuse_other_output()
+    changed = []
+    for name in run.outputs() if ids else ():
+        folder = run.output_folder(name)
+        if not _is_fit(folder):
+            changed += [f"{name}/{file}" for file in files_in(folder)]
+            run.remove_output_folder(name)
+            continue
+        if _is_native(folder):
+            run.will_publish({*run.has_published(), f"{name}/{LIST}"})
+        take_out = _rewrite_shards if _is_native(folder) else _rewrite_files
+        changed += [f"{name}/{file}" for file in take_out(folder, ids)]
+    return changed
+
+
+def sums(run: RunFolder) -> dict[str, str]:
+    """file below the output -> SHA-256."""
+    return {
+        f"{name}/{file}": sha256(run.output_folder(name) / file)
+        for name in run.outputs()
+        for file in files_in(run.output_folder(name))
+    }
+
+
+def _is_native(folder: Path) -> bool:
+    try:
+        return bool(json.loads((folder / INDEX).read_bytes())["format"] == FORMAT)
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
+def _is_fit(folder: Path) -> bool:
+    if _is_native(folder):
+        return open_shards(folder).has_tables
+    return all(_has_ids(folder / name) for name in files_in(folder))
+
+
+def _has_ids(path: Path) -> bool:
+    if path.name.endswith(".parquet"):
+        schema = pq.read_schema(path)
+        return "id" in schema.names and pa.types.is_string(schema.field("id").type)
+    if not path.name.endswith(LINES):
+        return False
+    with _lines(path) as lines:
+        first = next(iter(lines), None)
+    return first is None or isinstance(orjson.loads(first).get("id"), str)
+
+
+def _rewrite_shards(folder: Path, ids: frozenset[str]) -> list[str]:
+    numbers = open_shards(folder).numbers_of(ids)
+    return erase(folder, {number for mine in numbers.values() for number in mine})
+
+
+def _rewrite_files(folder: Path, ids: frozenset[str]) -> list[str]:
+    changed = []
+    for name in files_in(folder):
+        path = folder / name
+        with temporary(path) as draft:
+            if (_filter_table if name.endswith(".parquet") else _filter_lines)(path, draft, ids):
+                draft.replace(path)
+                changed.append(name)
+    if changed and (listed := sums_in(folder)):
+        rows = (line.split("  ", 1) for line in listed.read_text("utf-8").splitlines())
+        write_sums(folder, {name: digest for digest, name in rows if name not in changed})
+    return changed
+
+
+def _filter_table(path: Path, draft: Path, ids: frozenset[str]) -> int:
+    """Write a table without these documents; returns how many that are."""
+    gone = 0
+    with pq.ParquetFile(path) as file, TableWriter(draft, file.schema_arrow) as table:
+        for batch in file.iter_batches(1024, use_threads=False):
+            mine = is_in(batch["id"], ids)
+            gone += int(mine.sum())
+            table.write(batch.filter(pa.array(~mine)))
+    return gone
+
+
+def _filter_lines(path: Path, draft: Path, ids: frozenset[str]) -> int:
+    gone = 0
+    with _lines(path) as lines, _new_lines(draft, path.name) as new:
+        for line in lines:
+            if orjson.loads(line)["id"] in ids:
+                gone += 1
+            else:
+                new.write(line)
+    return gone
+
+
+def _lines(path: Path) -> IO[bytes]:
+    if path.name.endswith(".gz"):
+        return cast(IO[bytes], gzip.open(path))
+    if path.name.endswith(".zst"):
+        raw: Any = zstandard.ZstdDecompressor().stream_reader(path.open("rb"), read_across_frames=True, closefd=True)
+        return io.BufferedReader(raw)
+    return path.open("rb")
+
+
+@contextmanager
+def _new_lines(path: Path, name: str) -> Iterator[Any]:
+    """A file of lines, compressed as its name says. The same lines give the same bytes."""
+    with path.open("wb") as file:
+        if name.endswith(".gz"):
+            with gzip.GzipFile("", "wb", LEVEL, file, mtime=0) as packed:
+                yield packed
+        elif name.endswith(".zst"):
+            with zstandard.ZstdCompressor(LEVEL).stream_writer(file, closefd=False) as packed:
+                yield packed
+        else:
+            yield file

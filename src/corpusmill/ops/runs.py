@@ -1,0 +1,253 @@
+"""Carry out a recipe: the only place where recipe, executor, report and verification meet.
+
+Work that was done already, by this recipe or another one in the same folder, is not done again: a run that was stopped
+continues, a recipe that was changed repeats only what depends on the change, and more input costs what it adds.
+"""
+
+import os
+from collections.abc import Mapping
+from contextlib import ExitStack, closing
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from corpusmill import execute, termination
+from corpusmill import progress as displays
+from corpusmill.engine.drive.carry_out import carry_out
+from corpusmill.engine.drive.damage import Repaired
+from corpusmill.engine.drive.listener import ProgressListener, listening_to
+from corpusmill.engine.drive.meter import BeatListener
+from corpusmill.engine.drive.session import Progress, Session
+from corpusmill.engine.plan import preflight
+from corpusmill.engine.plan.changes import changes, in_words, is_finished
+from corpusmill.engine.plan.plan import Plan
+from corpusmill.engine.plan.stored_rows import given, stored, with_inputs
+from corpusmill.errors import CorpusmillError, InputError, ResumeError, RunError, StorageError
+from corpusmill.execute import Executor, cpus, warm_start
+from corpusmill.execute.on_demand import OnDemand
+from corpusmill.ops.collection import refuse_to_drop
+from corpusmill.ops.finish import DamagedOutput, Output, finish
+from corpusmill.ops.finished import Run
+from corpusmill.ops.kernels import preloaded, warm_kernels
+from corpusmill.ops.provenance import describe
+from corpusmill.ops.provenance.calls import COMPILING, FAILED, FINISHED, Call
+from corpusmill.recipe.load import Overrides
+from corpusmill.recipe.model import Recipe
+from corpusmill.recipe.names import remarks
+from corpusmill.storage import exists, is_full
+from corpusmill.store.run_folder import RunFolder
+from corpusmill.store.unit_io import disk_full
+from corpusmill.store.units import now
+
+SHOWN = 5  # problems in a message
+ROWS = 1 << 14  # ids in memory at a time
+MUCH_TEXT = 64 << 20  # bytes from which on it is said that default workers have nothing to do
+
+
+def run(
+    recipe: Recipe | str | os.PathLike[str],
+    *,
+    inputs: Any = None,
+    overrides: Overrides = (),
+    folder: str | os.PathLike[str] | RunFolder | None = None,
+    workers: int | None = None,
+    executor: Executor | None = None,
+    listener: ProgressListener | None = None,
+    progress: str | bool = "auto",
+) -> Run:
+    """Run a recipe; resume if it was interrupted. Reads all outputs back and writes the report.
+
+    recipe      a Recipe, or the path of one in YAML
+    inputs      source -> documents in memory that it reads instead: dicts, strings, a table, a data set; see `Rows`. Of
+                a recipe with one source, the documents alone
+    overrides   changes to the recipe in the file: "steps.gopher_quality.min_words=30", a list of these, or a mapping
+                {"steps.gopher_quality.min_words": 30}
+    folder      instead of the recipe's run.folder: a path, or a URL such as s3://bucket/run
+    workers     instead of the recipe's run.workers
+    executor    instead of the recipe's run.executor
+    listener    is called as the run makes progress, instead of showing it
+    progress    "auto": how far the run is, as bars in a terminal, live in a notebook, as lines elsewhere, on stderr;
+                "bars", "lines", "json": these; "off" or False: nothing
+
+    Raises RecipeError or InputError before anything runs; BudgetError if too many records are bad; UnitError if a
+    unit fails in every attempt (the others are committed); StorageError if the disk is full; DamagedOutput if what was
+    written cannot be read back.
+
+    What earlier calls left is compared with its checksums before it is read. A unit with a damaged file is done again,
+    with a line to the listener; ResumeError if it then leaves other bytes than it did.
+    """
+    warm_start.leave_if_imported_by_worker()
+    with ExitStack() as shown:
+        listener = listener or shown.enter_context(displays.display(progress))
+        if isinstance(recipe, Recipe):
+            loaded = given(recipe, overrides)
+        else:
+            loaded = preflight.load(Path(recipe), overrides, None if folder is None else RunFolder.at(folder))
+        return _run(with_inputs(loaded, inputs), folder, workers, executor, listener)
+
+
+def _run(
+    recipe: Recipe,
+    folder: str | os.PathLike[str] | RunFolder | None,
+    workers: int | None,
+    executor: Executor | None,
+    listener: ProgressListener,
+) -> Run:
+    started, call = now(), Call()
+    run_folder = RunFolder.at(recipe.folder if folder is None else folder)
+    _refuse_to_replace_a_whole_run(recipe, run_folder)
+    refuse_to_drop(recipe, run_folder)
+    recipe = stored(recipe, run_folder, listener.note)
+    ready = preflight.ready(recipe, run_folder, sends=executor is None)
+    plan = ready.plan
+    if isinstance(listener, BeatListener):
+        listener.planned(plan.stages)
+    finished = is_finished(run_folder, plan)
+    call.clock.at(COMPILING)
+    compiling = 0.0 if finished else warm_kernels(listener)
+    call.clock.at("")
+    needed = 0  # workers that are missed if there is no work for them
+    if executor is None:
+        executor, needed = _executor(plan, workers, finished, listener)
+    session = Session(run_folder, plan, executor, listener, clock=call.clock, workers=needed)
+    with termination.raised(), closing(executor):
+        if not finished:  # here, while the process that workers come from still imports
+            from corpusmill.report.page import prepare
+
+            plan.identities  # noqa: B018
+            prepare()
+        try:
+            with listening_to(executor, listener):
+                executor.check(plan.checks)
+        except CorpusmillError:
+            # Says all that is wrong, with the lines of the recipe.
+            preflight.ready(recipe, run_folder, thorough=True, sends=False)
+            raise
+        begun = False
+        try:
+            run_folder.make()
+            with run_folder.only_driver():
+                described = _described(session, ready)
+                has_report = finished and _is_described(run_folder, described)
+                call.begin(run_folder, recipe, executor, described)
+                begun = True
+                try:
+                    output = _to_the_end(session, call, has_report)
+                except BaseException as error:
+                    call.failed(error)
+                    raise
+        except Exception as error:
+            if begun and not run_folder.exists():
+                raise ResumeError(
+                    f"{run_folder.place}: the folder was removed, moved or renamed while the run was at work. Run "
+                    f"again, with --folder and its new name to continue, or with the same command to begin anew."
+                ) from error
+            if isinstance(error, OSError) and not isinstance(error, StorageError) and is_full(error):
+                raise StorageError(disk_full(run_folder, error)) from error
+            raise
+    seconds, counts = round(now() - started - compiling, 3), session.progress.counts
+    if output.is_sound and not any(stage.done_now for stage in counts.values()):
+        listener.note(f"nothing to do: {run_folder.place} is finished, and its outputs are as they were written")
+    damaged = tuple(session.repairs.damaged)
+    done = Run(run_folder.place, output.waterfall, seconds, counts, output.checked, damaged, round(compiling, 3))
+    if not output.is_sound:
+        raise DamagedOutput(output.problem(run_folder), done)
+    return done
+
+
+def _executor(plan: Plan, workers: int | None, finished: bool, listener: ProgressListener) -> tuple[Executor, int]:
+    """What carries a plan out, as its recipe says, and for how many workers the first pass should have work."""
+    settings = plan.recipe.run
+    asked = workers or settings.workers
+    if asked and settings.address is None and (why := cpus.too_many(asked)):
+        listener.note(why)
+    much = sum(source.text_size for source in plan.inputs) >= MUCH_TEXT
+    needed = asked or (cpus.usable() if much else 0)
+    begin = partial(execute.find(settings.executor).start, asked, preloaded(), settings.address)
+    return OnDemand(begin) if finished else begin(), needed
+
+
+def _described(session: Session, ready: preflight.Ready) -> dict[str, Any]:
+    """What run.json has of a run; everything that is worth a line before it begins is said to the listener."""
+    run, plan, listener = session.run, session.plan, session.listener
+    for label, remark in remarks(plan.recipe.steps):
+        listener.note(f"{label}: {remark}")
+    for line in in_words(changes(run, plan)):
+        listener.note(line)
+    for record in run.damaged_records():
+        listener.note(f"warning: {record.name}: {record.problem}; it is written anew")
+    for source, format_ in ready.read_as:
+        listener.note(f"{source}: {format_}")
+    for warning in ready.warnings:
+        listener.note(f"warning: {warning}")
+    return describe(plan) | ({"read_as": dict(ready.read_as)} if ready.read_as else {})
+
+
+def _refuse_to_replace_a_whole_run(recipe: Recipe, run: RunFolder) -> None:
+    """Raises InputError if a run on some documents is to replace the output of one on all of them."""
+    if recipe.run.limited and run.exists() and not (earlier := run.record()).get("limited"):
+        raise InputError(
+            f"{run.place}: holds a run on all documents ({earlier['name']}), whose output a run on "
+            f"{recipe.run.limited} would replace. Give this one a folder of its own: --folder "
+            f"{run.place}{recipe.run.limited_name}"
+        )
+
+
+def _to_the_end(session: Session, call: Call, has_report: bool) -> Output:
+    """Carry out all stages, publish, read back, report; again, if what an earlier call left was damaged.
+
+    has_report   the report is there, and need not be written again if nothing is done
+    """
+    run, repairs = session.run, session.repairs
+    while True:
+        progress = carry_out(session)
+        try:
+            output = finish(session, session.clock)
+            # Before the page, which says how long it took: a second or two are missing.
+            call.end(FINISHED if output.is_sound else FAILED, progress.counts, repairs.damaged)
+            if repairs.damaged or not (has_report and _is_as_reported(run, progress)):
+                from corpusmill.report.page import write_page
+
+                write_page(run)
+        except (StorageError, RunError):
+            raise
+        except Exception:  # of what it reads: files of stages that nothing has compared, if all was done before
+            if _all_compared(session):
+                raise
+        else:
+            if output.is_sound or _all_compared(session):
+                return output
+
+
+def _all_compared(session: Session) -> bool:
+    """Whether all files that earlier calls left are as their commits say; what is not is set aside."""
+    progress = session.progress
+    try:
+        session.repairs.compare(progress.where, progress.results, session.executor, progress.session)
+    except Repaired:
+        return False
+    return True
+
+
+def _is_described(run: RunFolder, described: Mapping[str, Any]) -> bool:
+    """Whether the report of a run is there, and of this recipe, these inputs and versions."""
+    try:
+        before = run.record()
+    except CorpusmillError:
+        return False
+    same = all(before.get(name) == value for name, value in described.items() if name != "command")
+    return same and exists(run.report)
+
+
+def _is_as_reported(run: RunFolder, progress: Progress) -> bool:
+    """Whether no file that the report reads was written after it: this call did nothing, and nobody has changed one."""
+    if not run.is_local or any(counts.done_now for counts in progress.counts.values()):
+        return False
+    written = Path(run.report).stat().st_mtime_ns
+    paths = (
+        run.path / path
+        for results in progress.results.values()
+        for files in results.outputs.values()
+        for path in files.paths.to_pylist()
+    )
+    return all(path.stat().st_mtime_ns <= written for path in paths)
