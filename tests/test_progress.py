@@ -24,7 +24,7 @@ from corpusmill.progress.bars import Bars, view
 from corpusmill.progress.json_lines import JsonLines
 from corpusmill.progress.lines import Lines, line
 from corpusmill.store.beats import Beat, Heart
-from corpusmill.store.units import Stage
+from corpusmill.store.work import Stage
 from corpusmill.trackers import Together
 
 HALFWAY = StageProgress(

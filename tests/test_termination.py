@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from corpusmill import termination
 from corpusmill.errors import MissingExtraError
+from corpusmill.execute import termination
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="sends signals of POSIX")
 

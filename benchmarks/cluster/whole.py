@@ -18,8 +18,8 @@ from benchmarks.common import CRAWL, MB, ROOT, Figure, Workload, row, table, wat
 from corpusmill import run, storage
 from corpusmill.execute import Failure, OnAside, OnCommit, ignored
 from corpusmill.execute.ray import Ray
+from corpusmill.execute.task import StageTask
 from corpusmill.execute.warm_start import ENGINE
-from corpusmill.store.unit_io import StageTask
 from corpusmill.store.units import Commit, Unit, now
 from made_cluster import made
 from store_server import BUCKET, environment, serving

@@ -4,8 +4,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from corpusmill.execute.task import StageTask
 from corpusmill.store.beats import Beat
-from corpusmill.store.unit_io import StageTask
 from corpusmill.store.units import USUAL, At, Care, Commit, Unit
 
 

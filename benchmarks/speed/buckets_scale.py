@@ -28,7 +28,7 @@ from corpusmill.steps.annotate.bucket import Bucket
 from corpusmill.steps.keys import Keys, KeyStage
 from corpusmill.store.run_folder import RunFolder
 from corpusmill.store.unit_io import UnitIO
-from corpusmill.store.units import Planned, Stage
+from corpusmill.store.work import Planned, Stage
 
 SIZES = (5_000_000, 10_000_000, 20_000_000)
 STEP = Bucket(by=("quality.score", "perplexity.value"), lowest=("perplexity.value",))

@@ -56,7 +56,7 @@ from corpusmill.steps.keys import Keys, KeyStage
 from corpusmill.store.arrays import map_arrays
 from corpusmill.store.run_folder import RunFolder
 from corpusmill.store.unit_io import UnitIO
-from corpusmill.store.units import Planned, Stage
+from corpusmill.store.work import Planned, Stage
 from corpusmill.text.sketch import LANES_OF_WORD
 
 SIZES = (2_500_000, 5_000_000, 10_000_000)

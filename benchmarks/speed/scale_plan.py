@@ -34,6 +34,7 @@ from corpusmill.engine.drive.session import Session
 from corpusmill.engine.plan.inputs import SourceFiles
 from corpusmill.engine.plan.lower import lower_inputs
 from corpusmill.execute import Check, Failure, OnAside, OnCommit
+from corpusmill.execute.task import StageTask
 from corpusmill.ops.estimate import peak
 from corpusmill.read import Piece, ReadCounts, split_bytes
 from corpusmill.recipe.model import Recipe
@@ -42,8 +43,9 @@ from corpusmill.storage import FileInfo
 from corpusmill.store.arrays import write_arrays
 from corpusmill.store.run_folder import RunFolder
 from corpusmill.store.run_records import sealed
-from corpusmill.store.unit_io import StageTask, Upstream
-from corpusmill.store.units import Commit, Output, Stage, Unit
+from corpusmill.store.unit_io import Upstream
+from corpusmill.store.units import Commit, Output, Unit
+from corpusmill.store.work import Stage
 
 TERABYTE = 10**12
 SIZES = (5, 50)  # terabytes of text

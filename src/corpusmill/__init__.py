@@ -13,6 +13,8 @@ steps, readers and writers of the reference; everything else may change without 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from corpusmill.about import __version__
+
 if TYPE_CHECKING:
     from corpusmill import errors, loader, read, steps, trackers, write
     from corpusmill.ops.checks import Checked, check
@@ -28,7 +30,6 @@ if TYPE_CHECKING:
     from corpusmill.steps.functions import Document
     from corpusmill.steps.map.function import as_map
 
-__version__ = "0.9.0"
 __all__ = [
     "Audit",
     "Checked",

@@ -19,7 +19,8 @@ from corpusmill.recipe.dump import changed
 from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.names import labels
 from corpusmill.storage import write_atomic
-from corpusmill.store.units import Commit, Stage
+from corpusmill.store.units import Commit
+from corpusmill.store.work import Stage
 
 if TYPE_CHECKING:
     from corpusmill.ops.finished import Run

@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 
-from corpusmill import termination
+from corpusmill.execute import termination
 
 
 def test_it_ends_in_one_line(tmp_path):

@@ -19,12 +19,12 @@ from corpusmill.engine.plan.lower import lower
 from corpusmill.errors import ResumeError, StorageError
 from corpusmill.execute.processes import Processes
 from corpusmill.execute.serial import Serial
+from corpusmill.execute.task import StageTask
 from corpusmill.ops.finish import DamagedOutput
 from corpusmill.recipe.model import Recipe
 from corpusmill.steps.dedup import _sketches
 from corpusmill.store.arrays import CAN_ADVISE
 from corpusmill.store.run_folder import RunFolder
-from corpusmill.store.unit_io import StageTask
 from made_run import made_corpus, made_run, write_corpus
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import corpusmill
+from corpusmill.about import PACKAGE
 from corpusmill.engine.plan import identity as module
 from corpusmill.engine.plan.changes import changes, differences, preview
 from corpusmill.engine.plan.identity import closure, identity
@@ -43,7 +44,7 @@ def forget() -> None:
 def package(tmp_path, monkeypatch):
     """A copy of the package's sources, which may be edited."""
     copy = tmp_path / "corpusmill"
-    shutil.copytree(module.PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__", "data"))
+    shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__", "data"))
     monkeypatch.setattr(module, "PACKAGE", copy)
     forget()
     yield copy

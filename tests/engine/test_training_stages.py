@@ -22,7 +22,8 @@ from corpusmill.ops.find import served
 from corpusmill.ops.tracing import with_shards
 from corpusmill.recipe.json_schema import recipe_schema
 from corpusmill.recipe.model import Recipe
-from corpusmill.recipe.stages import TrainingStage, outline, reads
+from corpusmill.recipe.stages import outline, reads
+from corpusmill.recipe.training_stage import TrainingStage
 from corpusmill.report.figures.training import training
 from corpusmill.report.tables import RunTables
 from corpusmill.shards import open_shards

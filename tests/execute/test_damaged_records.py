@@ -2,14 +2,15 @@
 
 import json
 import pickle
+from pathlib import Path
 
 import pytest
 from works import Number, Square
 
 from corpusmill.execute.serial import Serial
+from corpusmill.execute.task import StageTask
 from corpusmill.store.run_folder import RunFolder
 from corpusmill.store.run_records import DamagedRecord
-from corpusmill.store.unit_io import StageTask
 from corpusmill.store.units import Unit
 
 UNITS = [Unit(value - 1, f"{value:020x}", Number(value)) for value in (1, 2, 3)]
@@ -28,7 +29,7 @@ def folder(tmp_path):
 
 
 def path_of(folder, kind):
-    return sorted((folder.run.path / folder.name / kind).iterdir())[0]
+    return sorted((Path(folder.place) / folder.name / kind).iterdir())[0]
 
 
 def other_unit(content):
@@ -62,7 +63,7 @@ def test_a_commit_that_changed_in_any_way_does_not_count(folder, harm):
 
 
 def test_the_commit_of_another_unit_does_not_count(folder):
-    first, second = sorted((folder.run.path / folder.name / "commits").iterdir())[:2]
+    first, second = sorted((Path(folder.place) / folder.name / "commits").iterdir())[:2]
     first.write_bytes(second.read_bytes())
     with pytest.raises(DamagedRecord, match=f"it is the commit of another unit, {KEYS[1]}"):
         folder.committed(KEYS[0])
@@ -101,7 +102,7 @@ def test_no_bit_of_results_can_change_unnoticed(folder):
 
 
 def test_a_plan_that_was_changed_is_not_the_one_of_its_name(folder):
-    other = RunFolder(str(folder.run.path / "other"))
+    other = RunFolder(str(Path(folder.place) / "other"))
     other.stage("squares-0").plan(UNITS[:2])
     path = path_of(folder, "plans")
     path.write_bytes(path_of(other.stage("squares-0"), "plans").read_bytes())
@@ -124,6 +125,6 @@ def test_such_an_error_reaches_the_driver(folder):
 
 
 def test_a_record_that_is_nested_without_end_is_damaged(folder):
-    (folder.run.path / "stages.json").write_text("[" * 100_000, "utf-8")
+    (Path(folder.place) / "stages.json").write_text("[" * 100_000, "utf-8")
     with pytest.raises(DamagedRecord, match="it is no JSON"):
-        folder.run.stages_record()
+        RunFolder(folder.place).stages_record()

@@ -15,9 +15,9 @@ from corpusmill import execute
 from corpusmill.errors import AssetError, RecipeError, ResumeError, StorageError
 from corpusmill.execute.processes import Processes
 from corpusmill.execute.serial import Serial
+from corpusmill.execute.task import StageTask
 from corpusmill.store.arrays import map_arrays
 from corpusmill.store.run_folder import RunFolder
-from corpusmill.store.unit_io import StageTask
 from corpusmill.store.units import Unit
 
 EXECUTORS: dict[str, Any] = {"serial": Serial, "one": lambda: Processes(1), "three": lambda: Processes(3)}

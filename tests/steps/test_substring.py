@@ -29,7 +29,7 @@ from corpusmill.steps.dedup import _substring
 from corpusmill.steps.dedup.substring import Substring
 from corpusmill.steps.keys import EarlierKeys, KeyFile, KeyStage
 from corpusmill.store.run_folder import RunFolder
-from corpusmill.store.units import Planned, Stage
+from corpusmill.store.work import Planned, Stage
 from corpusmill.text.plain_tokens import token_spans
 
 WORDS = ["a", "b", "c", "d,", "東", "e\n\n"]

@@ -9,6 +9,7 @@ import sys
 import numba
 import pytest
 
+from corpusmill.about import PACKAGE
 from corpusmill.text import compile
 from corpusmill.text.compile import fingerprint, kernel
 
@@ -68,7 +69,7 @@ def test_a_temporary_folder_that_others_can_write_is_not_trusted(tmp_path):
 def test_code_is_cached_by_the_sources_that_it_is_compiled_from(monkeypatch, tmp_path):
     """A change of a module makes new code of what imports it, through others too, and of nothing else."""
     package = tmp_path / "corpusmill"
-    shutil.copytree(compile.PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.setattr(compile, "PACKAGE", package)
     names = [f"corpusmill.text.{name}" for name in ("spans", "words", "stats", "sketch", "pii.find", "pii.addresses")]
     names.append("corpusmill.steps.personal_data")  # takes what it needs from the package `text.pii`

@@ -25,10 +25,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+from corpusmill.about import PACKAGE
 from corpusmill.assets import hub, leftovers
 from corpusmill.errors import AssetError, did_you_mean
 
-FOLDER = Path(__file__).parents[1] / "data"
+FOLDER = PACKAGE / "data"
 DEMO = "demo"  # the scheme of the demo's data: demo://extra.jsonl.gz
 T = TypeVar("T")
 

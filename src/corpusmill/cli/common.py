@@ -12,7 +12,6 @@ from typing import Annotated, Any
 
 import typer
 
-from corpusmill import termination
 from corpusmill.cli.terminal import lines_of, paint
 from corpusmill.errors import (
     AssetError,
@@ -22,6 +21,7 @@ from corpusmill.errors import (
     RecipeError,
     RefusedFolder,
 )
+from corpusmill.execute import termination
 from corpusmill.hidden import masked
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]

@@ -19,8 +19,8 @@ from corpusmill.errors import (
 )
 
 if TYPE_CHECKING:  # `warm_start` is imported before everything else, and must not wait for these
+    from corpusmill.execute.task import StageTask
     from corpusmill.store.beats import Beat
-    from corpusmill.store.unit_io import StageTask
     from corpusmill.store.units import Aside, Commit, Unit
 
 T = TypeVar("T")

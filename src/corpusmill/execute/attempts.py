@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 
 from corpusmill.execute import Failure
 from corpusmill.execute.failures import Ended
-from corpusmill.store.unit_io import StageTask
+from corpusmill.execute.task import StageTask
 from corpusmill.store.units import Aside, At, Care, Unit
 
 ROWS = (128, 8)  # documents at a time in the second attempt, and in all after it

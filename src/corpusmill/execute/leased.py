@@ -15,9 +15,9 @@ from typing import Any, TypeVar
 from corpusmill.execute import AtWork, Check, Failure, OnAside, OnCommit, OnPulse, Pulse
 from corpusmill.execute.announce import Announcer
 from corpusmill.execute.processes import Processes
+from corpusmill.execute.task import StageTask
 from corpusmill.store.leases import BEATS, Leases, Others
 from corpusmill.store.stage_folder import StageFolder
-from corpusmill.store.unit_io import StageTask
 from corpusmill.store.units import Aside, Commit, Unit, now
 
 TRIES = 2  # drivers that try a unit, each as often as it tries units

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from corpusmill.execute import Check, Executor, Failure, OnAside, OnCommit, OnPulse, Pulsing
 
 if TYPE_CHECKING:
-    from corpusmill.store.unit_io import StageTask
+    from corpusmill.execute.task import StageTask
     from corpusmill.store.units import Unit
 
 

@@ -35,8 +35,8 @@ from corpusmill.execute.attempts import Attempts
 from corpusmill.execute.failures import OUT_OF_MEMORY, Ended, of_error, of_exit
 from corpusmill.execute.memory import forget_peak, give_memory_back, keep_memory, low_memory, resident
 from corpusmill.execute.serial import Serial
+from corpusmill.execute.task import StageTask
 from corpusmill.store.beats import EVERY, Beat
-from corpusmill.store.unit_io import StageTask
 from corpusmill.store.units import At, Care, Commit, Unit, now
 
 

@@ -26,10 +26,10 @@ from corpusmill.execute.failures import KILLED, OUT_OF_MEMORY, Ended, of_error
 from corpusmill.execute.ray_cluster import connected, imported
 from corpusmill.execute.ray_worker import BEATS, Answer, GivenBack, Job, attempt, fit, passed
 from corpusmill.execute.serial import Serial
+from corpusmill.execute.task import StageTask
+from corpusmill.execute.termination import Terminated
 from corpusmill.store.beats import EVERY, Beat
-from corpusmill.store.unit_io import StageTask
 from corpusmill.store.units import Commit, Resources, Unit, now
-from corpusmill.termination import Terminated
 
 IN_FLIGHT = 2  # units for each processor
 LOOK = 2.0  # seconds between two looks at which nodes there are

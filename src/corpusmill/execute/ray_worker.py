@@ -22,8 +22,8 @@ from corpusmill.execute.failures import Ended, of_error
 from corpusmill.execute.memory import forget_peak, give_memory_back, keep_memory, low_memory
 from corpusmill.execute.processes import Processes, one_thread
 from corpusmill.execute.serial import Serial
+from corpusmill.execute.task import StageTask
 from corpusmill.store.beats import Beat
-from corpusmill.store.unit_io import StageTask
 from corpusmill.store.units import At, Care, Unit
 
 BEATS = b"corpusmill"  # the name space of Ray's table of keys and values in which units say how far they are

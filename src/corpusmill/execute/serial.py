@@ -10,8 +10,8 @@ from corpusmill.execute import PERMANENT_ERRORS, AtWork, Check, Failure, OnAside
 from corpusmill.execute.attempts import Attempts
 from corpusmill.execute.failures import of_error
 from corpusmill.execute.memory import resident
+from corpusmill.execute.task import StageTask
 from corpusmill.store.beats import EVERY, Beat
-from corpusmill.store.unit_io import StageTask
 from corpusmill.store.units import At, Unit, now
 
 

@@ -14,9 +14,8 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any
 
-import corpusmill
+from corpusmill.about import PACKAGE, __version__
 
-PACKAGE = Path(corpusmill.__file__).parent
 NAME = re.compile(r"[A-Za-z0-9._-]+")
 MISSING = "not installed"
 
@@ -29,7 +28,7 @@ def here() -> dict[str, str]:
     source = hashlib.sha256()
     for path in [*sorted(PACKAGE.rglob("*.py")), PACKAGE / "data" / "MANIFEST.json"]:
         source.update(path.relative_to(PACKAGE).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
-    found["corpusmill"] = f"{corpusmill.__version__} (source {source.hexdigest()[:12]})"
+    found["corpusmill"] = f"{__version__} (source {source.hexdigest()[:12]})"
     for name in sorted({match[0] for line in _required() if (match := NAME.match(line))}):
         try:
             found[name] = version(name)

@@ -17,9 +17,9 @@ from multiprocessing import util
 from pathlib import Path
 from typing import Any
 
+from corpusmill.about import PACKAGE
 from corpusmill.assets import leftovers
 
-PACKAGE = Path(__file__).parent.parent
 LONGEST = 70  # bytes of a folder in which a socket may lie: systems allow 103, and 32 are the names below it
 ENGINE = "corpusmill.engine.preload"  # imported last: it loads the kernels of what was imported before
 ELSEWHERE = re.compile(r"executor['\"]?\s*[:=]\s*['\"]?(?!processes)\w")

@@ -1,17 +1,14 @@
 """When training sees a document: the inverse of the order of samples."""
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from corpusmill.errors import ShardError
-from corpusmill.loader.order import Int64s
+from corpusmill.loader.order import Int64s, Order
 from corpusmill.loader.rows import Rows
 from corpusmill.shards import Shards
-
-if TYPE_CHECKING:
-    from corpusmill.loader.tokens import TokenLoader
 
 
 class Served(NamedTuple):
@@ -34,7 +31,24 @@ class Served(NamedTuple):
     source: str
 
 
-def served(loader: "TokenLoader", documents: Iterable[int], source: str, epochs: int) -> list[Served]:
+class ServesRows(Protocol):
+    """What of a loader says when it serves a row; see `TokenLoader`."""
+
+    @property
+    def names(self) -> Sequence[str]: ...
+    @property
+    def rows(self) -> Sequence[Rows]: ...
+    @property
+    def order(self) -> Order: ...
+    @property
+    def batch_size(self) -> int: ...
+    @property
+    def world(self) -> int: ...
+    @property
+    def skip(self) -> Sequence[tuple[int, int]]: ...
+
+
+def served(loader: ServesRows, documents: Iterable[int], source: str, epochs: int) -> list[Served]:
     """See `TokenLoader.served`."""
     number = loader.names.index(source)
     if loader.order.shares[number] == 0:
@@ -81,7 +95,7 @@ def _shards_of(shards: Shards, document: int) -> list[tuple[int, int]]:
     return [(shard, int(shards.edges[shard])) for shard in range(begin, stop)]
 
 
-def _taken(loader: "TokenLoader", sample: int) -> int | None:
+def _taken(loader: ServesRows, sample: int) -> int | None:
     """How many samples are taken before this one; None if it is left out."""
     before = 0
     for first, end in loader.skip:

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from corpusmill import execute, termination
+from corpusmill import execute
 from corpusmill import progress as displays
 from corpusmill.engine.drive.carry_out import carry_out
 from corpusmill.engine.drive.damage import Repaired
@@ -23,8 +23,9 @@ from corpusmill.engine.plan.changes import changes, in_words, is_finished
 from corpusmill.engine.plan.plan import Plan
 from corpusmill.engine.plan.stored_rows import given, stored, with_inputs
 from corpusmill.errors import CorpusmillError, InputError, ResumeError, RunError, StorageError
-from corpusmill.execute import Executor, cpus, warm_start
+from corpusmill.execute import Executor, cpus, termination, warm_start
 from corpusmill.execute.on_demand import OnDemand
+from corpusmill.execute.task import disk_full
 from corpusmill.ops.collection import refuse_to_drop
 from corpusmill.ops.finish import DamagedOutput, Output, finish
 from corpusmill.ops.finished import Run
@@ -36,7 +37,6 @@ from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.names import remarks
 from corpusmill.storage import exists, is_full
 from corpusmill.store.run_folder import RunFolder
-from corpusmill.store.unit_io import disk_full
 from corpusmill.store.units import now
 
 SHOWN = 5  # problems in a message

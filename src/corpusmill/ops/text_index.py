@@ -11,7 +11,8 @@ from corpusmill.engine.work.text_files import UnitPart, text_files
 from corpusmill.recipe.model import Recipe
 from corpusmill.store.run_folder import RunFolder
 from corpusmill.store.unit_io import UnitIO, Upstream
-from corpusmill.store.units import Planned, Resources, Results, Stage
+from corpusmill.store.units import Resources, Results
+from corpusmill.store.work import Planned, Stage
 from corpusmill.text.suffixes import index, joined
 
 STAGE = "text-index"

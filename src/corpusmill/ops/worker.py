@@ -13,9 +13,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import corpusmill
 from corpusmill import progress as displays
-from corpusmill import storage, termination
+from corpusmill import storage
+from corpusmill.about import __version__
 from corpusmill.engine.drive.carry_out import carry_out
 from corpusmill.engine.drive.clock import Clock
 from corpusmill.engine.drive.damage import Untouched
@@ -26,13 +26,14 @@ from corpusmill.engine.plan import preflight
 from corpusmill.engine.plan.changes import changes
 from corpusmill.engine.plan.plan import Plan, stages_record, unit_list
 from corpusmill.errors import CorpusmillError, InputError, RecipeError, RefusedFolder
-from corpusmill.execute import cpus, warm_start
+from corpusmill.execute import cpus, termination, warm_start
 from corpusmill.execute.announce import Announcer
 from corpusmill.execute.leased import Leased
 from corpusmill.execute.processes import Processes
 from corpusmill.hidden import masked
 from corpusmill.ops.collection import as_collected, refuse_to_drop
 from corpusmill.ops.finish import DamagedOutput, finish
+from corpusmill.ops.finished import Run
 from corpusmill.ops.kernels import preloaded, warm_kernels
 from corpusmill.ops.provenance import describe
 from corpusmill.ops.provenance.calls import FAILED, FINISHED, SharedCall, write_calls
@@ -75,7 +76,7 @@ def of_run(place: str, overrides: Overrides = ()) -> Recipe:
     run = RunFolder(place)
     record = run.record()
     recipe = Recipe.parse(record["recipe"], run.name_of("run.json"))
-    if recipe.fingerprint() != record["fingerprint"] and record["versions"]["corpusmill"] == corpusmill.__version__:
+    if recipe.fingerprint() != record["fingerprint"] and record["versions"]["corpusmill"] == __version__:
         raise InputError(
             f"{place}: its recipe cannot be taken from its run.json, where secrets are hidden and code of your own is "
             f"not: name the recipe as well, corpusmill work RECIPE --folder {place}"
@@ -249,7 +250,7 @@ def _publish(session: Session, described: dict[str, Any], announcer: Announcer, 
     write_calls(run, described, calls.values())
     write_page(run)
     if not output.is_sound:
-        done = corpusmill.Run(run.place, output.waterfall, 0.0, counts, output.checked, (), compiling)
+        done = Run(run.place, output.waterfall, 0.0, counts, output.checked, (), compiling)
         raise DamagedOutput(output.problem(run), done)
     run.mark_published(session.progress.where)
     _tidy_leases(run)

@@ -15,7 +15,8 @@ from corpusmill.progress import words
 
 if TYPE_CHECKING:
     from corpusmill.engine.drive.meter import StageProgress
-    from corpusmill.store.units import Commit, Stage
+    from corpusmill.store.units import Commit
+    from corpusmill.store.work import Stage
 
 LONGEST_BAR, SHORTEST_BAR = 30, 5
 BESIDE_BAR = 52  # columns that the rest of a line takes

@@ -9,7 +9,8 @@ from corpusmill.progress.lines import say
 
 if TYPE_CHECKING:
     from corpusmill.engine.drive.meter import StageProgress
-    from corpusmill.store.units import Commit, Stage
+    from corpusmill.store.units import Commit
+    from corpusmill.store.work import Stage
 
 
 class JsonLines:

@@ -10,7 +10,8 @@ from corpusmill.report.numbers import plural
 
 if TYPE_CHECKING:
     from corpusmill.engine.drive.meter import StageProgress
-    from corpusmill.store.units import Commit, Stage
+    from corpusmill.store.units import Commit
+    from corpusmill.store.work import Stage
 
 EVERY = 5.0  # seconds between two lines on one stage
 

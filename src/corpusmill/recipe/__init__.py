@@ -6,7 +6,7 @@ from corpusmill.recipe.names import labels, name_of
 from corpusmill.recipe.order import check_order
 from corpusmill.recipe.parts import RunSettings, Source
 from corpusmill.recipe.selection import Selection, for_sources
-from corpusmill.recipe.stages import TrainingStage
+from corpusmill.recipe.training_stage import TrainingStage
 
 __all__ = [
     "Recipe",

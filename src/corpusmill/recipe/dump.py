@@ -4,12 +4,12 @@ import dataclasses
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import yaml
 
 from corpusmill.recipe.names import name_of, short_name
-from corpusmill.recipe.parts import Source
+from corpusmill.recipe.parts import RecipeParts, Source
 from corpusmill.recipe.selection import Selection
 from corpusmill.recipe.stages import described
 from corpusmill.recipe.tree import BARE, LIST, MAP, TEXT, escape, read_scalar
@@ -17,11 +17,8 @@ from corpusmill.recipe.values import is_required, parameters, plain
 from corpusmill.steps.verdict import switched_off
 from corpusmill.write.shards import Shards
 
-if TYPE_CHECKING:
-    from corpusmill.recipe.model import Recipe
 
-
-def dump(recipe: "Recipe", resolved: bool = False, shown: Callable[[str], str] | None = None) -> str:
+def dump(recipe: RecipeParts, resolved: bool = False, shown: Callable[[str], str] | None = None) -> str:
     """The recipe in YAML.
 
     resolved   with the value of every parameter, except those of rules that a step's `rules` switches off; otherwise

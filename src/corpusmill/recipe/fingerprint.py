@@ -6,19 +6,16 @@ import json
 import sys
 from functools import cache
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from corpusmill.errors import RecipeError
 from corpusmill.recipe.names import name_of
+from corpusmill.recipe.parts import RecipeParts, Source
 from corpusmill.recipe.selection import applied
 from corpusmill.recipe.stages import described
 from corpusmill.recipe.values import plain
 from corpusmill.steps import UsesCode
 from corpusmill.storage import name_of as name_of_place
-
-if TYPE_CHECKING:
-    from corpusmill.recipe.model import Recipe
-    from corpusmill.recipe.parts import Source
 
 
 def step_fingerprint(step: Any, upstream: str = "") -> str:
@@ -30,7 +27,7 @@ def step_fingerprint(step: Any, upstream: str = "") -> str:
     return digest({**describe(step), "upstream": upstream})
 
 
-def recipe_fingerprint(recipe: "Recipe") -> str:
+def recipe_fingerprint(recipe: RecipeParts) -> str:
     """SHA-256 of what a recipe does: seed, sources, steps in order, writers, and which documents it is limited to.
     Neither its name nor anything else in `run:` counts.
 
@@ -60,7 +57,7 @@ def recipe_fingerprint(recipe: "Recipe") -> str:
     return digest({"steps": chain, "write": [describe(writer) for writer in recipe.write], **limited, **stages})
 
 
-def _files(source: "Source") -> dict[str, Any]:
+def _files(source: Source) -> dict[str, Any]:
     """What else chooses and names the files of a source; nothing of most."""
     said = {"root": name_of_place(source.root), "exclude": list(map(name_of_place, source.exclude))}
     return {name: value for name, value in said.items() if value}

@@ -11,7 +11,7 @@ from corpusmill.recipe import load
 from corpusmill.recipe.parts import Source, check_made
 from corpusmill.recipe.rows import Rows, is_in_memory
 from corpusmill.recipe.selection import ForSources
-from corpusmill.recipe.stages import TrainingStage
+from corpusmill.recipe.training_stage import TrainingStage
 from corpusmill.recipe.tree import Problems
 
 PATHS = (str, PathLike)

@@ -16,7 +16,7 @@ from corpusmill import execute, read, steps, write
 from corpusmill.errors import CorpusmillError
 from corpusmill.recipe.canaries import Canary
 from corpusmill.recipe.parts import RunSettings, Source
-from corpusmill.recipe.stages import TrainingStage
+from corpusmill.recipe.training_stage import TrainingStage
 from corpusmill.recipe.values import MANY, MAPPINGS, is_required, pair_value, parameters, plain
 from corpusmill.steps.describe import notes, summary
 

@@ -15,7 +15,8 @@ from corpusmill.recipe.names import labels_of_names, short_name
 from corpusmill.recipe.order import Part, check_order, misplaced, place
 from corpusmill.recipe.parts import RunSettings, Sections, Source, check_name, check_seed, same_name
 from corpusmill.recipe.selection import ForSources, Selection, applied
-from corpusmill.recipe.stages import PARTS, TrainingStage
+from corpusmill.recipe.stages import PARTS
+from corpusmill.recipe.training_stage import TrainingStage
 from corpusmill.recipe.tree import At, Entry, Items, Node, Problems, Scalar, Table, expand, in_yaml, tree_of, wrong
 from corpusmill.recipe.tree import parse as parse_tree
 from corpusmill.recipe.values import Mismatch, convert, found, make

@@ -4,19 +4,16 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from corpusmill.errors import RecipeError
 from corpusmill.recipe.names import name_of
-from corpusmill.recipe.parts import Sections
+from corpusmill.recipe.parts import RecipeParts, Sections
 from corpusmill.recipe.selection import applied
 from corpusmill.recipe.stages import check_stages, parts_of
 from corpusmill.recipe.tree import At, Node, Problems, Table
 from corpusmill.recipe.values import parameters
 from corpusmill.steps import ChecksRecipe, Tokenize, keeps_parts
-
-if TYPE_CHECKING:
-    from corpusmill.recipe.model import Recipe
 
 Kind = Literal["extract", "text", "mix", "tokenize", "pack", "any"]
 
@@ -80,7 +77,7 @@ class Part:
         return self.sources is None or other.sources is None or not set(self.sources).isdisjoint(other.sources)
 
 
-def check_order(recipe: "Recipe | Sections", tree: Node | None = None) -> None:
+def check_order(recipe: RecipeParts, tree: Node | None = None) -> None:
     """Raises RecipeError with every part that cannot work in its place, and what to do about it.
 
     tree   of the recipe, for the lines in messages; without it they say steps[3]
@@ -108,7 +105,7 @@ def check_order(recipe: "Recipe | Sections", tree: Node | None = None) -> None:
     problems.check()
 
 
-def _of_tokens(recipe: "Recipe | Sections") -> list[tuple[int, str]]:
+def _of_tokens(recipe: RecipeParts) -> list[tuple[int, str]]:
     """The number of each stage of training whose tokens and rows do not fit together, and why."""
     said = []
     if not any(isinstance(step, Tokenize) for step in recipe.steps):
@@ -135,7 +132,7 @@ def _reads_column(reader: Any) -> bool:
     return isinstance(getattr(reader, "html", None), str)
 
 
-def cuts_parts(recipe: "Recipe | Sections", parts: Sequence[Part]) -> list[tuple[Part, str]]:
+def cuts_parts(recipe: RecipeParts, parts: Sequence[Part]) -> list[tuple[Part, str]]:
     """The tokenizing step, if packing would cut what it makes to be whole."""
     steps = list(zip((part for part in parts if part.section == "steps"), recipe.steps))
     tokenize = next((part for part, step in steps if keeps_parts(step)), None)
@@ -159,7 +156,7 @@ def cuts_parts(recipe: "Recipe | Sections", parts: Sequence[Part]) -> list[tuple
     return []
 
 
-def misfits(recipe: "Recipe | Sections", parts: Sequence[Part]) -> list[tuple[Part, str]]:
+def misfits(recipe: RecipeParts, parts: Sequence[Part]) -> list[tuple[Part, str]]:
     """Each step that cannot work on these sources, with the reason and the remedy: `incompatibility` says so."""
     sources = tuple(source.source for source in recipe.read)
     tokenizer = any(kind_of(part) == "tokenize" for part in parts if part.section == "steps")
@@ -172,7 +169,7 @@ def misfits(recipe: "Recipe | Sections", parts: Sequence[Part]) -> list[tuple[Pa
     return [(part, message) for part, message in said if message]
 
 
-def missed(recipe: "Recipe | Sections", parts: Sequence[Part]) -> list[tuple[Part, str]]:
+def missed(recipe: RecipeParts, parts: Sequence[Part]) -> list[tuple[Part, str]]:
     """Each step that cannot be for the sources that it is said to be for, with the reason and the remedy."""
     names = [source.source for source in recipe.read]
     said = []

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, get_args
 
 import pyarrow as pa
 
@@ -17,7 +17,7 @@ from corpusmill.read import ReadCounts, files_at, is_whole
 from corpusmill.recipe.canaries import Canary
 from corpusmill.recipe.names import name_of, short_name
 from corpusmill.recipe.selection import Selection
-from corpusmill.recipe.stages import TrainingStage
+from corpusmill.recipe.training_stage import TrainingStage
 from corpusmill.storage import printable, selected
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
@@ -229,6 +229,29 @@ class Sections(NamedTuple):
     selections: list[Selection | None]
     canary: list[Canary]
     stages: Sequence[TrainingStage] = ()
+
+
+class RecipeParts(Protocol):
+    """What a `Recipe` and its `Sections` have both."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def seed(self) -> int: ...
+    @property
+    def read(self) -> Sequence[Source]: ...
+    @property
+    def steps(self) -> Sequence[Any]: ...
+    @property
+    def write(self) -> Sequence[Any]: ...
+    @property
+    def run(self) -> RunSettings: ...
+    @property
+    def selections(self) -> Sequence[Selection | None]: ...
+    @property
+    def canary(self) -> Sequence[Canary]: ...
+    @property
+    def stages(self) -> Sequence[TrainingStage]: ...
 
 
 def home(path: str) -> str:

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import yaml
 
+from corpusmill.about import PACKAGE
 from corpusmill.errors import RecipeError, did_you_mean
 
-FOLDER = Path(__file__).parents[1] / "recipes"
+FOLDER = PACKAGE / "recipes"
 SCHEMA = FOLDER / "schema.json"  # the JSON Schema of recipes, by `corpusmill.recipe.json_schema`
 SCHEMA_LINE = "# yaml-language-server: $schema=schema.json\n"  # for editors, of a recipe beside the schema
 VARIABLE = re.compile(r"\$\{(\w+)(:-[^}]*)?\}")

@@ -9,93 +9,22 @@ A run writes the shards that the stages read, each once, and `training.json`, wh
 """
 
 import dataclasses
-import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from corpusmill.errors import RecipeError, did_you_mean
 from corpusmill.recipe.names import labels, name_of
+from corpusmill.recipe.parts import RecipeParts
+from corpusmill.recipe.training_stage import Bounds, TrainingStage
 from corpusmill.steps import Pack, Tokenize
-from corpusmill.tokens.budget import amount, steps_of
+from corpusmill.tokens.budget import steps_of
 from corpusmill.write.shards import Shards
-
-if TYPE_CHECKING:
-    from corpusmill.recipe.model import Recipe
-    from corpusmill.recipe.parts import Sections
 
 OUTPUT = "output/"  # where folders are, relative to training.json
 ALL = "all"  # sources, as they come
 PARTS = ("tokenize", "pack", "shards")  # of a stage: a step, a step, the parameters of a writer
-NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Bounds:
-    """From `min` to `max`, both included; one that is not given bounds nothing."""
-
-    min: float | None = None
-    max: float | None = None
-
-    def __post_init__(self) -> None:
-        if self.min is None and self.max is None:
-            raise RecipeError("where: give min, max, or both")
-        if self.min is not None and self.max is not None and self.min > self.max:
-            raise RecipeError(f"where: nothing is from {self.min} to {self.max}; min is the smaller one")
-
-
-@dataclass(frozen=True, kw_only=True)
-class TrainingStage:
-    """A part of training, with rows of its own: pre-training, annealing, long context.
-
-    Steps follow each other through all stages, and a batch is a function of the seed and the global step; see
-    `corpusmill.loader.stages.StageLoader`. Shards that several stages read in the same way are written once.
-
-    tokenize   the step that makes its tokens, of the same tokenizer as that of the recipe's; that one if not given
-    pack       the step that makes its rows; that of the recipe if not given
-    shards     parameters of the writer `shards`, such as goldfish; those of the recipe's if not given
-    """
-
-    name: str  # of the stage, and of the folders that are written for it
-    tokens: int | float | str  # budget, as 2000000000 or 2B: as many whole steps as it has room for
-    batch: int  # rows in a step of all ranks together
-    mix: tuple[tuple[str, float], ...] = ()  # {source: weight}, weights in rows; all sources as they come if empty
-    where: tuple[tuple[str, Bounds], ...] = ()  # {signal: {min, max}}: only documents within all bounds
-    length: int | None = None  # tokens in a row; that of the step that packs if not given
-    tokenize: Any = None
-    pack: Any = None
-    shards: Any = None
-
-    def __post_init__(self) -> None:
-        for pairs in ("mix", "where"):
-            given = getattr(self, pairs)
-            object.__setattr__(self, pairs, tuple(given.items()) if isinstance(given, Mapping) else tuple(given))
-        if not NAME.fullmatch(self.name) or len(self.name) > 100:
-            raise RecipeError(
-                f"the name of a stage is that of a folder, which {self.name!r:.120} cannot be; use letters, digits, - "
-                "and _"
-            )
-        _ = self.budget  # complain now
-        if self.batch < 1:
-            raise RecipeError(f"batch is a number of rows from 1, got {self.batch}")
-        if self.length is not None and self.length < 1:
-            raise RecipeError(f"length is a number of tokens from 1, got {self.length}")
-        if not all(0 < weight < math.inf for _, weight in self.mix):
-            raise RecipeError(f"mix is {{source: weight}}, with weights above 0; got {dict(self.mix)}")
-        if self.length is not None and self.pack is not None:
-            raise RecipeError(f"give the length in pack: {name_of(self.pack)}: {{length: {self.length}}}")
-
-    @property
-    def budget(self) -> int:
-        """`tokens` as a number. Raises RecipeError if it is none."""
-        try:
-            budget = round(amount(self.tokens))
-        except ValueError:
-            budget = 0
-        if not 0 < budget < 1 << 60:
-            raise RecipeError(f"tokens is a number from 1, as 2000000000, 2B or 1.5T; got {self.tokens!r:.60}")
-        return budget
 
 
 class Folder(NamedTuple):
@@ -127,7 +56,7 @@ class Reads(NamedTuple):
     length: int | None
 
 
-def reads(recipe: "Recipe | Sections") -> tuple[list[Folder], list[Reads]]:
+def reads(recipe: RecipeParts) -> tuple[list[Folder], list[Reads]]:
     """The folders that the stages of a recipe read, the first that names it giving each its name; and what each stage
     reads. A recipe that `check_stages` takes."""
     parts = _parts(recipe)
@@ -152,13 +81,13 @@ def reads(recipe: "Recipe | Sections") -> tuple[list[Folder], list[Reads]]:
     return list(folders.values()), found
 
 
-def new_folders(recipe: "Recipe") -> list[Folder]:
+def new_folders(recipe: RecipeParts) -> list[Folder]:
     """The folders that are written for stages alone."""
     own = set(labels(recipe.write))
     return [folder for folder in reads(recipe)[0] if folder.name not in own]
 
 
-def parts_of(recipe: "Recipe | Sections", stage: TrainingStage) -> tuple[Any, Any | None, Shards]:
+def parts_of(recipe: RecipeParts, stage: TrainingStage) -> tuple[Any, Any | None, Shards]:
     """The steps that make the tokens and rows of a stage, and the writer of its shards."""
     own = _parts(recipe)
     pack = own["pack"] if stage.pack is None else stage.pack
@@ -172,7 +101,7 @@ def recut(pack: Any) -> bool:
     return bool(pack.method == "concat" and pack.split_at is None)
 
 
-def _parts(recipe: "Recipe | Sections") -> dict[str, Any]:
+def _parts(recipe: RecipeParts) -> dict[str, Any]:
     kinds: dict[str, tuple[type[Any], Iterable[Any]]] = {
         "tokenize": (Tokenize, recipe.steps),
         "pack": (Pack, recipe.steps),
@@ -194,7 +123,7 @@ def _free(name: str, taken: set[str]) -> str:
     return free
 
 
-def check_stages(recipe: "Recipe | Sections") -> list[tuple[int, str]]:
+def check_stages(recipe: RecipeParts) -> list[tuple[int, str]]:
     """The number of each stage that cannot be, and why."""
     said = []
     own = _parts(recipe)
@@ -302,7 +231,7 @@ class Outline(NamedTuple):
         )
 
 
-def outline(recipe: "Recipe") -> list[Outline]:
+def outline(recipe: RecipeParts) -> list[Outline]:
     """The stages of a recipe, in order."""
     found = []
     for stage, one in zip(recipe.stages, scheduled(training_record(recipe))):
@@ -312,7 +241,7 @@ def outline(recipe: "Recipe") -> list[Outline]:
     return found
 
 
-def training_record(recipe: "Recipe") -> dict[str, Any] | None:
+def training_record(recipe: RecipeParts) -> dict[str, Any] | None:
     """What `training.json` says, as `corpusmill.loader.stages.read_stages` takes it; None of a recipe without
     stages. A recipe that `check_stages` takes."""
     if not recipe.stages:

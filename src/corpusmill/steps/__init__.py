@@ -26,7 +26,8 @@ import pyarrow as pa
 
 from corpusmill import registry
 from corpusmill.steps.keys import Keys, KeyStage
-from corpusmill.store.units import Resources, Stage
+from corpusmill.store.units import Resources
+from corpusmill.store.work import Stage
 from corpusmill.tokens.breaks import SplitAt
 from corpusmill.tokens.packing import Method, Remainder
 

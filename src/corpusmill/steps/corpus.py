@@ -23,7 +23,8 @@ from corpusmill.steps.sorted_numbers import absent, sort_distinct
 from corpusmill.steps.verdict_tables import ROWS, UNITS
 from corpusmill.store.arrays import Arrays
 from corpusmill.store.unit_io import UnitIO, Upstream
-from corpusmill.store.units import Files, Planned, Planner, Results, Stage
+from corpusmill.store.units import Files, Results
+from corpusmill.store.work import Planned, Planner, Stage
 
 T = TypeVar("T")
 AHEAD = 16  # files that are opened, and whose rows are asked for, before they are read

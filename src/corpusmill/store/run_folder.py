@@ -352,7 +352,7 @@ class RunFolder:
 
     def stage(self, name: str) -> StageFolder:
         """A stage by the name of its folder: `pass-1-3fa2b1c4`."""
-        return StageFolder(self, f"{STAGES}/{name}")
+        return StageFolder(self.place, f"{STAGES}/{name}")
 
     def stage_folders(self) -> list[str]:
         """The names of the folders of all stages that were ever begun here."""

@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import xxhash
@@ -36,9 +36,6 @@ from corpusmill.store.run_records import (
 )
 from corpusmill.store.units import Aside, Commit, Results, Unit
 
-if TYPE_CHECKING:
-    from corpusmill.store.run_folder import RunFolder
-
 DAMAGED = "damaged"
 _lately: dict[str, str] = {}  # results/PLAN -> the file that this process wrote: a store's listing may be behind
 # Folders of a stage that are not outputs.
@@ -48,9 +45,9 @@ BOOKS = ("plans", "commits", "results", "failed", "aside", "leases", "tmp", DAMA
 
 @dataclass(frozen=True)
 class StageFolder:
-    """The folder of a stage. `name` is relative to the run's folder."""
+    """The folder of a stage. `name` is relative to `place`, the run's folder."""
 
-    run: "RunFolder"
+    place: str
     name: str
 
     def describe(self, work: Mapping[str, Any]) -> None:
@@ -135,7 +132,7 @@ class StageFolder:
         content = parquet(table)
         file = f"{plan}-{xxhash.xxh3_128_hexdigest(content)}.parquet"
         storage.create_once(self._name(f"results/{file}"), content)
-        if not self.run.is_local:
+        if not storage.is_local(self.place):
             _lately[self._name(f"results/{plan}")] = file
         return as_results(table)
 
@@ -196,8 +193,8 @@ class StageFolder:
         """Raises ResumeError if an output is not there, or of another size than its commit says."""
         for damaged in self.resized(results):
             raise ResumeError(
-                f"{self.run.name_of(damaged.path)}: {damaged.problem}. The run's folder was changed from outside, or "
-                f"copied in part. Run the recipe again: the unit that wrote this file is done again."
+                f"{storage.join(self.place, damaged.path)}: {damaged.problem}. The run's folder was changed from "
+                f"outside, or copied in part. Run the recipe again: the unit that wrote this file is done again."
             )
 
     def resized(self, results: Results) -> list[DamagedFile]:
@@ -206,9 +203,10 @@ class StageFolder:
         for name, files in results.outputs.items():
             there = self._sizes(name)
             for unit, size in enumerate(files.bytes.tolist()):
-                base = files.path(unit).rpartition("/")[2]
-                if there.get(base) != size and not self.run.is_local:  # a store's listing may be behind
-                    there |= {base: found} if (found := storage.size_of(self.run.name_of(files.path(unit)))) else {}
+                path = storage.join(self.place, files.path(unit))
+                base = path.rpartition("/")[2]
+                if there.get(base) != size and not storage.is_local(self.place):  # a store's listing may be behind
+                    there |= {base: found} if (found := storage.size_of(path)) else {}
                 if there.get(base) != size:
                     held = f"has {there[base]} bytes" if base in there else "is not there"
                     problem = f"{held}, its commit says {size}"
@@ -321,7 +319,7 @@ class StageFolder:
 
         collected   all that is committed of the present plan; commits of other plans are looked up
         """
-        if not self.run.is_local:
+        if not storage.is_local(self.place):
             return
         attempts: dict[str, str | None] = {**collected.attempts()}
         for folder in storage.list_dir(self._name("")):
@@ -350,7 +348,7 @@ class StageFolder:
         return storage.list_sizes(self._name(output))
 
     def _name(self, relative: str) -> str:
-        return self.run.name_of(f"{self.name}/{relative}".rstrip("/"))
+        return storage.join(self.place, f"{self.name}/{relative}".rstrip("/"))
 
 
 def stage_folder(name: str, fingerprint: str) -> str:

@@ -1,12 +1,9 @@
 """How units reach files: what they read of earlier stages, and what they write."""
 
 import contextlib
-import errno
-import json
 import os
 import shutil
 import time
-import uuid
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -18,31 +15,23 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from corpusmill import storage, termination
-from corpusmill.errors import RunError, StorageError
+from corpusmill import storage
+from corpusmill.errors import RunError
 from corpusmill.retry import ATTEMPTS, wait
 from corpusmill.storage import is_local
 from corpusmill.store.arrays import Arrays, map_arrays, write_arrays, writing_arrays
-from corpusmill.store.beats import Beat, Heart
+from corpusmill.store.beats import Heart
 from corpusmill.store.fetched_arrays import FetchedArrays
 from corpusmill.store.run_folder import RunFolder
-from corpusmill.store.stage_folder import StageFolder
 from corpusmill.store.tables import TableWriter
 from corpusmill.store.units import (
     USUAL,
-    Aside,
     At,
     Care,
-    Commit,
     Files,
     Note,
     Output,
-    Resources,
     Results,
-    Unit,
-    Work,
-    now,
-    peak_memory,
 )
 
 CACHED = 0.5  # share of what this machine keeps of files that those of a step may take
@@ -216,100 +205,3 @@ class UnitIO(Upstream):
 
     def remove_scratch(self) -> None:
         shutil.rmtree(self.run.place_of(f"{self._scratch}/x").parent, ignore_errors=True)
-
-
-@dataclass(frozen=True)
-class StageTask:
-    """All that is needed to carry out units of a stage, wherever: it is sent to a worker once.
-
-    folder      the name of the stage's folder
-    upstream    earlier stages that the work reads
-    needs       resources of one unit
-    session     see Upstream
-    aside       unit's key -> what is left out of it, because earlier attempts ended there
-    guard       what must hold while a unit is at work: a context manager, made anew for each
-    """
-
-    run: RunFolder
-    folder: str
-    work: Work[Any]
-    upstream: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    needs: Resources = field(default_factory=Resources)
-    session: str = ""
-    aside: Mapping[str, tuple[Aside, ...]] = field(default_factory=dict)
-    guard: Callable[[], AbstractContextManager[None]] = contextlib.nullcontext
-
-    def run_unit(
-        self,
-        unit: Unit,
-        care: Care = USUAL,
-        at: Callable[[At], None] = lambda _: None,
-        beat: Callable[[Beat], None] | None = None,
-    ) -> Commit | None:
-        """Carry out one unit and commit it, or try some of its records: the one function that every executor calls.
-
-        care   how: see `Care`
-        at     is told where the attempt is, if `care` has it noted
-        beat   is called twice a second at most with how far it is
-
-        Returns None if records were tried. If another attempt has committed the unit first, that commit is returned.
-        Raises what the work raises; StorageError if the disk is full.
-        """
-        folder = self.run.stage(self.folder)
-        io = UnitIO(
-            self.run,
-            self.upstream,
-            self.session,
-            folder.name,
-            unit.key,
-            uuid.uuid4().hex[:8],
-            care=care,
-            at=at,
-            heart=Heart(beat),
-        )
-        try:
-            with termination.unhidden():
-                if care.probe is None:
-                    return self._committed(unit, io, folder)
-                with self.guard():
-                    self.work.run(unit.inputs, io)
-            io.discard()
-            return None
-        except OSError as error:
-            io.abandon()
-            if storage.is_full(error):
-                raise StorageError(disk_full(self.run, error)) from error
-            raise
-        except BaseException:
-            io.abandon()
-            raise
-
-    def _committed(self, unit: Unit, io: UnitIO, folder: StageFolder) -> Commit:
-        started, before = now(), time.process_time()
-        with self.guard():
-            self.work.run(unit.inputs, io)
-        outputs = io.finish()
-        # As they will be read back, order of keys and all.
-        facts, notes = json.loads(json.dumps([io.facts, io.notes], sort_keys=True))
-        seconds = round(now() - started, 3)
-        cpu = round(time.process_time() - before, 3)
-        commit = Commit(unit.key, io.attempt, outputs, facts, notes, seconds, peak_memory(), cpu)
-        if not folder.commit(commit):
-            commit = folder.committed(unit.key)
-            if commit.attempt != io.attempt:
-                io.discard()  # nobody else knows of these files
-                return commit
-        io.remove_scratch()
-        return commit
-
-
-def disk_full(run: RunFolder, error: OSError) -> str:
-    """The message for a write that a disk, a quota or a limit stopped."""
-    if error.errno == errno.EFBIG or "File too large" in str(error):
-        what = "a file is larger than this process may write (ulimit -f), or than the disk can hold"
-        cure = "raise the limit, or set run.unit_mb lower"
-    else:
-        free = f" ({shutil.disk_usage(run.path).free >> 20} MiB free)" if run.is_local and run.path.exists() else ""
-        what = f"the disk is full{free}"
-        cure = "make room, or move the folder to a larger disk"
-    return f"{run.place}: {what}. What is committed is safe: {cure}, and run the same command again."

@@ -10,9 +10,9 @@ What all units of a stage share (the files that earlier stages wrote) is not rep
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -20,10 +20,6 @@ from numpy.typing import NDArray
 
 from corpusmill.store.facts import Facts
 
-if TYPE_CHECKING:
-    from corpusmill.store.unit_io import UnitIO, Upstream
-
-Inputs_contra = TypeVar("Inputs_contra", contravariant=True)
 Note = int | str
 
 
@@ -250,52 +246,6 @@ class Resources:
         """
         room = max(int(workers / max(self.cpus, 1)), 1)
         return room if self.workers is None else min(room, self.workers)
-
-
-class Work(Protocol[Inputs_contra]):
-    """What a stage does with each of its units: a frozen dataclass, picklable, sent to a worker once a stage.
-
-    `run` reads what `inputs` and the results of earlier stages name, and writes outputs by name. Equal work on equal
-    content writes equal bytes. A class may also have what `Checked`, `Publisher` and `Described` say.
-    """
-
-    def run(self, inputs: Inputs_contra, io: "UnitIO") -> None: ...
-
-
-@dataclass(frozen=True)
-class Planned:
-    """A unit to come: its inputs, and the content that they stand for.
-
-    content   texts that together change whenever anything changes that the unit reads: checksums, names, numbers. What
-              the work itself says is not repeated
-    """
-
-    inputs: Any
-    content: tuple[str, ...]
-
-
-Planner = Callable[["Upstream"], Iterable[Planned]]
-
-
-@dataclass(frozen=True)
-class Stage:
-    """A list of units to come.
-
-    name     short: "pass-1", "minhash-group"
-    work     what is done with each unit
-    after    the stages whose results the plan and the units look at
-    units    the plan, made when all of `after` is complete: a pure function of their results
-    needs    resources of one unit
-    reads    of stages in `after`, the outputs of which it reads files, and of these the arrays, none for all of a file;
-             of a stage that is not named, all outputs
-    """
-
-    name: str
-    work: Work[Any]
-    after: tuple[str, ...]
-    units: Planner = field(compare=False)
-    needs: Resources = field(default_factory=Resources)
-    reads: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
 
 
 def now() -> float:

@@ -31,6 +31,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
+from corpusmill.about import PACKAGE
 from corpusmill.assets import leftovers
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -44,7 +45,6 @@ class _Plain(threading.local):
     within = False  # a kernel that is called as a Python function
 
 
-PACKAGE = Path(__file__).parent.parent
 IMPORT = re.compile(r"^\s*from (corpusmill[\w.]*) import (\([^)]*\)|[^\n]*)", re.MULTILINE)
 POLL = 0.5  # seconds between looks at what the other process has compiled
 _plain = _Plain()

@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-import corpusmill
+from corpusmill.about import __version__
 from corpusmill.errors import InputError
 from corpusmill.models.ngram import MOST, NgramModel, built
 from corpusmill.models.ngram_keys import END, START, UNKNOWN, extend
@@ -92,7 +92,7 @@ def train(texts: pa.LargeStringArray, settings: Settings, about: Mapping[str, An
         backs[0] = np.append(backs[0], np.float32(0))
     card = {
         **about,
-        "corpusmill": corpusmill.__version__,
+        "corpusmill": __version__,
         "smoothing": "interpolated modified Kneser-Ney",
         "sentences": len(folded),
         "words": len(words) - 2 * len(folded),

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-import corpusmill
+from corpusmill.about import __version__
 from corpusmill.errors import InputError, RecipeError
 from corpusmill.models.quality import BITS, QualityModel, linear
 from corpusmill.models.quality_score import LENGTHS, Linear, measure_shapes, room_for, train_epoch
@@ -115,7 +115,7 @@ def train(
     card = {
         **about,
         "kind": "quality",
-        "corpusmill": corpusmill.__version__,
+        "corpusmill": __version__,
         "settings": asdict(settings),
         "documents": {
             "good": int(sets.good.sum()),

@@ -11,9 +11,11 @@ from corpusmill.engine.drive.stage_run import StageRun, describe_plan
 from corpusmill.engine.drive.workers import too_few_units
 from corpusmill.engine.plan.identity import assets_of
 from corpusmill.engine.plan.plan import unit_list
+from corpusmill.execute.task import StageTask
 from corpusmill.store.stage_folder import StageFolder, stage_folder
-from corpusmill.store.unit_io import StageTask, Upstream
-from corpusmill.store.units import Results, Stage, Unit
+from corpusmill.store.unit_io import Upstream
+from corpusmill.store.units import Results, Unit
+from corpusmill.store.work import Stage
 
 
 def carry_out(session: Session) -> Progress:

@@ -22,12 +22,13 @@ from typing import Literal, TypeVar
 
 from corpusmill.errors import InputError, ResumeError, StorageError
 from corpusmill.execute import Executor, ignored
+from corpusmill.execute.task import StageTask
 from corpusmill.store.arrays import CAN_ADVISE, map_arrays
 from corpusmill.store.beats import Beat
 from corpusmill.store.run_folder import RunFolder
 from corpusmill.store.run_records import DamagedFile, DamagedRecord
 from corpusmill.store.stage_folder import StageFolder
-from corpusmill.store.unit_io import CACHED, StageTask, Upstream
+from corpusmill.store.unit_io import CACHED, Upstream
 from corpusmill.store.units import USUAL, At, Care, Commit, Files, Results, Unit, now
 
 TOGETHER = 64 << 20  # bytes that a worker is given to compare at a time

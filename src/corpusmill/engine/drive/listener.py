@@ -6,7 +6,8 @@ from typing import Protocol
 
 from corpusmill.engine.drive.meter import Meter
 from corpusmill.execute import Executor, Pulse, Pulsing
-from corpusmill.store.units import Commit, Stage
+from corpusmill.store.units import Commit
+from corpusmill.store.work import Stage
 
 
 class ProgressListener(Protocol):

@@ -11,7 +11,8 @@ from corpusmill.engine.work.pass_parts import InputPieces
 from corpusmill.engine.work.passes import Pass
 from corpusmill.execute import AtWork, Pulse
 from corpusmill.store.beats import Beat
-from corpusmill.store.units import Commit, Stage, Unit, now
+from corpusmill.store.units import Commit, Unit, now
+from corpusmill.store.work import Stage
 
 WINDOW = 15.0  # seconds that rates are taken over
 MOST_INSIDE = 0.98  # of a unit, while it is not committed: how long it is may be an estimate

@@ -12,7 +12,8 @@ from corpusmill.engine.drive.meter import BeatListener, Meter
 from corpusmill.engine.plan.plan import Plan, stages_record
 from corpusmill.execute import Executor, Together
 from corpusmill.store.run_folder import RunFolder
-from corpusmill.store.units import Results, Stage
+from corpusmill.store.units import Results
+from corpusmill.store.work import Stage
 
 
 @dataclass

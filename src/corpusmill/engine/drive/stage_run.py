@@ -17,12 +17,13 @@ from corpusmill.engine.drive.listener import ProgressListener
 from corpusmill.engine.drive.session import Session, StageCounts
 from corpusmill.errors import BudgetError, ResumeError, RunError, UnitError
 from corpusmill.execute import Failure, Together
+from corpusmill.execute.task import StageTask
 from corpusmill.store.facts import Facts
 from corpusmill.store.leases import LEASES, RESULTS
 from corpusmill.store.run_records import Collected
 from corpusmill.store.stage_folder import StageFolder, stage_folder
-from corpusmill.store.unit_io import StageTask
-from corpusmill.store.units import Aside, Commit, Results, Stage, Unit
+from corpusmill.store.units import Aside, Commit, Results, Unit
+from corpusmill.store.work import Stage
 
 LATE = 30  # seconds that a listing is waited for that lacks what is there
 FIRST = 16  # units of a pass that are looked at as they are done: those after them cannot be saved

@@ -19,12 +19,12 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from corpusmill import assets
+from corpusmill.about import PACKAGE
 from corpusmill.recipe.fingerprint import code_version, digest
 from corpusmill.recipe.names import name_of
 from corpusmill.recipe.values import parameters, plain
 from corpusmill.steps import CorpusStep, ReadsAssets, SolvesParameters, UsesCode, UsesLibraries
 
-PACKAGE = Path(__file__).parents[2]
 TYPES_ONLY = re.compile(r"^if TYPE_CHECKING:.*\n(?:(?:[ \t]+.*)?\n)*", re.MULTILINE)
 OURS = re.compile(r"^\s*from (corpusmill[\w.]*) import (\([^)]*\)|[^\n]*)", re.MULTILINE)
 OTHERS = re.compile(r"^\s*(?:from (\w+)[\w.]* import |import (\w+))", re.MULTILINE)

@@ -25,7 +25,7 @@ from corpusmill.errors import InputError
 from corpusmill.read import NamesFiles, Piece, dataset_files, expansion, files_at, is_dataset
 from corpusmill.recipe.parts import Source
 from corpusmill.storage import FileInfo, is_outside, refuse_alike, selected
-from corpusmill.store.units import Planned
+from corpusmill.store.work import Planned
 
 MEGABYTE = 1 << 20
 LEAST_UNITS = 24  # of full size, so some 32 as they come, where the text is enough for that many of SMALLEST

@@ -44,7 +44,8 @@ from corpusmill.recipe.stages import new_folders
 from corpusmill.steps import CorpusStep, Filter, OwnPass, Pack, Tokenize, Transform, keeps_parts
 from corpusmill.steps.keys import KeyStage
 from corpusmill.store.unit_io import Upstream
-from corpusmill.store.units import Planned, Resources, Stage
+from corpusmill.store.units import Resources
+from corpusmill.store.work import Planned, Stage
 from corpusmill.tokens.breaks import SplitAt
 from corpusmill.write import DocumentWriter, RowWriter, TokenWriter
 

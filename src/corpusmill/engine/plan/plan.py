@@ -13,7 +13,8 @@ from corpusmill.recipe.model import Recipe
 from corpusmill.store.run_folder import RunFolder
 from corpusmill.store.stage_folder import stage_folder
 from corpusmill.store.unit_io import Upstream
-from corpusmill.store.units import Results, Stage, Unit
+from corpusmill.store.units import Results, Unit
+from corpusmill.store.work import Stage
 
 
 @runtime_checkable

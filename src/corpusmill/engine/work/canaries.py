@@ -23,7 +23,8 @@ from corpusmill.recipe.selection import Selection
 from corpusmill.schema import document_id
 from corpusmill.steps import Pack, Tokenize
 from corpusmill.store.unit_io import Upstream
-from corpusmill.store.units import Planned, Results
+from corpusmill.store.units import Results
+from corpusmill.store.work import Planned
 from corpusmill.tokens.sampling import sampling_hash
 
 STORED = "rows.jsonl"  # as `stored_rows` names the file

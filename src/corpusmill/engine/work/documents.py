@@ -21,7 +21,8 @@ from corpusmill.schema import COUNTED
 from corpusmill.store.run_folder import RunFolder
 from corpusmill.store.sums import sha256
 from corpusmill.store.unit_io import UnitIO, Upstream
-from corpusmill.store.units import Planned, Results
+from corpusmill.store.units import Results
+from corpusmill.store.work import Planned
 from corpusmill.write import AddsSignals, AddsTokens, DocumentWriter, WritesBeside, file_name
 
 ROWS = 2048  # documents that are in memory at a time

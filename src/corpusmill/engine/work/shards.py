@@ -26,7 +26,8 @@ from corpusmill.steps import Pack, Tokenize
 from corpusmill.store.run_folder import RunFolder
 from corpusmill.store.sums import sha256
 from corpusmill.store.unit_io import UnitIO, Upstream
-from corpusmill.store.units import Planned, Results
+from corpusmill.store.units import Results
+from corpusmill.store.work import Planned
 from corpusmill.write import DocumentTokens, NeedsFullRows, RowWriter, TokenWriter, tokens_per_file
 from corpusmill.write.shards import Shards
 

@@ -18,7 +18,8 @@ from corpusmill.errors import RecipeError
 from corpusmill.shards.pack import UnitTokens
 from corpusmill.shards.plan import Totals
 from corpusmill.store.unit_io import UnitIO, Upstream
-from corpusmill.store.units import Files, Planned
+from corpusmill.store.units import Files
+from corpusmill.store.work import Planned
 from corpusmill.tokens.breaks import of_documents
 
 Bounds = tuple[str, float | None, float | None]  # a signal, from and to

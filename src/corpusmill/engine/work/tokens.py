@@ -17,7 +17,7 @@ from corpusmill.errors import RecipeError
 from corpusmill.models.tokenizer import Tokenizer
 from corpusmill.steps import Tokenize
 from corpusmill.store.unit_io import UnitIO, Upstream
-from corpusmill.store.units import Planned
+from corpusmill.store.work import Planned
 from corpusmill.tokens.breaks import SplitAt, of_documents
 from corpusmill.tokens.counts import count_ids
 

@@ -38,7 +38,8 @@ from corpusmill.steps import ScalesToSample
 from corpusmill.storage import is_local
 from corpusmill.store.run_folder import RunFolder
 from corpusmill.store.unit_io import Upstream
-from corpusmill.store.units import Planned, Results, Stage, now
+from corpusmill.store.units import Results, now
+from corpusmill.store.work import Planned, Stage
 
 PIECES = 512  # of a source that the sample is taken from, where its files can be cut
 FEWER = 64  # where each has a price: a request of a store, or what a reader must read before it

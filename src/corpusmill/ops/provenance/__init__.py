@@ -4,11 +4,10 @@ import platform
 import sys
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import Any
 
-import corpusmill
 from corpusmill import assets
+from corpusmill.about import __version__
 from corpusmill.engine.plan.plan import Plan
 from corpusmill.hidden import Hidden
 from corpusmill.recipe.dump import dump
@@ -18,7 +17,6 @@ from corpusmill.steps import ReadsAssets, SolvesParameters
 from corpusmill.steps.keys import FORMAT
 from corpusmill.storage import printable
 
-PACKAGE = Path(corpusmill.__file__).parent
 Held = dict[str, dict[str, str]]
 
 
@@ -106,7 +104,7 @@ def _solved(recipe: Recipe) -> dict[str, dict[str, Any]]:
 
 
 def _versions(plan: Plan) -> dict[str, str]:
-    found = {"corpusmill": corpusmill.__version__, "python": platform.python_version()}
+    found = {"corpusmill": __version__, "python": platform.python_version()}
     for name in ("pyarrow", "numpy", "numba"):
         try:
             found[name] = version(name)

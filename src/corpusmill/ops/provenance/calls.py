@@ -8,11 +8,12 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
 
+from corpusmill.about import PACKAGE
 from corpusmill.engine.drive.clock import Clock
 from corpusmill.engine.drive.session import StageCounts
 from corpusmill.errors import CorpusmillError
 from corpusmill.execute import Executor
-from corpusmill.ops.provenance import PACKAGE, hidden_in
+from corpusmill.ops.provenance import hidden_in
 from corpusmill.ops.provenance.git import git_state
 from corpusmill.ops.provenance.machine import machine
 from corpusmill.recipe.model import Recipe

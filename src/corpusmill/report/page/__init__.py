@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from corpusmill import termination
 from corpusmill.assets import locate
+from corpusmill.execute import termination
 from corpusmill.report import samples
 from corpusmill.report.figures import sampled
 from corpusmill.report.html import markup

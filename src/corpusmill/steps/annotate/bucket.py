@@ -19,7 +19,7 @@ from corpusmill.steps.keys import VERDICT, Keys, KeyStage
 from corpusmill.steps.ranks import LARGEST, ordered
 from corpusmill.steps.verdict_tables import UnitRange, VerdictWriter, unit_ranges
 from corpusmill.store.unit_io import UnitIO, Upstream
-from corpusmill.store.units import Planned, Planner, Stage
+from corpusmill.store.work import Planned, Planner, Stage
 
 MOST = 1000  # buckets
 CELLS = 1 << 10  # of ranks, at least

@@ -30,7 +30,7 @@ from corpusmill.steps.corpus import (
 )
 from corpusmill.steps.keys import CUTS, VERDICT, Keys, KeyStage
 from corpusmill.store.unit_io import UnitIO, Upstream
-from corpusmill.store.units import Planned, Stage
+from corpusmill.store.work import Planned, Stage
 from corpusmill.text.buckets import shared
 from corpusmill.text.pieces import Pieces, occurrences, piece_hashes, pieces, spans_without
 

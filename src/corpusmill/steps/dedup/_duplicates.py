@@ -17,7 +17,8 @@ from corpusmill.steps.corpus import after, digest, key_files, keys_content
 from corpusmill.steps.keys import DUPLICATES, NEAR_DUPLICATES, KeyStage
 from corpusmill.steps.verdict_tables import ROWS, UnitRange, VerdictWriter, unit_ranges
 from corpusmill.store.unit_io import UnitIO, Upstream
-from corpusmill.store.units import Planned, Resources, Stage
+from corpusmill.store.units import Resources
+from corpusmill.store.work import Planned, Stage
 
 NONE = -1  # `duplicate_of` of a document that is kept
 

@@ -25,7 +25,7 @@ from corpusmill.steps.dedup._duplicates import DuplicateVerdicts
 from corpusmill.steps.keys import KeyStage
 from corpusmill.steps.verdict_tables import UnitRange
 from corpusmill.store.unit_io import UnitIO, Upstream
-from corpusmill.store.units import Planned, Stage
+from corpusmill.store.work import Planned, Stage
 from corpusmill.text.addresses import parse, site_keys, sites
 
 SITE = "site"  # an array of the keys: of each document `addresses.site_keys`

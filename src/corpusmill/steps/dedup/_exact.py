@@ -29,7 +29,7 @@ from corpusmill.steps.dedup._duplicates import DuplicateVerdicts, verdict_stage,
 from corpusmill.steps.keys import KeyStage
 from corpusmill.steps.verdict_tables import UnitRange, ranges_of
 from corpusmill.store.unit_io import UnitIO, Upstream
-from corpusmill.store.units import Planned, Stage
+from corpusmill.store.work import Planned, Stage
 from corpusmill.text.buckets import shared
 
 

@@ -24,7 +24,8 @@ from corpusmill.steps.keys import KeyStage
 from corpusmill.steps.sorted_numbers import distinct_rows, sort_distinct
 from corpusmill.steps.verdict_tables import UnitRange, ranges_of
 from corpusmill.store.unit_io import UnitIO, Upstream
-from corpusmill.store.units import Planned, Resources, Stage
+from corpusmill.store.units import Resources
+from corpusmill.store.work import Planned, Stage
 from corpusmill.text.components import absorb, roots
 
 RANGE = 1 << 22  # documents that are united at a time

@@ -54,7 +54,8 @@ from corpusmill.steps.keys import KeyStage
 from corpusmill.steps.sorted_numbers import distinct_rows, sort_distinct, within
 from corpusmill.store.facts import add
 from corpusmill.store.unit_io import UnitIO, Upstream
-from corpusmill.store.units import Planned, Resources, Stage
+from corpusmill.store.units import Resources
+from corpusmill.store.work import Planned, Stage
 from corpusmill.text.buckets import LEADERS, Leaders, Met, candidates, in_ways, no_leaders, pairs_of
 from corpusmill.text.components import join, roots
 from corpusmill.text.shingles import Shingling

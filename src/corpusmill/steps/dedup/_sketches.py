@@ -43,7 +43,7 @@ from corpusmill.steps.sorted_numbers import sort_distinct
 from corpusmill.steps.verdict_tables import UnitRange, ranges_of
 from corpusmill.store.arrays import Arrays
 from corpusmill.store.unit_io import UnitIO, Upstream
-from corpusmill.store.units import Planned, Planner, Stage
+from corpusmill.store.work import Planned, Planner, Stage
 from corpusmill.text.buckets import shared
 
 SKETCH_HASH = "sketch_hash"  # an array by document, beside `sketch`

@@ -33,7 +33,7 @@ from corpusmill.steps.corpus import (
 )
 from corpusmill.steps.keys import CUTS, VERDICT, KeyStage
 from corpusmill.store.unit_io import UnitIO, Upstream
-from corpusmill.store.units import Planned, Planner, Stage, Work
+from corpusmill.store.work import Planned, Planner, Stage, Work
 from corpusmill.text.buckets import scatter
 from corpusmill.text.passages import Cut, cut_tokens, window_hashes
 from corpusmill.text.repeats import Seen

@@ -7,7 +7,7 @@ import pyarrow as pa
 from corpusmill.steps import Columns
 from corpusmill.steps.dedup._cuts import NONE, REPEATS, Repeats
 from corpusmill.steps.keys import Keys, KeyStage
-from corpusmill.store.units import Stage
+from corpusmill.store.work import Stage
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,7 @@ from corpusmill.steps.dedup._keep import check_keep, needs, ranks
 from corpusmill.steps.dedup._near import near_stages
 from corpusmill.steps.dedup._sketches import SKETCH_HASH
 from corpusmill.steps.keys import NEAR_DUPLICATES, Keys, KeyStage
-from corpusmill.store.units import Stage
+from corpusmill.store.work import Stage
 from corpusmill.text.shingles import Shingling
 from corpusmill.text.sketch import band_keys, packed, sketch, sketch_hashes
 from corpusmill.text.unicode import Gaps

@@ -9,7 +9,7 @@ from corpusmill.errors import RecipeError
 from corpusmill.steps import Columns
 from corpusmill.steps.dedup._substring import PASSAGES, Cutting, substring_stages
 from corpusmill.steps.keys import Keys, KeyStage
-from corpusmill.store.units import Stage
+from corpusmill.store.work import Stage
 from corpusmill.text.passages import LONGEST_WINDOW, super_kmers
 
 

@@ -12,7 +12,7 @@ from corpusmill.steps import Columns
 from corpusmill.steps.dedup._exact import exact_stages
 from corpusmill.steps.dedup._keep import check_keep, needs, ranks
 from corpusmill.steps.keys import DUPLICATES, Keys, KeyStage
-from corpusmill.store.units import Stage
+from corpusmill.store.work import Stage
 from corpusmill.text.hashing import hash128
 
 TRACKING = (

@@ -15,7 +15,7 @@ from corpusmill.steps.keys import VERDICT, Keys, KeyStage
 from corpusmill.steps.ranks import SIDES, Line, Run, line_at, opened, ordered, run_of, weight
 from corpusmill.steps.verdict_tables import UnitRange, VerdictWriter, unit_ranges
 from corpusmill.store.unit_io import UnitIO, Upstream
-from corpusmill.store.units import Planned, Stage
+from corpusmill.store.work import Planned, Stage
 
 
 @dataclass(frozen=True, kw_only=True)

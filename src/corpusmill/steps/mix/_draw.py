@@ -20,7 +20,7 @@ from corpusmill.steps.keys import VERDICT, KeyStage
 from corpusmill.steps.ranks import END, Line
 from corpusmill.steps.verdict_tables import UnitRange, VerdictWriter, unit_ranges
 from corpusmill.store.unit_io import UnitIO, Upstream
-from corpusmill.store.units import Planned, Stage
+from corpusmill.store.work import Planned, Stage
 from corpusmill.tokens.mixing import Quota, fitting
 
 Measure = Literal["tokens", "bytes", "documents"]

@@ -17,7 +17,7 @@ from corpusmill.steps.mix._draw import Measure, code, draw_stages
 from corpusmill.steps.mix._presets import TOPICS, topic_shares
 from corpusmill.steps.mix.sources import CountSources
 from corpusmill.store.unit_io import Upstream
-from corpusmill.store.units import Planned, Stage
+from corpusmill.store.work import Planned, Stage
 from corpusmill.tokens.budget import amount
 from corpusmill.tokens.mixing import Quota, most_of_curve, normalised, upsampling
 from corpusmill.tokens.sampling import sampling_hash

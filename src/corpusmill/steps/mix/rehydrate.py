@@ -19,7 +19,7 @@ from corpusmill.steps.keys import VERDICT, Keys, KeyStage
 from corpusmill.steps.mix._draw import DOWN_SAMPLED
 from corpusmill.steps.verdict_tables import UnitRange, VerdictWriter, unit_ranges
 from corpusmill.store.unit_io import UnitIO, Upstream
-from corpusmill.store.units import Planned, Stage
+from corpusmill.store.work import Planned, Stage
 
 Weights = tuple[tuple[int, int], ...]  # (cluster size from which on, how often), by size
 # What the makers of FineWeb2 first tried with success for all languages.

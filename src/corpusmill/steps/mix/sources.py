@@ -14,7 +14,7 @@ from corpusmill.steps.keys import VERDICT, Keys, KeyStage
 from corpusmill.steps.mix._draw import Measure, code, draw_stages
 from corpusmill.steps.mix._presets import preset
 from corpusmill.store.unit_io import UnitIO, Upstream
-from corpusmill.store.units import Planned, Stage
+from corpusmill.store.work import Planned, Stage
 from corpusmill.tokens.budget import amount
 from corpusmill.tokens.mixing import Quota, by_temperature, largest_budget, normalised
 from corpusmill.tokens.sampling import sampling_hash
