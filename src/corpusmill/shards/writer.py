@@ -2,14 +2,14 @@
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
 import xxhash
+from numpy.typing import NDArray
 
 from corpusmill.errors import ShardError
-from corpusmill.models.tokenizer import Tokenizer
 from corpusmill.shards.entries import index_files
 from corpusmill.shards.layout import NONE, Entry, Index, spans_name, stored, table_name, tokens_name
 from corpusmill.shards.loss import Loss
@@ -80,6 +80,30 @@ def write_documents(batches: Iterable[pa.RecordBatch], first: int, lengths: Int6
     return checksum(path)
 
 
+class Encodes(Protocol):
+    """What shards need of a tokenizer, `models.tokenizer.Tokenizer`."""
+
+    @property
+    def spec(self) -> str: ...
+    @property
+    def fingerprint(self) -> str: ...
+    @property
+    def vocab_size(self) -> int: ...
+    @property
+    def eos(self) -> str: ...
+    @property
+    def eos_id(self) -> int: ...
+    @property
+    def bos(self) -> str | None: ...
+    @property
+    def bos_id(self) -> int | None: ...
+    @property
+    def dtype(self) -> np.dtype[Any]: ...
+    @property
+    def asked(self) -> tuple[Any, ...]: ...
+    def encode(self, texts: pa.Array, /) -> tuple[NDArray[np.uint32], NDArray[np.int64]]: ...
+
+
 class TokenizerFacts(NamedTuple):
     """What an index says of a tokenizer."""
 
@@ -95,7 +119,7 @@ class TokenizerFacts(NamedTuple):
     sample_sha256: str
 
     @staticmethod
-    def of(tokenizer: Tokenizer) -> "TokenizerFacts":
+    def of(tokenizer: Encodes) -> "TokenizerFacts":
         known = tokenizer.spec, tokenizer.fingerprint, tokenizer.vocab_size, tokenizer.eos, tokenizer.eos_id
         return TokenizerFacts(*known, tokenizer.dtype.name, tokenizer.bos, tokenizer.bos_id, *sample_ids(tokenizer))
 
@@ -103,7 +127,7 @@ class TokenizerFacts(NamedTuple):
 _sampled: dict[tuple[object, ...], SampleIds] = {}
 
 
-def sample_ids(tokenizer: Tokenizer) -> SampleIds:
+def sample_ids(tokenizer: Encodes) -> SampleIds:
     """What the tokenizer gives for the texts of `shards.sample`, computed once per process."""
     key = tokenizer.asked, tokenizer.fingerprint
     if key not in _sampled:
@@ -165,7 +189,7 @@ def make_index(
     )
 
 
-def write_folder(folder: Path, plan: Plan, units: Units, tokenizer: Tokenizer, pad_id: int | None = None) -> Index:
+def write_folder(folder: Path, plan: Plan, units: Units, tokenizer: Encodes, pad_id: int | None = None) -> Index:
     """Write all shards of a plan, without tables of documents; the index is written last.
 
     pad_id   the padding token; EOS by default
