@@ -6,7 +6,18 @@ import re
 
 import pytest
 
-PACKAGES = ["loader", "models", "shards", "text", "text.pii", "tokens", "train"]
+PACKAGES = [
+    "engine.drive",
+    "formats",
+    "formats.code",
+    "formats.rights",
+    "loader",
+    "models",
+    "shards",
+    "text",
+    "text.pii",
+]
+PACKAGES += ["tokens", "train"]
 
 
 @pytest.mark.parametrize("name", PACKAGES)

@@ -1,4 +1,10 @@
-"""Formats that are parsed in plain Python, a document at a time: LaTeX, the layout of PDF pages, old charsets.
+"""Formats that are parsed in plain Python, a document at a time.
+
+    charset      the characters of a page
+    latex        LaTeX sources: macros expanded; `latex_text` says what they say
+    pdf_layout   lines of text on pages, in the order of reading
+    code         repositories: languages, licences, imports, what git ignores
+    rights       what hosts and pages say of their use
 
 Kernels, which see batches of texts as bytes, are in `text`. Readers (`read`) find files and records; what is here
 knows what is inside of one.

@@ -42,15 +42,9 @@ Measures of a document:
     tags           whether there is a tag of HTML
     html_cost      what a page costs a parser beyond its length
     blocks         pages of HTML as blocks, and which of them are text
-    charset        the characters of a page
     integrity      length, and flags of damage: markup, code, white space, encoding
     shapes         what each line is made of
     c4             C4's line rules: documents in, cleaned documents out
-    latex          LaTeX sources: macros expanded, `latex_text` says what they say
-    pdf_layout     lines of text on pages, in the order of reading
-    rights         what a page and its server say of its use
-    robots         robots.txt: which agents it keeps from an address
-    licences       the licence that the markup of a page names
     lexicon        where words of a list are, also in disguise
 
 URLs:
@@ -65,10 +59,6 @@ Personal data in a document:
 
 Source trees, in plain Python:
 
-    code_files     the language of a file, and whether it was generated, minified, copied in, or is a test
-    licence_texts  the licence of a file or a repository: by tag, text or notice
-    gitignore      patterns of .gitignore and .gitattributes
-    imports        which files of a repository a file needs, and their order
 
 Matching across the corpus:
 

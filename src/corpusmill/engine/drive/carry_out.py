@@ -60,9 +60,8 @@ def _results(session: Session, number: int, stage: Stage) -> Results:
     quarantined = session.repairs.sound(folder, folder.aside)
     held = identity.assets
     guard = partial(assets.kept, held, partial(assets_of, stage.work), assets.planned(list(held)))
-    task = StageTask(
-        session.run, folder.name, stage.work, where, stage.needs, session.progress.session, quarantined, guard
-    )
+    name, _ = session.progress.where[stage.name]
+    task = StageTask(session.run, name, stage.work, where, stage.needs, session.progress.session, quarantined, guard)
     return StageRun(session, number, folder, units, task).run()
 
 

@@ -1,1 +1,7 @@
-"""What hosts and pages say of their use: robots.txt, headers, meta tags, links to licences."""
+"""What hosts and pages say of their use.
+
+    rights   what a page and its server say: headers, meta tags, links to licences
+    robots   robots.txt: which agents it keeps from an address
+
+What is decided by it is in `steps.rights`.
+"""
