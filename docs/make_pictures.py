@@ -11,7 +11,7 @@ import numpy as np
 
 from corpusmill.loader import TokenLoader
 from corpusmill.loader.masks import block_mask
-from corpusmill.loader.order import Order
+from corpusmill.loader.order import SampleOrder
 from corpusmill.models.tokenizer import load
 from corpusmill.shards.pack import UnitTokens
 from corpusmill.shards.plan import plan_shards
@@ -122,7 +122,7 @@ def s_curve() -> str:
 
 def order() -> str:
     """Where each sample of an epoch is from: by our order, and by a buffer from which one row is drawn at a time."""
-    ours = Order((SAMPLES,), (1.0,), seed=1).draw(np.arange(SAMPLES)).row.tolist()
+    ours = SampleOrder((SAMPLES,), (1.0,), seed=1).draw(np.arange(SAMPLES)).row.tolist()
     parts = [f'<rect class="paper" width="{WIDTH}" height="{HEIGHT}"/>']
     for left, name, rows in ((60, "TokenLoader", ours), (410, f"a buffer of {BUFFER} rows", buffered())):
         side = 290

@@ -21,7 +21,7 @@ from publicsuffixlist import PublicSuffixList
 
 from corpusmill import read, storage
 from corpusmill.formats.charset import decode
-from corpusmill.text.blocks.page import FIRST, LAST, Page
+from corpusmill.text.blocks.page import FIRST, LAST, BlockPage
 from corpusmill.text.compile import kernel
 
 TOKEN = re.compile(r"\w+")
@@ -105,7 +105,7 @@ class Labels:
     size: int
 
 
-def labels(page: Page, text: str) -> Labels:
+def labels(page: BlockPage, text: str) -> Labels:
     """Align a page with a gold text."""
     numbers: dict[str, int] = {}
     tokens: list[int] = []
@@ -134,7 +134,7 @@ def labels(page: Page, text: str) -> Labels:
     )
 
 
-def block_texts(page: Page) -> list[str]:
+def block_texts(page: BlockPage) -> list[str]:
     text = page.text.tobytes()
     return [text[a:b].decode("utf-8", "ignore") for a, b in page.blocks[:, [FIRST, LAST]].tolist()]
 
@@ -168,7 +168,9 @@ def _align(page: NDArray[np.int32], gold: NDArray[np.int32], held: NDArray[np.in
             j -= 1
 
 
-def snippet_labels(page: Page, wanted: list[str], unwanted: list[str]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def snippet_labels(
+    page: BlockPage, wanted: list[str], unwanted: list[str]
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """(blocks,) each: whether a block is known, by a snippet of one kind only; and whether it is wanted."""
     known, good = np.zeros(len(page.blocks), np.bool_), np.zeros(len(page.blocks), np.bool_)
     for block, words in enumerate(block_texts(page)):

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
-from corpusmill.models.classifier import Classifier
+from corpusmill.models.classifier import TextClassifier
 from corpusmill.train.quality import auc
 
 LABELS = ("bad", "good")
@@ -47,7 +47,7 @@ def main() -> None:
     held = np.arange(len(texts)) % 5 == 0
     make(folder, [text for text, out in zip(texts, held) if not out], kinds[~held])
     judged = pa.array([text for text, out in zip(texts, held) if out], pa.large_string())
-    scores = Classifier(model=str(folder), labels=("good",)).columns(judged)["good"].to_numpy()
+    scores = TextClassifier(model=str(folder), labels=("good",)).columns(judged)["good"].to_numpy()
     print(f"{folder}: AUC {auc(scores, kinds[held] == 1):.3f} on {held.sum()} made documents held out")
 
 

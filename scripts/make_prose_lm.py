@@ -34,16 +34,16 @@ from train_quality import DATA, enter
 import corpusmill
 from corpusmill.assets import demo_path
 from corpusmill.models.model_file import write_model
-from corpusmill.models.ngram import FORMAT, NgramModel, Table, find
+from corpusmill.models.ngram import FORMAT, NgramModel, NgramTable, find
 from corpusmill.models.ngram_keys import END, START
 from corpusmill.models.ngram_packed import SPECIAL, extend_all, pack
 from corpusmill.steps.annotate.perplexity import PROSE_EN, sentences
 from corpusmill.text.compile import kernel
-from corpusmill.train.lm import Settings, train
+from corpusmill.train.lm import LmSettings, train
 
 ARTICLES = "gensim/test/test_data/enwiki-latest-pages-articles1.xml-p000000010p000030302-shortened.bz2"
 DEMO = ("standard-ebooks", "us-government", "gutenberg", "written for the demo")  # running prose, of extra.jsonl.gz
-SETTINGS = Settings(order=3, min_count=2, prune=1, prune_from=2)
+SETTINGS = LmSettings(order=3, min_count=2, prune=1, prune_from=2)
 LICENCE = "CC-BY-SA-3.0"
 MOST_BYTES = 2 << 20
 
@@ -174,7 +174,7 @@ def values(model: NgramModel, n: int, key: NDArray[np.uint64]) -> tuple[NDArray[
 
 
 @kernel
-def slots(table: Table, n: int, keys: NDArray[np.uint64]) -> NDArray[np.int64]:
+def slots(table: NgramTable, n: int, keys: NDArray[np.uint64]) -> NDArray[np.int64]:
     out = np.empty(len(keys), np.int64)
     for i in range(len(keys)):
         out[i] = find(table, n, keys[i])

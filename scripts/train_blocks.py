@@ -37,8 +37,8 @@ from corpusmill.models.blocks import BLOCKS, SLOTS, THRESHOLDS, BlocksModel, Fav
 from corpusmill.text.blocks.columns import COLUMNS, Around, columns
 from corpusmill.text.blocks.context import ALL_COLUMNS, add_context
 from corpusmill.text.blocks.names import IN_COMMENTS, Weights, fnv, table
-from corpusmill.text.blocks.page import END_BLOCK, FIRST, FIRST_BLOCK, FLAGS, INNER, LAST, WORDS, Page
-from corpusmill.text.blocks.scan import Seen, scan, scan_hints
+from corpusmill.text.blocks.page import END_BLOCK, FIRST, FIRST_BLOCK, FLAGS, INNER, LAST, WORDS, BlockPage
+from corpusmill.text.blocks.scan import PageWords, scan, scan_hints
 from corpusmill.text.blocks.trees import Trees
 
 FOLDS = 3  # by domain: no block's weights and first probability come from its own domain
@@ -80,8 +80,8 @@ class Example:
     """
 
     gold: GoldPage
-    page: Page
-    seen: Seen
+    page: BlockPage
+    seen: PageWords
     drop: NDArray[np.bool_]
     keep: NDArray[np.bool_]
     weight: dict[str, NDArray[np.float64]]

@@ -29,7 +29,7 @@ from corpusmill.assets import demo_path
 from corpusmill.models.quality import QualityModel
 from corpusmill.models.quality_score import Linear
 from corpusmill.text.hashing import hash64
-from corpusmill.train.quality import Settings, fit, fit_shape, judge, rounded, shapes_of
+from corpusmill.train.quality import QualitySettings, fit, fit_shape, judge, rounded, shapes_of
 
 ROOT = Path(__file__).parent.parent
 DATA = ROOT / "src" / "corpusmill" / "data"
@@ -46,7 +46,7 @@ SHARE = 0.4  # of the weight, that is not on labelled pages
 # The part of each kind in that, good and bad ones by themselves; `web` keeps it from learning 238 pages by heart.
 GOOD = {"questions": 1.0, "verse": 0.3, "recipes": 0.3, "prose": 0.5, "web": 6.0}
 BAD = {"ruins": 1.0, "lists": 0.5, "pages": 0.3, "web": 6.0}
-SETTINGS = Settings(epochs=4, seed=SEED)
+SETTINGS = QualitySettings(epochs=4, seed=SEED)
 LABELLED = "quality/dclm_human_labels.jsonl.gz"
 
 sys.path.insert(0, str(ROOT / "demo"))

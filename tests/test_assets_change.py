@@ -18,8 +18,8 @@ from corpusmill.execute.serial import Serial
 from corpusmill.models.quality import QualityModel, linear
 from corpusmill.models.quality_score import LENGTHS
 from corpusmill.models.tokenizer import load
-from corpusmill.steps.captures import Found, collect
-from corpusmill.train.lm import Settings, train
+from corpusmill.steps.captures import CapturedAnswer, collect
+from corpusmill.train.lm import LmSettings, train
 from made_tokenizers import train_sentencepiece, write_bpe
 
 DOCUMENTS = [
@@ -81,7 +81,7 @@ def quality(seed):
 
 
 def language_model(text):
-    return lambda path: train(pa.array([text] * 9, pa.large_string()), Settings(min_count=1), {}).save(path)
+    return lambda path: train(pa.array([text] * 9, pa.large_string()), LmSettings(min_count=1), {}).save(path)
 
 
 def shipped(name):
@@ -89,7 +89,9 @@ def shipped(name):
 
 
 def captures(body):
-    return lambda path: collect(iter([Found("http://ok.example", "robots", "2026-01-01", 200, None, body)]), path)
+    return lambda path: collect(
+        iter([CapturedAnswer("http://ok.example", "robots", "2026-01-01", 200, None, body)]), path
+    )
 
 
 def onnx(factor=0.01, labels=("a", "b"), swapped=False):

@@ -23,7 +23,7 @@ from corpusmill.execute.serial import Serial
 from corpusmill.recipe.shipped import shipped
 from corpusmill.shards import open_shards
 from corpusmill.store.run_folder import RunFolder
-from corpusmill.store.units import Care
+from corpusmill.store.units import RetryPolicy
 
 ROOT = Path(__file__).parent.parent
 RECIPE = shipped("demo").path
@@ -135,7 +135,7 @@ class Careful:
 
     def run(self, task, units, on_commit, on_aside):
         for unit in units:
-            on_commit(task.run_unit(unit, Care(rows=7), self.count))
+            on_commit(task.run_unit(unit, RetryPolicy(rows=7), self.count))
         return []
 
     def count(self, at):

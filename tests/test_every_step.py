@@ -24,7 +24,7 @@ from corpusmill import steps
 from corpusmill.engine.work.batch import Batch
 from corpusmill.errors import MissingExtraError
 from corpusmill.recipe.names import name_of
-from corpusmill.recipe.order import BEFORE_TEXT, Part, misplaced
+from corpusmill.recipe.order import BEFORE_TEXT, RecipePart, misplaced
 from corpusmill.schema import DOCUMENT
 from corpusmill.steps import CorpusStep, Filter, Transform, UsesCode, needs_of
 from corpusmill.steps.describe import describe, kinds
@@ -386,9 +386,9 @@ def test_what_reads_text_cannot_come_before_text_is_extracted(step):
     if name.partition("/")[0] in ("extract", "mix"):
         return
     parts = [
-        Part("read", 0, "warc", None),
-        Part("steps", 0, name, type(step)),
-        Part("steps", 1, "extract/blocks", None),
+        RecipePart("read", 0, "warc", None),
+        RecipePart("steps", 0, name, type(step)),
+        RecipePart("steps", 1, "extract/blocks", None),
     ]
     if name in BEFORE_TEXT:
         assert not misplaced(parts)

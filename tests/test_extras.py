@@ -73,7 +73,7 @@ def bare(monkeypatch):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    from corpusmill.steps.captures import Found, collect
+    from corpusmill.steps.captures import CapturedAnswer, collect
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("AWS_ACCESS_KEY_ID", raising=False)
@@ -87,7 +87,7 @@ def folder(tmp_path, monkeypatch):
         (tmp_path / "onnx" / name).write_text("{}")
     (tmp_path / "onnx" / "config.json").write_text('{"id2label": {"0": "x"}}')
     write_bpe(tmp_path / "made.json")
-    collect(iter([Found("https://a.org", "robots", None, 200, None, "")]), tmp_path / "hosts")
+    collect(iter([CapturedAnswer("https://a.org", "robots", None, 200, None, "")]), tmp_path / "hosts")
     return tmp_path
 
 

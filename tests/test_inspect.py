@@ -24,7 +24,7 @@ from corpusmill.errors import InputError, MissingExtraError
 from corpusmill.execute.serial import Serial
 from corpusmill.inspect.blind import ROUND, Review, agreement
 from corpusmill.inspect.listing import Listing
-from corpusmill.inspect.marks import Span, marks, parts
+from corpusmill.inspect.marks import MarkedSpan, marks, parts
 from corpusmill.inspect.sliders import NONE, Slider
 from corpusmill.loader import TokenLoader
 from corpusmill.models.tokenizer import load
@@ -279,7 +279,7 @@ def test_codes_drop_what_the_values_drop(values, edges, drops):
     assert not slider.dropped(None)[codes].any() and len(codes) <= NONE
 
 
-spans = st.tuples(st.integers(0, 20), st.integers(1, 8)).map(lambda pair: Span(pair[0], sum(pair)))
+spans = st.tuples(st.integers(0, 20), st.integers(1, 8)).map(lambda pair: MarkedSpan(pair[0], sum(pair)))
 
 
 @settings(max_examples=30)
@@ -319,7 +319,7 @@ def test_marks_are_where_a_reader_would_point():
 
 def test_marks_count_characters_and_not_bytes():
     found = marks("ééé — jane@host.example", {"url": None, "metadata": None}, [], [])
-    assert found["personal data: email"] == [Span(6, 23)]
+    assert found["personal data: email"] == [MarkedSpan(6, 23)]
 
 
 def test_what_c4_would_remove_is_seen_in_a_text_that_it_dropped(tmp_path):

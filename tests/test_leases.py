@@ -1,6 +1,6 @@
 import pytest
 
-from corpusmill.store.leases import BEATS, ENDED, Leases, Others, new_worker, workers, write_worker
+from corpusmill.store.leases import BEATS, ENDED, Leases, Peers, new_worker, workers, write_worker
 from corpusmill.store.run_folder import RunFolder
 
 
@@ -21,7 +21,7 @@ def run(tmp_path):
 
 def seen_by(run, me, lease=60.0):
     clock = Clock()
-    return Leases(Others(run, me, lease, clock), "leases"), clock
+    return Leases(Peers(run, me, lease, clock), "leases"), clock
 
 
 def test_names_differ_and_are_names_of_files():

@@ -17,12 +17,12 @@ import corpusmill
 from corpusmill import progress
 from corpusmill.engine.drive.meter import BeatListener, StageProgress
 from corpusmill.errors import RecipeError
-from corpusmill.execute import Pulse, cpus, ignored
+from corpusmill.execute import WorkerStatus, cpus, ignored
 from corpusmill.execute.processes import Processes
 from corpusmill.execute.serial import Serial
 from corpusmill.progress.bars import Bars, view
 from corpusmill.progress.json_lines import JsonLines
-from corpusmill.progress.lines import Lines, line
+from corpusmill.progress.lines import ProgressLines, line
 from corpusmill.store.beats import Beat, Heart
 from corpusmill.store.work import Stage
 from corpusmill.trackers import Together
@@ -92,7 +92,7 @@ def test_a_line_says_what_bars_do():
 
 def test_stages_that_are_done_are_one_line():
     said: list[str] = []
-    lines = Lines(said.append, every=0)
+    lines = ProgressLines(said.append, every=0)
     for _ in range(3):
         lines.stage(STAGE, 6, 6)
         lines.beat(replace(HALFWAY, units=6, units_done=6))
@@ -262,7 +262,7 @@ class Lacks(Serial):
 
     def _say(self, missing):
         assert self.on_pulse is not None
-        self.on_pulse(Pulse(1, [], waits_for=missing))
+        self.on_pulse(WorkerStatus(1, [], waits_for=missing))
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from corpusmill.export import export
 from corpusmill.export.streams import Numbered, leading
 from corpusmill.models.tokenizer import load
 from corpusmill.ops.verify import verify_folder
-from corpusmill.shards.documents import Documents
+from corpusmill.shards.documents import DocumentRange
 from made_run import prose
 
 EOS = 50_256
@@ -99,7 +99,7 @@ def test_the_first_tokens_can_be_for_validation(done, ids, tmp_path):
 
 def test_llmc_divides_documents_by_the_tokenizers_bos_where_it_has_one():
     """Each document has it already; the last one has lost its end."""
-    block = Documents(0, np.array([1, 5, 2, 1, 6, 7, 2, 1, 8], np.uint16), np.array([3, 4, 2]))
+    block = DocumentRange(0, np.array([1, 5, 2, 1, 6, 7, 2, 1, 8], np.uint16), np.array([3, 4, 2]))
     assert leading(block, eos=2, bos=1).ids.tolist() == [1, 5, 1, 6, 7, 1, 8]
     assert leading(block, eos=2, bos=None).ids.tolist() == [2, 1, 5, 2, 1, 6, 7, 2, 1, 8]
 

@@ -16,7 +16,7 @@ from corpusmill.engine.plan import identity
 from corpusmill.errors import InputError, RefusedFolder, StorageError
 from corpusmill.ops import worker
 from corpusmill.recipe.model import Recipe
-from corpusmill.store.leases import RESULTS, Leases, Others, read_worker, write_worker
+from corpusmill.store.leases import RESULTS, Leases, Peers, read_worker, write_worker
 from corpusmill.store.run_folder import RunFolder
 from test_every_executor import output
 
@@ -182,7 +182,7 @@ def test_who_is_asked_to_end_gives_back_and_says_that_it_can_be_started_again(re
     # Another has the first unit, so this one cannot come to the end.
     (stage, *_) = run.stages_record()
     write_worker(run, "other", {"lease": 60.0, "beat": 1, "state": "working"})
-    assert Leases(Others(run, "other", 60.0), f"stages/{stage['folder']}/leases").take(RESULTS)
+    assert Leases(Peers(run, "other", 60.0), f"stages/{stage['folder']}/leases").take(RESULTS)
     process = start(run.place, None)
     deadline = time.monotonic() + 60
     while not list((tmp_path / "run").glob("stages/*/commits/*")) and time.monotonic() < deadline:

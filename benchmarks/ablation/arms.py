@@ -9,7 +9,7 @@ import corpusmill
 from benchmarks.ablation import corpus
 from corpusmill import Run
 from corpusmill.shards import open_shards
-from corpusmill.train.tokenizer import Settings, train
+from corpusmill.train.tokenizer import TokenizerSettings, train
 
 EXTRACT = "extract/blocks"
 
@@ -40,7 +40,7 @@ def prepare(data: Path, out: Path) -> None:
     others = [EXTRACT, {"filter/function": f"{corpus.__name__}:of_other_domains"}]
     pages = _run({"read": corpus.read(data), "steps": others, "write": "jsonl"}, scratch / "pages")
     tokenizer = out / "tokenizer.json"
-    train((batch["text"] for batch in pages.batches()), Settings(vocab_size=VOCABULARY), tokenizer)
+    train((batch["text"] for batch in pages.batches()), TokenizerSettings(vocab_size=VOCABULARY), tokenizer)
     milled = [{"jsonl": {"paths": str(pages.output / "jsonl" / "*.jsonl*"), "source": "pages"}}]
     described: dict[str, Any] = {"arms": {}, "held_out": {}}
     for number, (name, steps) in enumerate(ARMS.items()):

@@ -10,7 +10,7 @@ import psutil
 
 from benchmarks.cluster.works import Nothing, Number
 from benchmarks.common import MB, Figure, row, table
-from corpusmill.execute import Pulse
+from corpusmill.execute import WorkerStatus
 from corpusmill.execute.ray import Ray
 from corpusmill.store.run_folder import RunFolder
 from corpusmill.store.units import Commit, Unit, now
@@ -85,7 +85,7 @@ class Seen:
     most: dict[str, int] = field(default_factory=dict)
     phase: str = "1 node"
 
-    def __call__(self, pulse: Pulse) -> None:
+    def __call__(self, pulse: WorkerStatus) -> None:
         self.most[self.phase] = max(self.most.get(self.phase, 0), len(pulse.at_work))
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from corpusmill.execute.task import StageTask
 from corpusmill.store.beats import Beat
-from corpusmill.store.units import USUAL, At, Care, Commit, Unit
+from corpusmill.store.units import USUAL, AttemptPosition, Commit, RetryPolicy, Unit
 
 
 @dataclass(frozen=True)
@@ -23,8 +23,8 @@ class Nothing(StageTask):
     def run_unit(
         self,
         unit: Unit,
-        care: Care = USUAL,
-        at: Callable[[At], None] = lambda _: None,
+        care: RetryPolicy = USUAL,
+        at: Callable[[AttemptPosition], None] = lambda _: None,
         beat: Callable[[Beat], None] | None = None,
     ) -> Commit | None:
         time.sleep(self.wait)

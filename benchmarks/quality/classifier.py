@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from benchmarks.common import ROOT, Figure, row, table
 from corpusmill import assets
 from corpusmill.models.quality import QUALITY_EN, QualityModel, Scorer
-from corpusmill.train.quality import Settings, auc, fit
+from corpusmill.train.quality import QualitySettings, auc, fit
 
 sys.path.insert(0, str(ROOT / "scripts"))
 import train_quality
@@ -95,7 +95,7 @@ def labels_alone(labels: train_quality.Examples) -> NDArray[np.float32]:
     texts = pa.array(labels.texts, pa.large_string())
     scores = np.empty(len(texts), np.float32)
     for out in train_quality.folds_of(texts):
-        model = QualityModel({}, fit(texts.filter(pa.array(~out)), labels.good[~out], Settings()))
+        model = QualityModel({}, fit(texts.filter(pa.array(~out)), labels.good[~out], QualitySettings()))
         scores[out] = model.scores(texts.filter(pa.array(out)))
     return scores
 

@@ -33,7 +33,7 @@ from corpusmill.read.wet import Wet
 from corpusmill.schema import DOCUMENT, document_id
 from corpusmill.steps.annotate.perplexity import Perplexity
 from corpusmill.storage import expand
-from corpusmill.train.lm import Settings, train
+from corpusmill.train.lm import LmSettings, train
 
 BAR, PROSE_BAR = 0.95, 0.98  # AUC
 SIGNALS = ("value", "gain", "disorder")
@@ -50,7 +50,7 @@ def run(data: Path, workload: Path | None, scratch: Path) -> list[Figure]:
     scratch.mkdir(parents=True, exist_ok=True)
     domains = {name: english(texts(data)) for name, texts in DOMAINS.items()}
     learn = pa.array([text for origin, text in domains["web"] if not tested(origin)], pa.large_string())
-    train(learn, Settings(), {}).save(scratch / "web.lm")
+    train(learn, LmSettings(), {}).save(scratch / "web.lm")
     print("## perplexity: sound text against the same text damaged\n")
     print(f"Test halves; the trained model has seen {len(learn):,} texts of web pages, of the other half.\n")
     table("domain, model", "documents", "damage", "median, sound", *(f"AUC by {name}" for name in SIGNALS))
@@ -72,7 +72,7 @@ def prose_by_prose(data: Path, scratch: Path) -> list[Figure]:
     known = set(random.permutation(np.array(works))[: len(works) // 2].tolist())
     learn = [text for work, text in pieces if work in known]
     sound = [text for work, text in pieces if work not in known]
-    train(pa.array(learn, pa.large_string()), Settings(), {}).save(scratch / "prose.lm")
+    train(pa.array(learn, pa.large_string()), LmSettings(), {}).save(scratch / "prose.lm")
     step = Perplexity(model=str(scratch / "prose.lm"))
     figures = []
     print(f"Prose: trained on {len(learn):,} pieces of {PIECE} words, judged on {len(sound):,} of other works\n")

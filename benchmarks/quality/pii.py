@@ -15,7 +15,7 @@ from benchmarks.quality import made_pii, peer_pii
 from corpusmill.schema import DOCUMENT, document_id
 from corpusmill.steps.annotate.pii import Pii
 from corpusmill.steps.personal_data import NAMED, PersonalData
-from corpusmill.steps.redact._plausible import Rules
+from corpusmill.steps.redact._plausible import NameRules
 from corpusmill.steps.redact.names import ENGLISH, find
 
 BAR = 0.98  # precision and recall
@@ -127,7 +127,7 @@ def names(data: Path) -> None:
     for name, sentences in (("presidio", presidio(data, NAME_OF)), ("Reuters news, CoNLL-2003", conll(data))):
         texts, wanted = made_pii.labelled(sentences)
         print(f"## names: {name}, {ENGLISH}\n")
-        reported = of_names(find(pa.array(texts, pa.large_string()), ("person", "place"), ENGLISH, Rules(2, ())))
+        reported = of_names(find(pa.array(texts, pa.large_string()), ("person", "place"), ENGLISH, NameRules(2, ())))
         scores(name, wanted, reported)
         table("kind", "labelled and touched by a found one", "found and touching a labelled one")
         for kind in ("person", "place"):

@@ -20,7 +20,7 @@ import pyarrow as pa
 from benchmarks.common import GIB, Figure, heading, row, table, verdict
 from benchmarks.speed.scale import UNIT, Documents, carry_out_by_workers, made_and_watched, make
 from benchmarks.speed.whole_run import wall_of
-from corpusmill.engine.plan.plan import PassInfo, Plan
+from corpusmill.engine.plan.plan import PassInfo, RunPlan
 from corpusmill.engine.work.pass_parts import KeyRequest, write_keys
 from corpusmill.recipe.model import Recipe
 from corpusmill.schema import COUNTED
@@ -28,7 +28,7 @@ from corpusmill.steps.annotate.bucket import Bucket
 from corpusmill.steps.keys import Keys, KeyStage
 from corpusmill.store.run_folder import RunFolder
 from corpusmill.store.unit_io import UnitIO
-from corpusmill.store.work import Planned, Stage
+from corpusmill.store.work import PlannedUnit, Stage
 
 SIZES = (5_000_000, 10_000_000, 20_000_000)
 STEP = Bucket(by=("quality.score", "perplexity.value"), lowest=("perplexity.value",))
@@ -48,11 +48,11 @@ class Make:
         write_keys(io, KeyRequest("bucket", STEP, 1, {}), [(keys, count)])
 
 
-def plan(documents: int) -> Plan:
-    units = [Planned(Documents(at, min(at + UNIT, documents)), (str(at),)) for at in range(0, documents, UNIT)]
+def plan(documents: int) -> RunPlan:
+    units = [PlannedUnit(Documents(at, min(at + UNIT, documents)), (str(at),)) for at in range(0, documents, UNIT)]
     made = Stage("pass-1", Make(), (), lambda upstream: units)
     recipe = Recipe.parse("name: scale\nread:\n  - jsonl: {paths: none}\n")
-    return Plan(recipe, (made, *STEP.stages(KeyStage("pass-1", "bucket", 1, ()))), (PassInfo("pass-1", ()),), ())
+    return RunPlan(recipe, (made, *STEP.stages(KeyStage("pass-1", "bucket", 1, ()))), (PassInfo("pass-1", ()),), ())
 
 
 def measure(documents: int, root: Path) -> tuple[float, int, int]:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from benchmarks.common import MB, ROOT, Figure, Workload, row, table
 from corpusmill.loader import FIELDS, TokenLoader
-from corpusmill.loader.order import Order
+from corpusmill.loader.order import SampleOrder
 from corpusmill.models.tokenizer import load
 from corpusmill.shards.pack import UnitTokens
 from corpusmill.shards.plan import plan_shards
@@ -147,7 +147,7 @@ def order() -> list[Figure]:
     for rows in (10**6, 10**12):
         samples = np.arange(1 << 20, dtype=np.int64) + rows // 3
         before, start = process.memory_info().rss, time.thread_time()
-        drawn = Order((rows,), (1.0,), seed=1)
+        drawn = SampleOrder((rows,), (1.0,), seed=1)
         for first in range(0, len(samples), 1 << 12):
             drawn.draw(samples[first : first + (1 << 12)])
         seconds, grown = time.thread_time() - start, (process.memory_info().rss - before) / MB

@@ -22,7 +22,7 @@ from corpusmill.steps.annotate.quality import Quality
 from corpusmill.steps.annotate.toxicity import Toxicity
 from corpusmill.steps.decontaminate.ngrams import Ngrams
 from corpusmill.text.lexicon import find_words, read_words
-from corpusmill.train.lm import Settings, train
+from corpusmill.train.lm import LmSettings, train
 
 ITEMS, DECONTAMINATION = 30_000, 50.0  # items of benchmarks; MB/s per core
 QUALITY = 50.0  # MB/s per core
@@ -109,7 +109,7 @@ def perplexity(workload: Workload, runs: int, scratch: Path) -> list[Figure]:
             break
     column = pa.array(texts, pa.large_string())
     start = time.perf_counter()
-    model = train(column, Settings(), {})
+    model = train(column, LmSettings(), {})
     seconds = time.perf_counter() - start
     model.save(scratch / "workload.lm")
     sample = samples.all_kinds(workload)

@@ -44,7 +44,7 @@ from corpusmill.engine.drive.carry_out import carry_out
 from corpusmill.engine.drive.listener import Silent
 from corpusmill.engine.drive.session import Session
 from corpusmill.engine.plan.lower import PARTITION
-from corpusmill.engine.plan.plan import PassInfo, Plan
+from corpusmill.engine.plan.plan import PassInfo, RunPlan
 from corpusmill.engine.work.pass_parts import KeyRequest, write_keys
 from corpusmill.execute.processes import Processes
 from corpusmill.ops.kernels import preloaded, warm_kernels
@@ -56,7 +56,7 @@ from corpusmill.steps.keys import Keys, KeyStage
 from corpusmill.store.arrays import map_arrays
 from corpusmill.store.run_folder import RunFolder
 from corpusmill.store.unit_io import UnitIO
-from corpusmill.store.work import Planned, Stage
+from corpusmill.store.work import PlannedUnit, Stage
 from corpusmill.text.sketch import LANES_OF_WORD
 
 SIZES = (2_500_000, 5_000_000, 10_000_000)
@@ -170,24 +170,24 @@ def hash_numbers(numbers: NDArray[np.int64]) -> NDArray[np.uint64]:
         return x ^ (x >> np.uint64(31))
 
 
-def plan(documents: int, copies: bool) -> Plan:
+def plan(documents: int, copies: bool) -> RunPlan:
     """The stages of a run whose first pass makes its documents."""
     partitions = 1 << (documents * REAL // PARTITION).bit_length()
-    units = [Planned(Documents(at, min(at + UNIT, documents)), (str(at),)) for at in range(0, documents, UNIT)]
+    units = [PlannedUnit(Documents(at, min(at + UNIT, documents)), (str(at),)) for at in range(0, documents, UNIT)]
     work = MakeCopies(partitions) if copies else Make(documents, partitions)
     made = Stage("pass-1", work, (), lambda upstream: units)
     signed = KeyStage("pass-1", "minhash", partitions, ())
     recipe = Recipe.parse("name: scale\nread:\n  - jsonl: {paths: none}\n")
     stages = (COPIES_STEP if copies else STEP).stages(signed)
-    return Plan(recipe, (made, *stages), (PassInfo("pass-1", ()),), ())
+    return RunPlan(recipe, (made, *stages), (PassInfo("pass-1", ()),), ())
 
 
-def make(whole: Plan, root: Path) -> None:
-    only = Plan(whole.recipe, whole.stages[:1], whole.passes, whole.inputs)
+def make(whole: RunPlan, root: Path) -> None:
+    only = RunPlan(whole.recipe, whole.stages[:1], whole.passes, whole.inputs)
     carry_out_by_workers(root, only)
 
 
-def carry_out_by_workers(root: Path, stages: Plan) -> None:
+def carry_out_by_workers(root: Path, stages: RunPlan) -> None:
     warm_kernels(Silent())
     run = RunFolder(str(root))
     run.make()

@@ -44,7 +44,7 @@ from corpusmill.store.arrays import write_arrays
 from corpusmill.store.run_folder import RunFolder
 from corpusmill.store.run_records import sealed
 from corpusmill.store.unit_io import Upstream
-from corpusmill.store.units import Commit, Output, Unit
+from corpusmill.store.units import Commit, Unit, UnitOutput
 from corpusmill.store.work import Stage
 
 TERABYTE = 10**12
@@ -123,7 +123,9 @@ class MadeUp:
 
     def commit(self, kind: str, folder: str, unit: Unit, task: StageTask) -> Commit:
         outputs = {
-            name: Output(f"{folder}/{name}/{unit.key}-0a1b2c3d.parquet", DOCUMENTS, 30 << 20, made_up(unit.key, name))
+            name: UnitOutput(
+                f"{folder}/{name}/{unit.key}-0a1b2c3d.parquet", DOCUMENTS, 30 << 20, made_up(unit.key, name)
+            )
             for name in FILES[kind]
         }
         notes: dict[str, int | str] = {}
@@ -144,7 +146,7 @@ class MadeUp:
             file = task.run.new_file(path)
             digests = np.random.default_rng(0).integers(0, 256, (self.units, 16), np.uint8)
             write_arrays(file, {"digests": digests})
-            outputs["candidates"] = Output(path, 0, file.stat().st_size, storage.checksum(file))
+            outputs["candidates"] = UnitOutput(path, 0, file.stat().st_size, storage.checksum(file))
         if kind == "verdicts":
             about = unit.inputs.stop - unit.inputs.first
             notes = {"epochs": 1, "unit": "tokens", "units": about}
@@ -152,7 +154,7 @@ class MadeUp:
             file = task.run.new_file(path)
             digests = np.random.default_rng(0).integers(0, 256, (about, 16), np.uint8)
             write_arrays(file, {"offsets": np.arange(about + 1) * 1000, "digests": digests})
-            outputs["slices"] = Output(path, about, file.stat().st_size, storage.checksum(file))
+            outputs["slices"] = UnitOutput(path, about, file.stat().st_size, storage.checksum(file))
         return Commit(unit.key, "0a1b2c3d", outputs, facts, notes, 60.0)
 
 

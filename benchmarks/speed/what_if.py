@@ -17,7 +17,7 @@ from corpusmill.report.run_files import RunFiles
 from corpusmill.schema import document_id
 from corpusmill.store.run_folder import RunFolder
 from corpusmill.store.tables import TableWriter
-from corpusmill.store.units import Output, Unit
+from corpusmill.store.units import Unit, UnitOutput
 
 DOCUMENTS = 1_000_000
 BAR = 2.0  # seconds, of a what-if
@@ -105,7 +105,7 @@ def large_run(workload: Workload, scratch: Path, documents: int) -> Path:
         ids = pa.array([document_id(str(unit.number), name) for name in names], pa.string())
         with TableWriter(folder / path, rows.schema) as writer:
             writer.write(pa.RecordBatch.from_arrays([ids, *rest.columns], schema=rows.schema))
-        signals = Output(path, len(names), (folder / path).stat().st_size, "0" * 32)
+        signals = UnitOutput(path, len(names), (folder / path).stat().st_size, "0" * 32)
         collected.add(replace(template, key=unit.key, outputs={"signals": signals}))
     plan = stage.plan(units)
     stage.finish(plan, collected, keys)

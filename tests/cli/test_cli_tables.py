@@ -5,7 +5,7 @@ from itertools import pairwise
 import pytest
 
 from corpusmill.cli.tables import in_words, print_waterfall
-from corpusmill.report.waterfall import Row, Waterfall
+from corpusmill.report.waterfall import Waterfall, WaterfallRow
 
 REASONS = {f"max_duplicate_{n}_gram_characters": 1000 - n for n in range(9)}
 SOURCES = {"web": {"bytes_in": 19_000_000}}  # of compressed files
@@ -13,7 +13,7 @@ LOST = {"skipped": {"warc_request": 1000}, "expected": {}, "dead": {"bad_json": 
 
 
 def flow(tokens):
-    row = Row("gopher_repetition", 10_000, 1_036, 4_900_000, 900_000, tokens, tokens // 9, 0, REASONS, SOURCES)
+    row = WaterfallRow("gopher_repetition", 10_000, 1_036, 4_900_000, 900_000, tokens, tokens // 9, 0, REASONS, SOURCES)
     return Waterfall({"web": {"records": 12_000, "documents": 10_000, "bytes": 5_000_000, **LOST}}, (row,))
 
 

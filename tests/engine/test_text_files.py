@@ -7,7 +7,7 @@ import pytest
 
 from conftest import docs
 from corpusmill.engine.work.documents import documents_of
-from corpusmill.engine.work.text_files import Part, megabytes_of, text_files
+from corpusmill.engine.work.text_files import TextFilePart, megabytes_of, text_files
 from corpusmill.store.run_folder import RunFolder
 from corpusmill.store.tables import TableWriter
 from corpusmill.store.unit_io import Upstream
@@ -91,7 +91,7 @@ def test_a_part_is_its_row_groups_and_how_often_they_are_drawn(tmp_path, first, 
     dropped_by = [None, "url", None, None, "url", None]
     pq.write_table(pa.table({"dropped_by": dropped_by, "mix.copies": [1, 9, 2, 3, 9, 4]}), tmp_path / "signals.parquet")
     part, files = (
-        Part("docs.parquet", "docs.parquet", "signals.parquet", first, stop),
+        TextFilePart("docs.parquet", "docs.parquet", "signals.parquet", first, stop),
         Upstream(RunFolder(str(tmp_path))),
     )
     drawn = [row for batch in documents_of(part, "mix.copies", files) for row in batch.to_pylist()]

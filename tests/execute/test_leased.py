@@ -10,9 +10,9 @@ from works import Square
 
 from corpusmill.execute import ignored
 from corpusmill.execute.announce import Announcer
-from corpusmill.execute.leased import Leased
+from corpusmill.execute.leased import LeasingExecutor
 from corpusmill.execute.processes import Processes
-from corpusmill.store.leases import ENDED, Leases, Others, read_worker, write_worker
+from corpusmill.store.leases import ENDED, Leases, Peers, read_worker, write_worker
 from corpusmill.store.run_folder import RunFolder
 
 LEASE = 1.0  # seconds
@@ -25,7 +25,7 @@ def driver(root, name="me", index=None, of=None, attempts=3):
     pool = Processes(2, attempts=attempts)
     announcer = Announcer(run, name, LEASE, {"worker": name})
     try:
-        yield Leased(pool, Others(run, name, LEASE), announcer, index, of)
+        yield LeasingExecutor(pool, Peers(run, name, LEASE), announcer, index, of)
     finally:
         pool.close()
         announcer.close()
@@ -43,7 +43,7 @@ def other(root, *keys, state="working", name="other"):
     run = RunFolder(str(root))
     run.make()
     write_worker(run, name, {"lease": LEASE, "beat": 1, "state": state})
-    leases = Leases(Others(run, name, LEASE), f"{folder(root).name}/leases")
+    leases = Leases(Peers(run, name, LEASE), f"{folder(root).name}/leases")
     assert all(leases.take(key) for key in keys)
 
 

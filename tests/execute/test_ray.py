@@ -18,7 +18,7 @@ from corpusmill.errors import AssetError, ClusterError, MissingExtraError, Recip
 from corpusmill.execute import versions
 from corpusmill.execute.ray import Ray
 from corpusmill.execute.ray_cluster import connected
-from corpusmill.progress.lines import Lines
+from corpusmill.progress.lines import ProgressLines
 from corpusmill.recipe.parts import RunSettings
 
 pytest.importorskip("ray")
@@ -149,7 +149,7 @@ def test_units_that_no_node_can_run_wait_for_one_that_can(connection, tmp_path, 
 
     with closing(Ray(connection.address)) as executor:
         path = recipe(tmp_path, ["killers:OnGpu"])
-        run = mill.run(path, folder=tmp_path / "run", executor=executor, listener=Lines(shown))
+        run = mill.run(path, folder=tmp_path / "run", executor=executor, listener=ProgressLines(shown))
     connection.remove(*nodes)
     assert run.waterfall.documents_out == 40
 

@@ -7,7 +7,7 @@ from contextlib import closing
 import corpusmill as mill
 from corpusmill.execute.ray import Ray
 from corpusmill.execute.ray_cluster import connected
-from corpusmill.progress.lines import Lines
+from corpusmill.progress.lines import ProgressLines
 from made_cluster import made
 
 
@@ -22,7 +22,7 @@ def main(recipe: str, folder: str) -> None:
 
     try:
         with connected(cluster.address, 1), closing(Ray(cluster.address)) as executor:
-            run = mill.run(recipe, folder=folder, executor=executor, listener=Lines(shown))
+            run = mill.run(recipe, folder=folder, executor=executor, listener=ProgressLines(shown))
             print(run.waterfall.documents_out, "documents")
     finally:
         next(clusters, None)

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpusmill.shards.loss import BASE, Loss, goldfish
+from corpusmill.shards.loss import BASE, LossRule, goldfish
 
 ALL = (1 << 64) - 1
 
@@ -47,5 +47,5 @@ def test_the_same_passage_lacks_the_same_tokens_and_one_of_k():
 
 
 def test_a_rule_is_what_json_says():
-    for loss in (Loss(without=(5, 6, 7), k=4, h=13), Loss(begin=(1, 2), end=(3,))):
-        assert Loss.from_json(loss.to_json()) == loss
+    for loss in (LossRule(without=(5, 6, 7), k=4, h=13), LossRule(begin=(1, 2), end=(3,))):
+        assert LossRule.from_json(loss.to_json()) == loss

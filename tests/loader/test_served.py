@@ -8,7 +8,7 @@ from test_token_loader import made
 
 from corpusmill.errors import ShardError
 from corpusmill.loader import TokenLoader
-from corpusmill.loader.order import Order, Permutation
+from corpusmill.loader.order import Permutation, SampleOrder
 
 
 @settings(max_examples=100, deadline=None)
@@ -27,7 +27,7 @@ def test_the_inverse_of_a_permutation_takes_every_number_back(size, key):
     st.integers(0, 2),
 )
 def test_samples_of_rows_are_those_that_draw_them(sources, seed, shuffle, epoch):
-    order = Order(tuple(rows for rows, _ in sources), tuple(weight for _, weight in sources), seed, shuffle)
+    order = SampleOrder(tuple(rows for rows, _ in sources), tuple(weight for _, weight in sources), seed, shuffle)
     for source, (rows, _) in enumerate(sources):
         if order.shares[source] == 0:
             continue

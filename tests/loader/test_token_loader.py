@@ -16,8 +16,8 @@ from corpusmill.errors import ShardError
 from corpusmill.loader import FIELDS, IGNORE, TokenLoader
 from corpusmill.loader.given import machine_memory
 from corpusmill.loader.masks import block_mask
-from corpusmill.loader.order import CYCLE, Order, Permutation
-from corpusmill.loader.rows import Rows
+from corpusmill.loader.order import CYCLE, Permutation, SampleOrder
+from corpusmill.loader.rows import ShardRows
 from corpusmill.models.tokenizer import load
 from corpusmill.shards import open_shards
 from corpusmill.shards.pack import UnitTokens
@@ -87,7 +87,7 @@ def test_batches_say_of_every_token_what_the_shards_say(tmp_path_factory, length
         return
     rows = slow_rows(folder, length)
     chosen = data.draw(st.lists(st.integers(0, len(rows) - 1), min_size=1, max_size=6))
-    batch = Rows(open_shards(folder), length).read(np.array(chosen))
+    batch = ShardRows(open_shards(folder), length).read(np.array(chosen))
     for name in ("tokens", "doc_ids", "targets", "loss_mask", "position_ids"):
         assert batch[name].tolist() == [rows[i][name] for i in chosen], name
     begins = [n * length + at for n, i in enumerate(chosen) for at in rows[i]["begins"]]
@@ -172,7 +172,7 @@ def test_the_state_counts_a_batch_as_soon_as_it_is_given_out(shards, prefetch):
 
 
 def test_every_row_once_an_epoch_and_another_order_in_the_next(shards):
-    rows = len(Rows(open_shards(shards)))
+    rows = len(ShardRows(open_shards(shards)))
     running = TokenLoader(shards, batch_size=1, seed=2, epochs=2)
     assert len(running) == 2 * rows
     drawn = [running.drawn(step) for step in range(2 * rows)]
@@ -211,7 +211,7 @@ def test_a_mixture_says_the_same_of_its_rows_as_each_source_alone(shards, tmp_pa
     other = made(tmp_path / "b", [9] * 40, first=20_000)
     mixed = TokenLoader([shards, other], batch_size=16, seed=1)
     batch, drawn = mixed.at(3), mixed.drawn(3)
-    sources = [Rows(open_shards(folder)) for folder in (shards, other)]
+    sources = [ShardRows(open_shards(folder)) for folder in (shards, other)]
     singles = [sources[s].read(np.array([r])) for s, r in zip(drawn.source, drawn.row, strict=True)]
     for name in FIELDS[:-1]:
         assert batch[name].tolist() == [one[name][0].tolist() for one in singles]
@@ -374,5 +374,5 @@ except ShardError as error:
 
 
 def test_shares_add_up():
-    assert Order((1, 1, 1), (1, 1, 1), 0).shares == (3334, 3333, 3333)
-    assert sum(Order((5, 5, 5), (0.1, 0.25, 0.65), 0).shares) == CYCLE
+    assert SampleOrder((1, 1, 1), (1, 1, 1), 0).shares == (3334, 3333, 3333)
+    assert sum(SampleOrder((5, 5, 5), (0.1, 0.25, 0.65), 0).shares) == CYCLE

@@ -16,7 +16,7 @@ from corpusmill.models.ngram import NgramModel, find
 from corpusmill.models.ngram_keys import END, START, UNKNOWN, extend
 from corpusmill.steps.annotate.perplexity import Perplexity
 from corpusmill.text.hashing import xxh64
-from corpusmill.train.lm import Settings, train
+from corpusmill.train.lm import LmSettings, train
 
 
 class Slow:
@@ -85,7 +85,7 @@ def text(sentences):
 @given(st.lists(SENTENCE, min_size=1, max_size=12), SENTENCE, st.integers(1, 4), st.integers(1, 2))
 def test_scores_are_those_of_the_formulas(sentences, asked, order, min_count):
     slow = Slow(sentences, order, min_count)
-    model = train(text(sentences), Settings(order=order, min_count=min_count, prune=0), {})
+    model = train(text(sentences), LmSettings(order=order, min_count=min_count, prune=0), {})
     queries = [asked, ["zzz", *asked], sentences[0]]
     log, alone, words = model.score(pa.array([" ".join(q) for q in queries], pa.large_string()))
     assert log.tolist() == pytest.approx([slow.score(q) for q in queries], abs=1e-4)
@@ -122,7 +122,7 @@ def one(model, history, word):
 @settings(max_examples=40, deadline=None)
 @given(st.lists(SENTENCE, min_size=1, max_size=12), st.lists(WORD, max_size=4), st.integers(1, 4), st.integers(0, 3))
 def test_the_probabilities_of_all_next_words_add_up_to_one(sentences, before, order, prune):
-    model = train(text(sentences), Settings(order=order, min_count=1, prune=prune), {})
+    model = train(text(sentences), LmSettings(order=order, min_count=1, prune=prune), {})
     history = [START, *(hashed(model, word) for word in before)]
     vocabulary = [hashed(model, word) for word in sorted({word for sentence in sentences for word in sentence})]
     total = sum(10 ** one(model, history, word) for word in [*vocabulary, UNKNOWN, END])
@@ -135,7 +135,7 @@ def test_the_probabilities_of_all_next_words_add_up_to_one(sentences, before, or
 
 def test_a_model_is_the_same_after_it_was_saved_and_trained_twice(tmp_path):
     sentences = [["a", "b", "c"], ["b", "c", "a"], ["a", "b"]] * 3
-    first, second = (train(text(sentences), Settings(min_count=1), {}) for _ in range(2))
+    first, second = (train(text(sentences), LmSettings(min_count=1), {}) for _ in range(2))
     first.save(tmp_path / "one.lm")
     second.save(tmp_path / "two.lm")
     assert (tmp_path / "one.lm").read_bytes() == (tmp_path / "two.lm").read_bytes()
@@ -149,7 +149,7 @@ def test_garbled_text_is_less_expected_than_clean(tmp_path):
         f"{a} {b}" for a, b in zip(["the", "a", "one", "my", "his"], ["dog", "cat", "man", "house", "sea"], strict=True)
     ]
     lines = [" ".join(rng.choice(chain, 6)) for _ in range(200)]
-    train(pa.array(["\n".join(lines[:150])], pa.large_string()), Settings(), {}).save(tmp_path / "m.lm")
+    train(pa.array(["\n".join(lines[:150])], pa.large_string()), LmSettings(), {}).save(tmp_path / "m.lm")
     step = Perplexity(model=str(tmp_path / "m.lm"), cutoffs=(4, 20))
     shuffled = [" ".join(rng.permutation(line.split())) for line in lines[150:]]
     signals = step.signals(docs(*lines[150:], *shuffled, "xqz vvk wwp prr tts", "", None))
@@ -160,7 +160,7 @@ def test_garbled_text_is_less_expected_than_clean(tmp_path):
 
 
 def test_lines_are_scored_one_by_one(tmp_path):
-    train(text([["a", "b", "a", "b", "a", "b"]] * 5), Settings(order=2), {}).save(tmp_path / "m.lm")
+    train(text([["a", "b", "a", "b", "a", "b"]] * 5), LmSettings(order=2), {}).save(tmp_path / "m.lm")
     step = Perplexity(model=str(tmp_path / "m.lm"), line_limit=3)
     good, bad = "a b a b a b", "z z z z z z"
     signals = step.signals(docs(good, f"{good}\n{bad}", bad))
@@ -177,9 +177,9 @@ def test_what_cannot_be_used_is_said(tmp_path):
     with pytest.raises(MissingExtraError, match=r"corpusmill\[kenlm\]"):
         Perplexity(model=str(tmp_path / "x.arpa")).signals(docs("a"))
     with pytest.raises(InputError, match="no words to train on"):
-        train(pa.array(["", " \n "], pa.large_string()), Settings(), {})
+        train(pa.array(["", " \n "], pa.large_string()), LmSettings(), {})
     with pytest.raises(InputError, match="order must be from 1 to 6, got 9"):
-        Settings(order=9)
-    train(text([["a", "b"]]), Settings(min_count=1), {}).save(tmp_path / "m.lm")
+        LmSettings(order=9)
+    train(text([["a", "b"]]), LmSettings(min_count=1), {}).save(tmp_path / "m.lm")
     with pytest.raises(RecipeError, match="low <= high"):
         Perplexity(model=str(tmp_path / "m.lm"), cutoffs=(5, 2))

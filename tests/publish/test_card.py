@@ -11,7 +11,7 @@ import corpusmill
 from corpusmill.errors import ResumeError
 from corpusmill.execute.serial import Serial
 from corpusmill.publish import eu_summary
-from corpusmill.publish.known import Known
+from corpusmill.publish.known import PublishedRun
 from corpusmill.recipe.model import Recipe
 from corpusmill.report.figures.domains import domains
 from corpusmill.report.figures.licences import licences
@@ -161,5 +161,5 @@ def test_a_run_that_is_not_finished_has_no_card(done, tmp_path):
 
 
 def test_known_is_read_once(done):
-    known = Known(RunTables(done))
+    known = PublishedRun(RunTables(done))
     assert known.domains is known.domains and known.documents == done.waterfall.documents_out

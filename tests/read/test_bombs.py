@@ -23,8 +23,8 @@ from corpusmill.read._bytes import (
     MAX_DICTIONARY,
     SLICE,
     ZSTD_BLOCK,
+    ByteStream,
     Damaged,
-    Stream,
     Truncated,
     WindowTooLarge,
     blocks,
@@ -206,7 +206,7 @@ def test_zeros_between_records_are_passed_in_linear_time(tmp_path):
 
 def test_a_stream_of_tiny_blocks_is_read_in_large_ones():
     data = page("one") * 2000
-    stream = Stream(data[i : i + 1] for i in range(len(data)))
+    stream = ByteStream(data[i : i + 1] for i in range(len(data)))
     pulls = 0
     pull = stream._pull
 

@@ -67,14 +67,14 @@ def test_a_coding_that_the_archive_has_undone_already_is_let_be(coding):
 )
 def test_a_page_that_inflates_beyond_the_limit_is_refused(coding, data):
     assert body(data, len(PAGE), Content_Encoding=coding) == PAGE
-    with pytest.raises(_http.TooLarge):
+    with pytest.raises(_http.BodyTooLarge):
         body(data, len(PAGE) - 1, Content_Encoding=coding)
 
 
 def test_a_bomb_is_refused_before_it_goes_off():
     bomb = gzip.compress(b"0" * (20 << 20))
     tracemalloc.start()
-    with pytest.raises(_http.TooLarge, match="more than 1000 bytes"):
+    with pytest.raises(_http.BodyTooLarge, match="more than 1000 bytes"):
         body(bomb, 1000, Content_Encoding="gzip")
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()

@@ -17,7 +17,7 @@ from corpusmill.report.figures.rights import rights
 from corpusmill.report.page.rights import section
 from corpusmill.report.tables import RunTables
 from corpusmill.steps.annotate.rights import Rights
-from corpusmill.steps.captures import Captures, Found, collect, origin_of
+from corpusmill.steps.captures import CapturedAnswer, Captures, collect, origin_of
 from corpusmill.steps.filter.rights import Rights as FilterRights
 
 CC = "https://creativecommons.org/licenses"
@@ -25,7 +25,7 @@ NO_GPT = "User-agent: GPTBot\nDisallow: /\nUser-agent: *\nDisallow: /private\n"
 
 
 def found(url, body, kind="robots", status=200, date="2024-01-01T00:00:00Z", target=None):
-    return Found(origin_of(url), kind, date, status, target, body)
+    return CapturedAnswer(origin_of(url), kind, date, status, target, body)
 
 
 def table(tmp_path, *answers):

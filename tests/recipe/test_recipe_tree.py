@@ -5,14 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corpusmill.errors import RecipeError
-from corpusmill.recipe.tree import At, Items, Problems, Scalar, Table, escape, expand, parse, read_scalar
+from corpusmill.recipe.tree import Items, Position, Problems, Scalar, TableNode, escape, expand, parse, read_scalar
 
 
-def tree_of(text: str) -> Table:
+def tree_of(text: str) -> TableNode:
     problems = Problems()
     tree = parse(text, "web.yaml", problems)
     problems.check()
-    assert isinstance(tree, Table)
+    assert isinstance(tree, TableNode)
     return tree
 
 
@@ -70,7 +70,7 @@ def test_a_number_of_thousands_of_digits_does_not_crash():
 
 def test_knows_the_line_of_everything():
     tree = tree_of("# first\na: 1\nb:\n  - x\n  -\n    c: 2\n")
-    assert tree.entries["a"].at == At("web.yaml", 2)
+    assert tree.entries["a"].at == Position("web.yaml", 2)
     items = tree.entries["b"].value
     assert isinstance(items, Items)
     assert [item.at.line for item in items.items] == [4, 6]
@@ -158,5 +158,5 @@ def test_a_variable_that_cannot_be_replaced_is_a_problem(written, message, monke
 @given(st.text(alphabet="${}A:-~ ", max_size=12))
 def test_escaped_text_expands_to_itself(text):
     problems = Problems()
-    assert expand(Scalar(At("x"), escape(text)), problems).text == text
+    assert expand(Scalar(Position("x"), escape(text)), problems).text == text
     assert not problems

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import pytest
 from recipe_parts import Everything, Window
 
-from corpusmill.recipe.tree import Problems, Table, parse
+from corpusmill.recipe.tree import Problems, TableNode, parse
 from corpusmill.recipe.values import Mismatch, convert, make, plain, words
 
 
@@ -15,7 +15,7 @@ def read(written: str, want: Any) -> Any:
     problems = Problems()
     tree = parse(f"key: {written}", "web.yaml", problems)
     problems.check()
-    assert isinstance(tree, Table)
+    assert isinstance(tree, TableNode)
     return convert(tree.entries["key"].value, want)
 
 
@@ -169,7 +169,7 @@ class Bounded:
 def test_what_a_class_refuses_is_said_with_all_else(text, said):
     problems = Problems()
     tree = parse(text, "r.yaml", problems)
-    assert isinstance(tree, Table)
+    assert isinstance(tree, TableNode)
     assert make(Bounded, "bounded", tree.at, tree.entries, problems) is None
     messages = [problem.message for problem in problems.all]
     assert len(messages) == len(said) and all(part in message for part, message in zip(said, messages)), messages
@@ -178,6 +178,6 @@ def test_what_a_class_refuses_is_said_with_all_else(text, said):
 def test_a_list_that_does_not_say_of_what_takes_anything():
     problems = Problems()
     tree = parse("{names: [a, 1]}", "r.yaml", problems)
-    assert isinstance(tree, Table)
+    assert isinstance(tree, TableNode)
     made = make(Bounded, "bounded", tree.at, tree.entries, problems)
     assert made is not None and made.names == ["a", 1]

@@ -14,7 +14,7 @@ import pytest
 
 import corpusmill
 from corpusmill.execute.serial import Serial
-from corpusmill.recipe.advice import Change, Name, strip_html
+from corpusmill.recipe.advice import Name, RecipeChange, strip_html
 from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.names import labels
 from corpusmill.recipe.parts import RunSettings
@@ -24,7 +24,7 @@ from made_run import prose
 NAMES: tuple[str, ...] = get_args(Name)
 
 
-def changed(recipe: Recipe, changes: Sequence[Change]) -> Recipe:
+def changed(recipe: Recipe, changes: Sequence[RecipeChange]) -> Recipe:
     """The recipe with what is advised, as a person would do it."""
     for change in changes:
         every = labels(recipe.steps)
@@ -138,7 +138,7 @@ def recipe_of(case: Case) -> Recipe:
     )
 
 
-def advised(recipe: Recipe, folder: str, check: str) -> tuple[Any, tuple[Change, ...]]:
+def advised(recipe: Recipe, folder: str, check: str) -> tuple[Any, tuple[RecipeChange, ...]]:
     done = corpusmill.run(recipe, folder=folder, executor=Serial(), progress="off")
     found = corpusmill.audit(done)[check]
     assert all(str(change) in found.advice for change in found.changes)

@@ -8,7 +8,7 @@ from html import unescape
 import pytest
 
 from corpusmill.report.bins import Histogram
-from corpusmill.report.html.charts import Pair, Row, bars, histogram, pairs
+from corpusmill.report.html.charts import BarRow, PairRow, bars, histogram, pairs
 from corpusmill.report.html.markup import tag
 from corpusmill.report.page import write_page
 from made_run import made_run
@@ -45,8 +45,8 @@ def test_what_is_in_no_bin_is_said_beside_the_chart():
 
 def test_horizontal_bars_lie_end_to_end_with_their_words_and_links():
     rows = [
-        Row("first", [("kept", 60, "60"), ("removed", 40, "40")], "60 · 60 %", "#step-first"),
-        Row("second", [("kept", 60, "60"), ("removed", 0, "0")], "60 · 60 %"),
+        BarRow("first", [("kept", 60, "60"), ("removed", 40, "40")], "60 · 60 %", "#step-first"),
+        BarRow("second", [("kept", 60, "60"), ("removed", 0, "0")], "60 · 60 %"),
     ]
     chart = bars(tag("p", "still"), rows, label="made", axis="documents")
     spec = spec_of(chart)
@@ -63,7 +63,7 @@ def test_horizontal_bars_lie_end_to_end_with_their_words_and_links():
 
 def test_shares_lie_below_each_other_with_their_intervals():
     sides = [("input", 0.25, (0.2, 0.3), "25 % (5 of 20)"), ("output", 0.1, (0.1, 0.1), "10 % (1 of 10)")]
-    chart = pairs(tag("p", "still"), [Pair("fr", sides, "25 % → 10 %")], label="made", axis="share of documents")
+    chart = pairs(tag("p", "still"), [PairRow("fr", sides, "25 % → 10 %")], label="made", axis="share of documents")
     spec = spec_of(chart)
     assert [(one["c"], one["s"], one["n"], one["low"], one["high"]) for one in spec["data"]["values"]] == [
         ("fr", "input", 0.25, 0.2, 0.3),

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corpusmill.report.html.cards import differences
-from corpusmill.report.html.markup import Html, join, table, tag
+from corpusmill.report.html.markup import HtmlText, join, table, tag
 from corpusmill.report.visible import excerpt, one_line, visible
 
 texts = st.text() | st.text(alphabet="<>&\"'/ab \n\x00\x1b\u202e\u2066\u200f\ufeff", max_size=20)
@@ -38,7 +38,7 @@ def test_text_comes_back_as_text_wherever_it_is_put(inside, attribute):
 
 
 def test_only_markup_is_let_through():
-    assert tag("p", tag("b", "x"), Html("<i/>"), None, "<i/>") == "<p><b>x</b><i/>&lt;i/&gt;</p>"
+    assert tag("p", tag("b", "x"), HtmlText("<i/>"), None, "<i/>") == "<p><b>x</b><i/>&lt;i/&gt;</p>"
     assert join(["<", tag("b")], "&") == "&lt;&amp;<b></b>"
     assert "&lt;script" in table(["<script>"], [["<script>"]]) and "<script" not in table(["<script>"], [["<script>"]])
 

@@ -18,7 +18,7 @@ from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.names import labels
 from corpusmill.report.run_files import RunFiles
 from corpusmill.report.tables import RunTables
-from corpusmill.report.what_if import Amount, Change, what_if
+from corpusmill.report.what_if import ParameterChange, TextAmount, what_if
 from corpusmill.steps.verdict import rules_of
 from corpusmill.storage import checksum
 from made_run import COPIES, NEAR, SHORT, made_run
@@ -104,7 +104,7 @@ def kept_by(tables, column):
         f"SELECT coalesce(\"{column}\", 'none'), count(*), sum(bytes), sum(tokens) "
         f"FROM ({tables.table('signals', 0)}) WHERE dropped_by IS NULL GROUP BY 1"
     )
-    return {group: Amount(*map(int, amounts)) for group, *amounts in rows}
+    return {group: TextAmount(*map(int, amounts)) for group, *amounts in rows}
 
 
 def nearly(tokens):
@@ -143,7 +143,7 @@ def test_what_if_is_a_run_with_the_changes(run, before, case):
             }
             about = {name: one.tokens for name, one in counted.items()}
             assert {name: one.tokens for name, one in there.items()} == (about if side == 0 else nearly(about))
-    whole = sum(kept_by(after, "source").values(), Amount())
+    whole = sum(kept_by(after, "source").values(), TextAmount())
     assert answer.kept[1] == replace(whole, tokens=nearly(whole.tokens))
     waterfall = {f"{row.step}.{rule}": n for row in after.files.waterfall().rows for rule, n in row.reasons.items()}
     assert {f"{row.step}.{rule}": n for row in answer.after for rule, n in row.reasons.items()} == waterfall
@@ -164,8 +164,8 @@ def test_the_languages_add_up_and_are_those_that_were_identified(before):
         before, ["language.languages=[en,de]", "keep_where.condition=bytes > 0", "gopher_quality.min_stop_words=0"]
     )
     assert [name for name, (was, now) in answer.languages.items() if was != now] == ["de"]
-    total = sum((now for _, now in answer.languages.values()), Amount())
-    assert total == answer.kept[1] == sum((now for _, now in answer.sources.values()), Amount())
+    total = sum((now for _, now in answer.languages.values()), TextAmount())
+    assert total == answer.kept[1] == sum((now for _, now in answer.sources.values()), TextAmount())
 
 
 def test_nothing_changed_is_the_run_itself():
@@ -176,7 +176,7 @@ def test_nothing_changed_is_the_run_itself():
 
 def test_documents_at_the_border_are_the_nearest_to_the_threshold():
     answer = what_if(made_run(), ["steps.gopher_quality.min_words=9"], examples=2)
-    assert answer.changes == (Change("gopher_quality", "min_words", 20, 9),)
+    assert answer.changes == (ParameterChange("gopher_quality", "min_words", 20, 9),)
     reasons = ["gopher_quality.min_words"] * 2
     assert [border.reason for border in answer.border] == reasons
     assert [border.values["content_words"] for border in answer.border] == [9, 10]

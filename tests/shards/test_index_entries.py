@@ -26,7 +26,7 @@ from corpusmill.ops import forget, verify
 from corpusmill.shards import open_shards
 from corpusmill.shards.entries import ENTRIES, FEWEST, entries_of, index_files, mapped_index
 from corpusmill.shards.forgotten import erase
-from corpusmill.shards.layout import Entries, Entry, Index
+from corpusmill.shards.layout import ShardEntries, ShardEntry, ShardIndex
 from corpusmill.shards.pack import UnitTokens
 from corpusmill.shards.plan import plan_shards
 from corpusmill.shards.writer import write_folder
@@ -67,7 +67,7 @@ def first_batches(loader, count=30):
 @pytest.mark.parametrize("settings", [{}, {"seq_len": 21, "seed": 3}, {"rank": 1, "world": 3}, {"shuffle": False}])
 def test_batches_and_states_are_the_same_with_and_without(sound, folder, settings):
     mapped, parsed = TokenLoader(sound, **settings), TokenLoader(without(folder), **settings)
-    assert isinstance(mapped.shards[0].index.shards, Entries)
+    assert isinstance(mapped.shards[0].index.shards, ShardEntries)
     assert isinstance(parsed.shards[0].index.shards, tuple)
     assert mapped.shards[0].index == parsed.shards[0].index
     assert first_batches(mapped) == first_batches(parsed)
@@ -105,7 +105,7 @@ def test_few_shards_have_none(tmp_path):
 sums = st.binary(min_size=16, max_size=16).filter(any).map(bytes.hex)
 entries = st.lists(
     st.tuples(*[st.integers(0, 1 << 40)] * 2, sums, sums, st.none() | sums).map(
-        lambda drawn: Entry(0, drawn[0] + 1, 0, 0, 1, drawn[1], 1, 0, *drawn[2:])
+        lambda drawn: ShardEntry(0, drawn[0] + 1, 0, 0, 1, drawn[1], 1, 0, *drawn[2:])
     ),
     max_size=9,
 )
@@ -115,7 +115,7 @@ entries = st.lists(
 @given(entries)
 def test_what_is_mapped_is_what_was_written(tmp_path_factory, sound, drawn):
     numbered = tuple(replace(entry, number=number) for number, entry in enumerate(drawn))
-    index = replace(Index.read(sound / "index.json"), shards=numbered, packing="none", sequence_length=None)
+    index = replace(ShardIndex.read(sound / "index.json"), shards=numbered, packing="none", sequence_length=None)
     place = tmp_path_factory.mktemp("drawn")
     (place / "index.json").write_bytes(index.to_bytes())
     (place / ENTRIES).write_bytes(entries_of(index.to_bytes()))
@@ -147,7 +147,7 @@ def test_a_changed_index_is_read_itself_and_checked(folder):
 
 
 def test_a_checksum_that_the_records_cannot_hold_leaves_the_index_alone(sound):
-    index = Index.read(sound / "index.json")
+    index = ShardIndex.read(sound / "index.json")
     for unlike in ("", "no", index.shards[0].spans_xxh3_128.upper(), "0" * 32):
         changed = (replace(index.shards[0], table_xxh3_128=unlike), *index.shards[1:])
         assert list(index_files(replace(index, shards=changed))) == ["index.json"]
@@ -185,11 +185,11 @@ def test_forgetting_that_is_killed_around_the_two_writes_leaves_shards_that_are_
     assert done.returncode == -signal.SIGKILL
     assert ((folder / "index.json").read_bytes() == before) == (after == ENTRIES)
     assert (mapped_index(folder) is None) == (after == ENTRIES)
-    assert open_shards(folder).index == Index.read(folder / "index.json")
+    assert open_shards(folder).index == ShardIndex.read(folder / "index.json")
     killed = first_batches(TokenLoader(folder))
     erase(folder, [3, 150])
     shards = open_shards(folder)
-    assert isinstance(shards.index.shards, Entries)
+    assert isinstance(shards.index.shards, ShardEntries)
     assert shards.verify() == []
     assert first_batches(TokenLoader(folder)) == killed
 
@@ -273,13 +273,13 @@ def test_a_run_writes_it_and_forgetting_keeps_it_true(tmp_path):
     (tmp_path / "recipe.yaml").write_text(json.dumps(recipe))
     done = corpusmill.run(tmp_path / "recipe.yaml", folder=tmp_path / "run", executor=Serial())
     shards = open_shards(done.shards)
-    assert isinstance(shards.index.shards, Entries)
+    assert isinstance(shards.index.shards, ShardEntries)
     assert shards.verify() == []
     gone = shards.provenance(5)["id"]
     told = forget.forget(done.folder, forget.find(done.folder, ids=[gone]))
     assert f"shards/{ENTRIES}" in told.changed
     again = open_shards(done.shards)
-    assert isinstance(again.index.shards, Entries)
+    assert isinstance(again.index.shards, ShardEntries)
     assert again.forgotten.tolist() == [5]
     assert not verify.verify_folder(done.shards).problems
     assert again.provenance(5)["url"] is None

@@ -17,7 +17,7 @@ from corpusmill import shards
 from corpusmill.errors import ShardError
 from corpusmill.models.tokenizer import load
 from corpusmill.shards import pack as pack_module
-from corpusmill.shards.layout import Entry
+from corpusmill.shards.layout import ShardEntry
 from corpusmill.shards.pack import UnitTokens, pack
 from corpusmill.shards.plan import plan_shards
 from corpusmill.shards.writer import TokenizerFacts, make_index, write_documents, write_folder, write_shard
@@ -179,7 +179,7 @@ def folder(tmp_path):
             pa.schema([(n, pa.int64() if n == "position" else pa.string()) for n in rows])
         )
         table = write_documents([batch], shard.first_document, packed.lengths, tmp_path / f"documents/{name}.parquet")
-        entries.append(Entry(**{**entry.__dict__, "table_xxh3_128": table}))
+        entries.append(ShardEntry(**{**entry.__dict__, "table_xxh3_128": table}))
     index = make_index(plan.cuts, plan.documents, plan.tokens, TokenizerFacts.of(load("gpt2")), EOS, reversed(entries))
     (tmp_path / "index.json").write_bytes(index.to_bytes())
     return tmp_path

@@ -17,7 +17,7 @@ from corpusmill.engine.plan.identity import identity
 from corpusmill.errors import AssetError, MissingExtraError, RecipeError
 from corpusmill.execute.processes import Processes
 from corpusmill.execute.serial import Serial
-from corpusmill.models.onnx_classifier import Config, chosen
+from corpusmill.models.onnx_classifier import ModelConfig, chosen
 from corpusmill.read.jsonl import Jsonl
 from corpusmill.report.run_files import RunFiles
 from corpusmill.steps.annotate.classifier import Classifier
@@ -125,7 +125,7 @@ def test_a_repository_in_the_cache_of_the_hub_is_a_model(tmp_path, monkeypatch):
 )
 def test_the_config_says_what_the_outputs_are(tmp_path, record, activation):
     (tmp_path / "config.json").write_text(json.dumps(record))
-    assert Config.read(tmp_path / "config.json").activation == activation
+    assert ModelConfig.read(tmp_path / "config.json").activation == activation
 
 
 def test_providers_are_named_without_their_ending():

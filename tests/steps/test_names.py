@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from conftest import docs
 from corpusmill.errors import AssetError, MissingExtraError, RecipeError
 from corpusmill.steps.redact import _plausible, names
-from corpusmill.steps.redact._plausible import Rules, plausible
+from corpusmill.steps.redact._plausible import NameRules, plausible
 from corpusmill.steps.redact.names import ENGLISH, Names, data_of, names_in, pieces
 
 
@@ -28,7 +28,7 @@ def read_capitals(text: str) -> SimpleNamespace:
 
 def located(text: str, read, min_words: int = 1, allow: tuple[str, ...] = ()) -> list[tuple[str, str]]:
     raw = text.encode()
-    return [(kind, raw[start:end].decode()) for kind, start, end in names_in(text, read, Rules(min_words, allow))]
+    return [(kind, raw[start:end].decode()) for kind, start, end in names_in(text, read, NameRules(min_words, allow))]
 
 
 def test_a_name_is_located_by_its_bytes_without_surrounding_blanks():
@@ -101,7 +101,7 @@ def test_what_is_allowed_stays():
 def test_what_counts_lies_within_what_was_reported_on_one_line(text, data):
     cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=8)))
     spans = [("person", a, b) for a, b in zip(cuts[::2], cuts[1::2]) if a < b]
-    for kind, start, end in plausible(text, spans, Rules(1, ())):
+    for kind, start, end in plausible(text, spans, NameRules(1, ())):
         assert any(kind == k and a <= start < end <= b for k, a, b in spans)
         assert "\n" not in text[start:end] and text[start:end] == text[start:end].strip() and "_" not in text[start:end]
 
@@ -117,7 +117,7 @@ def test_pieces_are_the_whole_text_and_at_most_as_long_as_asked(text, size):
 def test_names_in_a_long_text_are_found_at_their_positions():
     text = ("ü word " * 2500 + "\n") * 3 + "Jane"
     raw = text.encode()
-    assert [raw[start:end] for _, start, end in names_in(text, read_capitals, Rules(1, ()))] == [b"Jane"]
+    assert [raw[start:end] for _, start, end in names_in(text, read_capitals, NameRules(1, ()))] == [b"Jane"]
 
 
 def test_without_the_extra_the_step_says_what_to_install(monkeypatch):

@@ -19,7 +19,7 @@ from conftest import docs
 from corpusmill.engine.drive.carry_out import carry_out
 from corpusmill.engine.drive.listener import Silent
 from corpusmill.engine.drive.session import Session
-from corpusmill.engine.plan.plan import PassInfo, Plan
+from corpusmill.engine.plan.plan import PassInfo, RunPlan
 from corpusmill.engine.work.pass_parts import InputPieces, KeyRequest, SourcePieces
 from corpusmill.engine.work.passes import Pass
 from corpusmill.errors import RecipeError
@@ -29,7 +29,7 @@ from corpusmill.steps.dedup import _substring
 from corpusmill.steps.dedup.substring import Substring
 from corpusmill.steps.keys import EarlierKeys, KeyFile, KeyStage
 from corpusmill.store.run_folder import RunFolder
-from corpusmill.store.work import Planned, Stage
+from corpusmill.store.work import PlannedUnit, Stage
 from corpusmill.text.plain_tokens import token_spans
 
 WORDS = ["a", "b", "c", "d,", "東", "e\n\n"]
@@ -94,11 +94,11 @@ class Done:
         signing = Pass((("made", ReadTexts()),), "", (), (), (request,), None)
         pieces: list[Any] = [Texts(tuple(texts)) for texts in units]
         inputs = [InputPieces((SourcePieces(0, (piece,)),)) for piece in pieces]
-        planned = [Planned(unit, (str(number),)) for number, unit in enumerate(inputs)]
+        planned = [PlannedUnit(unit, (str(number),)) for number, unit in enumerate(inputs)]
         first = Stage("pass-1", signing, (), lambda upstream: planned)
         stages = (first, *step.stages(KeyStage("pass-1", "substring", partitions, (), **about)))
         recipe = Recipe.parse("name: made\nread:\n  - jsonl: {paths: none}\n")
-        plan = Plan(recipe, stages, (PassInfo("pass-1", ()),), ())
+        plan = RunPlan(recipe, stages, (PassInfo("pass-1", ()),), ())
         self.results = carry_out(Session(self.run, plan, Serial(attempts=1), Silent())).results
         self.last = stages[-1].name
 

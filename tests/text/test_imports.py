@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpusmill.formats.code.imports import Files, in_order, needed_by
+from corpusmill.formats.code.imports import RepositoryPaths, in_order, needed_by
 
 PATHS = [
     "src/pkg/__init__.py", "src/pkg/a.py", "src/pkg/b.py", "src/pkg/sub/__init__.py", "src/pkg/sub/c.py",
@@ -12,7 +12,7 @@ PATHS = [
     "go.mod", "main.go", "util/u.go", "util/u_test.go", "rs/src/main.rs", "rs/src/net.rs", "rs/src/net/http.rs",
     "include/lib/z.h", "c/z.c", "c/own.h",
 ]  # fmt: skip
-FILES = Files(PATHS, {"": "example.org/m"})
+FILES = RepositoryPaths(PATHS, {"": "example.org/m"})
 
 
 @pytest.mark.parametrize(("path", "language", "text", "needed"), [

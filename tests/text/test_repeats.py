@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpusmill.text.repeats import Seen
+from corpusmill.text.repeats import RepeatIndex
 
 records = st.lists(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 3)), max_size=30), max_size=5)
 
@@ -13,7 +13,7 @@ def columns(piece):
 
 @given(records)
 def test_what_came_before_is_known_however_the_stream_is_cut(stream):
-    seen, before = Seen(), []
+    seen, before = RepeatIndex(), []
     for piece in stream:
         before += seen.add(*columns(piece)).tolist()
     everything = [record for piece in stream for record in piece]
@@ -28,7 +28,7 @@ def test_what_came_before_is_known_however_the_stream_is_cut(stream):
 
 def test_many_records_of_one_key_are_distinguished():
     whole = np.arange(200_000, dtype=np.uint64)
-    seen = Seen()
+    seen = RepeatIndex()
     assert not seen.add(np.full(200_000, 7, np.uint64), whole).any()
     assert seen.add(np.full(200_000, 7, np.uint64), whole).all()
     assert len(seen.related()) == 200_000

@@ -7,7 +7,7 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corpusmill.text.pieces import Pieces
+from corpusmill.text.pieces import TextPieces
 from corpusmill.tokens.breaks import INSIDE, breaks, of_documents, pieces_of, token_ends
 
 
@@ -53,7 +53,7 @@ def slow_breaks(made):
 @given(documents())
 def test_breaks_agree_with_their_definition(made):
     spans = np.array([span for spans, _ in made for span in spans], np.int64).reshape(-1, 2)
-    pieces = Pieces(
+    pieces = TextPieces(
         spans[:, 0].copy(), spans[:, 1].copy(), np.cumsum([0, *(len(spans) for spans, _ in made)], dtype=np.int64)
     )
     ends = np.array([e for _, ends in made for e in ends], np.int64)

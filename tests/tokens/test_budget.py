@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpusmill.tokens.budget import BESIROGLU, HOFFMANN, KNOWN, Law, Model, amount, with_ratio
+from corpusmill.tokens.budget import BESIROGLU, HOFFMANN, KNOWN, Law, ModelPlan, amount, with_ratio
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_whatever_is_given_the_model_is_the_same(params, ratio):
     assert with_ratio("flops", model.flops, ratio) == pytest.approx(model)
 
 
-def loss(law: Law, model: Model) -> float:
+def loss(law: Law, model: ModelPlan) -> float:
     return law.a / model.params**law.alpha + law.b / model.tokens**law.beta
 
 
@@ -69,7 +69,7 @@ def test_no_model_of_the_same_operations_has_a_lower_loss(law, flops):
     best = law.optimal("flops", flops)
     assert best.flops == pytest.approx(flops)
     for factor in (0.9, 0.99, 1.01, 1.1):
-        other = Model(best.params * factor, best.tokens / factor)
+        other = ModelPlan(best.params * factor, best.tokens / factor)
         assert loss(law, other) > loss(law, best)
     assert law.optimal("params", best.params) == pytest.approx(best)
     assert law.optimal("tokens", best.tokens) == pytest.approx(best)

@@ -14,10 +14,10 @@ from corpusmill.cli.app import app
 from corpusmill.cli.common import guarded
 from corpusmill.errors import InputError, RecipeError
 from corpusmill.models.quality import QualityModel
-from corpusmill.train.quality import Settings, auc, fit, hold_out, together, train, unbeaten
+from corpusmill.train.quality import QualitySettings, auc, fit, hold_out, together, train, unbeaten
 from corpusmill.train.texts import read_texts
 
-SMALL = Settings(bits=12, epochs=3)
+SMALL = QualitySettings(bits=12, epochs=3)
 NOUNS = ("river", "mill", "harbour", "stone", "gauge", "moon", "tide", "winter", "sailor", "lamp")
 GOOD = [f"The {a} stood by the {b}, and nobody knew why it was there." for a in NOUNS for b in NOUNS if a != b]
 BAD = [f"Buy {a} now!!! Best {b} price\nAdd to cart" for a in NOUNS for b in NOUNS if a != b]
@@ -50,7 +50,7 @@ def test_the_same_texts_in_another_order_give_the_same_bytes(tmp_path):
 def test_the_seed_and_the_settings_change_the_model(tmp_path):
     made = [
         bytes_of(train(column(GOOD), column(BAD), settings, {}), tmp_path / "model")
-        for settings in (SMALL, Settings(bits=12, epochs=3, seed=1), Settings(bits=12, epochs=4))
+        for settings in (SMALL, QualitySettings(bits=12, epochs=3, seed=1), QualitySettings(bits=12, epochs=4))
     ]
     assert len(set(made)) == 3
 
@@ -67,13 +67,13 @@ def test_held_out_documents_are_not_learned_from():
 
 def test_of_two_documents_one_is_held_out():
     sets = together(column(GOOD[:2]), column(BAD[:2]))
-    held = hold_out(sets, Settings(held_out=0.9))
+    held = hold_out(sets, QualitySettings(held_out=0.9))
     assert held[sets.good].sum() == held[~sets.good].sum() == 1
 
 
 def test_both_kinds_count_the_same_however_many_they_are():
     few = BAD[:6]
-    model = train(column(GOOD), column(few), Settings(bits=12, epochs=10, held_out=0.34), {})
+    model = train(column(GOOD), column(few), QualitySettings(bits=12, epochs=10, held_out=0.34), {})
     assert model.scores(column(few)).max() < 0.5 < model.scores(column(GOOD)).min()
 
 
@@ -81,7 +81,7 @@ def test_without_length_long_and_short_are_judged_by_their_words():
     long = [" ".join(GOOD[i : i + 20]) for i in range(60)]
     short = [text.split(",")[0] for text in GOOD]
     by_length = train(column(long), column(short), SMALL, {})
-    without = train(column(long), column(short), Settings(bits=12, epochs=3, length=False), {})
+    without = train(column(long), column(short), QualitySettings(bits=12, epochs=3, length=False), {})
     assert by_length.linear.lengths.any() and not without.linear.lengths.any()
 
 
@@ -123,7 +123,7 @@ def test_sets_that_teach_nothing_are_refused(good, bad, message):
 )
 def test_settings_that_cannot_be_are_refused(wrong):
     with pytest.raises(RecipeError):
-        Settings(**wrong)
+        QualitySettings(**wrong)
 
 
 # --- reading

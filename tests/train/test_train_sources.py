@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from corpusmill.errors import InputError, ShardError
 from corpusmill.models.tokenizer import load
 from corpusmill.shards import open_shards
-from corpusmill.shards.layout import INDEX, Index, table_name
+from corpusmill.shards.layout import INDEX, ShardIndex, table_name
 from corpusmill.shards.pack import UnitTokens
 from corpusmill.shards.plan import plan_shards
 from corpusmill.shards.writer import write_folder
@@ -26,14 +26,14 @@ def made(folder, lengths, sources, method="concat", row=8, per_shard=24):
     units = [UnitTokens(ids, np.array(lengths, np.int64))]
     write_folder(folder, plan_shards([units[0].lengths], method, row, per_shard), units, load("gpt2"))
     (folder / "documents").mkdir()
-    index = Index.read(folder / INDEX)
+    index = ShardIndex.read(folder / INDEX)
     entries = []
     for entry in index.shards:
         mine = slice(entry.first_document, entry.first_document + entry.documents)
         path = folder / table_name(entry.number)
         pq.write_table(pa.table({"source": sources[mine], "tokens": lengths[mine]}), path)
         entries.append(entry.__class__(**(vars(entry) | {"table_xxh3_128": checksum(path)})))
-    (folder / INDEX).write_bytes(Index(**(vars(index) | {"shards": tuple(entries)})).to_bytes())
+    (folder / INDEX).write_bytes(ShardIndex(**(vars(index) | {"shards": tuple(entries)})).to_bytes())
     return folder
 
 

@@ -14,10 +14,10 @@ from corpusmill import run
 from corpusmill.errors import InputError
 from corpusmill.execute.serial import Serial
 from corpusmill.models.tokenizer import load
-from corpusmill.train.tokenizer import Settings, rates, texts_of, train
+from corpusmill.train.tokenizer import TokenizerSettings, rates, texts_of, train
 from made_run import made_run, prose
 
-SETTINGS = Settings(vocab_size=400, held_out=0.1)
+SETTINGS = TokenizerSettings(vocab_size=400, held_out=0.1)
 
 
 def made_texts(count=80):
@@ -54,7 +54,7 @@ def test_held_out_texts_are_not_learned_from(tmp_path):
     texts = made_texts()
     seen = train(batches(texts, 80), SETTINGS, tmp_path / "a.json")
     learned = [text for text in texts if text not in seen.held]
-    only = Settings(vocab_size=400, held_out=1e-9)
+    only = TokenizerSettings(vocab_size=400, held_out=1e-9)
     assert train(batches(learned, 80), only, tmp_path / "b.json").held == []
     assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
 
@@ -62,7 +62,7 @@ def test_held_out_texts_are_not_learned_from(tmp_path):
 @pytest.mark.parametrize("pattern", ["gpt2", "cl100k", "o200k"])
 def test_it_loads_with_the_fast_engine_and_decodes_what_it_encodes(tmp_path, pattern):
     out = tmp_path / "t.json"
-    settings = Settings(vocab_size=330, special=("<end>", "<pad>"), pattern=pattern)
+    settings = TokenizerSettings(vocab_size=330, special=("<end>", "<pad>"), pattern=pattern)
     seen = train(batches(made_texts(), 80), settings, out)
     tokenizer = load(out, eos="<end>")
     assert (tokenizer.engine.name, tokenizer.vocab_size, tokenizer.eos_id) == ("gigatoken", 330, 0)
@@ -84,9 +84,9 @@ def test_frequent_words_become_tokens(tmp_path):
 
 def test_there_must_be_room_for_all_bytes_and_text_to_learn_from(tmp_path):
     with pytest.raises(InputError, match=r"vocab_size must be 258 or more \(256 bytes and 2 special tokens\)"):
-        Settings(vocab_size=257, special=("<a>", "<b>"))
+        TokenizerSettings(vocab_size=257, special=("<a>", "<b>"))
     with pytest.raises(InputError, match="one special token or more, distinct"):
-        Settings(vocab_size=400, special=("<a>", "<a>"))
+        TokenizerSettings(vocab_size=400, special=("<a>", "<a>"))
     with pytest.raises(InputError, match="no texts to train on"):
         train([], SETTINGS, tmp_path / "t.json")
 

@@ -10,7 +10,7 @@ import pytest
 
 from corpusmill.loader import TokenLoader
 from corpusmill.loader.masks import block_mask, flex_mask, longest, to_torch
-from corpusmill.loader.rows import Rows
+from corpusmill.loader.rows import ShardRows
 from corpusmill.models.tokenizer import load
 from corpusmill.shards import open_shards
 from corpusmill.shards.pack import UnitTokens
@@ -89,7 +89,7 @@ def folder(request, tmp_path_factory):
 
 
 def all_rows(folder):
-    rows = Rows(open_shards(folder))
+    rows = ShardRows(open_shards(folder))
     batch = to_torch(rows.read(np.arange(len(rows))))
     batch["tokens"] = batch["tokens"].clamp(max=IDS)  # padding is EOS, far above the model's vocabulary
     return batch

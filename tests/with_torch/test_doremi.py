@@ -14,7 +14,7 @@ torch = pytest.importorskip("torch", reason="torch is not installed: make torch 
 torch.set_num_threads(1)  # the models are so small that threads wait for each other most of the time
 
 from corpusmill.train import doremi
-from corpusmill.train.sources import Source
+from corpusmill.train.sources import TokenSource
 
 IDS, LENGTH = 40, 24
 
@@ -32,7 +32,7 @@ def chain(seed, tokens, choices):
 def source(name, ids):
     first = np.zeros(len(ids), bool)
     first[::100] = True
-    return Source(name, ids.astype(np.uint16), first)
+    return TokenSource(name, ids.astype(np.uint16), first)
 
 
 def noise(seed, tokens):
@@ -41,7 +41,7 @@ def noise(seed, tokens):
 
 def learnt(*sources, **changed):
     options = {"steps": 60, "length": LENGTH, "rows": 6, "width": 32, "layers": 1, "heads": 2, "rate": 1e-2}
-    return doremi.learn(sources, doremi.Settings(**options | changed), device="cpu")
+    return doremi.learn(sources, doremi.MixtureSettings(**options | changed), device="cpu")
 
 
 def test_what_can_be_learnt_gains_weight_and_noise_loses_it():
@@ -100,7 +100,7 @@ def test_the_weights_are_the_mean_over_the_steps_and_add_up_when_rounded():
 
 def test_rows_keep_documents_apart_and_lead_to_the_next_token():
     ids = np.arange(30) % 7
-    batches = doremi.Batches([source("a", ids)] * 2, doremi.Settings(length=5, rows=4, steps=1))
+    batches = doremi.Batches([source("a", ids)] * 2, doremi.MixtureSettings(length=5, rows=4, steps=1))
     batches.sources[0].first[:] = np.arange(30) % 4 == 0
     tokens, targets, positions = batches.at(0)
     for row in range(8):
@@ -121,7 +121,7 @@ def test_what_cannot_be_is_refused():
     with pytest.raises(InputError, match="b: has 20 tokens, too few for a row of 24"):
         learnt(source("a", noise(1, 500)), source("b", noise(1, 20)))
     with pytest.raises(InputError, match="0 <= smoothing < 1"):
-        doremi.Settings(smoothing=1.0)
+        doremi.MixtureSettings(smoothing=1.0)
 
 
 def test_the_verb_writes_weights_that_a_recipe_takes(corpusmill, two_sources, tmp_path):

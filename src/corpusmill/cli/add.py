@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from corpusmill.cli.common import Folder, Json, print_json, say
-from corpusmill.cli.run import Progress, Shown
+from corpusmill.cli.run import Progress, ProgressStyle
 from corpusmill.report.numbers import plural, size
 
 if TYPE_CHECKING:
-    from corpusmill.ops.collection import Change
+    from corpusmill.ops.collection import InputChange
     from corpusmill.recipe.model import Recipe
 
 SHOWN = 5  # files that are named
@@ -42,7 +42,7 @@ def add(
     dry_run: DryRun = False,
     prepare: Prepare = False,
     workers: Workers = None,
-    progress: Progress = Shown.AUTO,
+    progress: Progress = ProgressStyle.AUTO,
     json: Json = False,
 ) -> None:
     """Add inputs to a run, and do what they add.
@@ -61,11 +61,11 @@ def add(
 def carry_out(
     folder: Any,
     recipe: "Recipe",
-    change: "Change | None",
+    change: "InputChange | None",
     dry_run: bool,
     prepare: bool,
     workers: int | None,
-    progress: Shown,
+    progress: ProgressStyle,
     json: bool,
 ) -> None:
     """Change the inputs of a run, and bring it to its end."""
@@ -102,7 +102,7 @@ def carry_out(
         return
     from corpusmill.cli.run import show
 
-    shown = Shown.LINES if json and progress is Shown.AUTO else progress
+    shown = ProgressStyle.LINES if json and progress is ProgressStyle.AUTO else progress
     try:
         done = run_recipe(recipe, folder=folder, workers=workers, progress=shown.value)
     except DamagedOutput as error:
@@ -111,7 +111,7 @@ def carry_out(
     show(done, json, facts)
 
 
-def in_words(change: "Change") -> list[str]:
+def in_words(change: "InputChange") -> list[str]:
     """What is changed, a line each."""
     to = "to" if change.verb == "add" else "from"
     lines = [
@@ -131,7 +131,7 @@ def in_words(change: "Change") -> list[str]:
     return lines
 
 
-def to_json(change: "Change | None") -> dict[str, Any]:
+def to_json(change: "InputChange | None") -> dict[str, Any]:
     if change is None:
         return {}
     files = {source: [file for name, file in change.files if name == source] for source in dict(change.files)}

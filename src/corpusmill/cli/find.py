@@ -14,7 +14,7 @@ from corpusmill.report.numbers import number, plural, size
 
 if TYPE_CHECKING:  # imported by the verb, so that help is there at once
     from corpusmill.loader import Served
-    from corpusmill.ops.find import Found, FoundCanary, Occurrence, TextIndex
+    from corpusmill.ops.find import FoundCanary, Occurrence, PassageMatch, TextIndex
 
 SHOWN = 5  # steps of a document
 
@@ -95,7 +95,7 @@ def _text_of(file: Path) -> str:
         raise InputError(f"{file}: cannot be read as text in UTF-8 ({error})") from None
 
 
-def _forgotten(run: str, found: "Found") -> set[str]:
+def _forgotten(run: str, found: "PassageMatch") -> set[str]:
     """Ids of those shown that `corpusmill forget` has taken out of the run; its stages may still have their text."""
     import pyarrow as pa
 
@@ -110,7 +110,7 @@ def _forgotten(run: str, found: "Found") -> set[str]:
     return {one.id for one, out in zip(found.occurrences, left_out.among(batch)) if out}
 
 
-def _print_found(found: "Found", index: "TextIndex", gone: Collection[str]) -> None:
+def _print_found(found: "PassageMatch", index: "TextIndex", gone: Collection[str]) -> None:
     from corpusmill.report.visible import one_line
 
     for one in found.occurrences:
@@ -185,7 +185,7 @@ def _print_served(served: dict[str, list["Served"]]) -> None:
         print(f"{name}  in {'steps' if len(batches) > 1 else 'step'} {listed}{more}")
 
 
-def _as_json(found: "Found", served: dict[str, list["Served"]] | None, gone: Collection[str]) -> dict[str, Any]:
+def _as_json(found: "PassageMatch", served: dict[str, list["Served"]] | None, gone: Collection[str]) -> dict[str, Any]:
     from dataclasses import asdict
 
     record = asdict(found) | {"forgotten": sorted(gone)}

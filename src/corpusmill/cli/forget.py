@@ -12,7 +12,7 @@ from corpusmill.report.numbers import number, plural
 
 if TYPE_CHECKING:  # imported by the verb, so that help is there at once
     from corpusmill.loader import Served
-    from corpusmill.ops.forget import Asked, Done
+    from corpusmill.ops.forget import Done, ForgetRequest
 
 KEY = "CORPUSMILL_FORGET_KEY"
 SHOWN = 5
@@ -113,7 +113,7 @@ def forget(
     _print(asked, served, done)
 
 
-def _print(asked: "Asked", served: "list[Served] | None", done: "Done | None") -> None:
+def _print(asked: "ForgetRequest", served: "list[Served] | None", done: "Done | None") -> None:
     from corpusmill.report.visible import one_line
 
     kept = sum(each.kept for each in asked.documents)

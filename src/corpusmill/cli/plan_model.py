@@ -4,7 +4,7 @@ from typing import Any
 
 from corpusmill.cli.terminal import print_table
 from corpusmill.errors import InputError
-from corpusmill.tokens.budget import BESIROGLU, HOFFMANN, KNOWN, TWENTY, Given, Model, amount, in_words, with_ratio
+from corpusmill.tokens.budget import BESIROGLU, HOFFMANN, KNOWN, TWENTY, Given, ModelPlan, amount, in_words, with_ratio
 
 
 def quantity(params: str | None, flops: str | None, tokens: str | None) -> tuple[Given, float]:
@@ -21,7 +21,7 @@ def quantity(params: str | None, flops: str | None, tokens: str | None) -> tuple
         raise InputError(f"--{name}: {error}") from None
 
 
-def optimal(given: Given, value: float) -> dict[str, Model]:
+def optimal(given: Given, value: float) -> dict[str, ModelPlan]:
     """The compute-optimal model by each estimate."""
     return {
         "20 tokens per parameter": with_ratio(given, value, TWENTY),
@@ -30,7 +30,7 @@ def optimal(given: Given, value: float) -> dict[str, Model]:
     }
 
 
-def record(given: Given, value: float, model: Model) -> dict[str, Any]:
+def record(given: Given, value: float, model: ModelPlan) -> dict[str, Any]:
     """The plan as JSON."""
     return {
         "plan": _quantities(model),
@@ -43,7 +43,7 @@ def record(given: Given, value: float, model: Model) -> dict[str, Any]:
     }
 
 
-def show(given: Given, value: float, model: Model, overtrain: float) -> None:
+def show(given: Given, value: float, model: ModelPlan, overtrain: float) -> None:
     """Print the plan, what is compute-optimal, and published models: their tokens against the compute-optimal ones,
     and how many tokens their ratio makes of this model."""
     times = "" if overtrain == 1 else f", {overtrain:g} times the compute-optimal tokens"
@@ -81,5 +81,5 @@ def short(value: float) -> str:
     return f"{value:.3g}".replace("e+", "e")
 
 
-def _quantities(model: Model) -> dict[str, float]:
+def _quantities(model: ModelPlan) -> dict[str, float]:
     return {"params": model.params, "tokens": model.tokens, "flops": model.flops, "tokens_per_param": model.ratio}

@@ -6,7 +6,7 @@ import typer
 
 from corpusmill.cli.add import DryRun, Prepare, ToSource, Workers, carry_out
 from corpusmill.cli.common import Folder, Json
-from corpusmill.cli.run import Progress, Shown
+from corpusmill.cli.run import Progress, ProgressStyle
 
 
 def add_to(app: typer.Typer) -> None:
@@ -25,7 +25,7 @@ def remove(
     dry_run: DryRun = False,
     prepare: Prepare = False,
     workers: Workers = None,
-    progress: Progress = Shown.AUTO,
+    progress: Progress = ProgressStyle.AUTO,
     json: Json = False,
 ) -> None:
     """Remove inputs from a run, and do what depends on them anew.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # the rest of the mill is imported by the verb that runs, so 
     from corpusmill.ops.finished import Run
 
 
-class Shown(StrEnum):
+class ProgressStyle(StrEnum):
     """How far the run is, on stderr."""
 
     AUTO = "auto"
@@ -26,7 +26,7 @@ class Shown(StrEnum):
 
 
 Progress = Annotated[
-    Shown, typer.Option(help="How progress is shown, on stderr: auto is bars in a terminal, lines elsewhere.")
+    ProgressStyle, typer.Option(help="How progress is shown, on stderr: auto is bars in a terminal, lines elsewhere.")
 ]
 
 
@@ -57,7 +57,7 @@ def run(
     retry_aside: Annotated[
         bool, typer.Option("--retry-aside", help="Try again what was set aside because it had ended its worker.")
     ] = False,
-    progress: Progress = Shown.AUTO,
+    progress: Progress = ProgressStyle.AUTO,
     json: Json = False,
 ) -> None:
     """Run a recipe; resume if it was interrupted."""
@@ -78,7 +78,7 @@ def run(
         RunFolder(place).forget()
     if retry_aside and not RunFolder(place).forget_aside():
         say(f"{place}: nothing is set aside here")
-    shown = Shown.LINES if json and progress is Shown.AUTO else progress
+    shown = ProgressStyle.LINES if json and progress is ProgressStyle.AUTO else progress
     failed = None
     try:
         done = carry_out(loaded, folder=place, workers=workers, progress=shown.value)

@@ -12,7 +12,7 @@ from corpusmill.errors import InputError
 from corpusmill.report.numbers import plural
 
 if TYPE_CHECKING:
-    from corpusmill.report.views import Answer
+    from corpusmill.report.views import QueryResult
 
 SHOWN = 100  # rows in a terminal; --csv and --json print all
 WIDE = 60  # characters of a cell
@@ -64,7 +64,7 @@ def listed(columns: dict[str, dict[str, str]]) -> str:
     return "\n\n".join(parts)
 
 
-def print_rows(answer: "Answer") -> None:
+def print_rows(answer: "QueryResult") -> None:
     """A table; where a line is too narrow for all columns, the rows one below the other."""
     shown = answer.rows[:SHOWN]
     rows = [[cell(value) for value in row] for row in shown]

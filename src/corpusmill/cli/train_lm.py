@@ -36,7 +36,7 @@ def lm(
     from corpusmill.train import lm as trainer
     from corpusmill.train.texts import read_texts
 
-    settings = trainer.Settings(order=order, min_count=min_count, prune=prune)
+    settings = trainer.LmSettings(order=order, min_count=min_count, prune=prune)
     if out.is_dir() or not out.parent.is_dir():
         raise InputError(f"{out}: cannot be written: {'a folder' if out.is_dir() else f'no folder {out.parent}'}")
     texts = read_texts(text, documents)

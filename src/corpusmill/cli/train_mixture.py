@@ -60,7 +60,7 @@ def mixture(
     from corpusmill.train import doremi
     from corpusmill.train.sources import read_sources
 
-    settings = doremi.Settings(
+    settings = doremi.MixtureSettings(
         steps=steps,
         length=length,
         rows=rows,

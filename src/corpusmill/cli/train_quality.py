@@ -47,7 +47,7 @@ def quality(
     from corpusmill.train import quality as trainer
     from corpusmill.train.texts import read_texts
 
-    settings = trainer.Settings(bits=bits, epochs=epochs, length=length, held_out=held_out, seed=seed)
+    settings = trainer.QualitySettings(bits=bits, epochs=epochs, length=length, held_out=held_out, seed=seed)
     if out.is_dir() or not out.parent.is_dir():
         raise InputError(f"{out}: cannot be written: {'a folder' if out.is_dir() else f'no folder {out.parent}'}")
     texts_of = {kind: read_texts(paths, documents) for kind, paths in (("good", good), ("bad", bad))}

@@ -52,7 +52,7 @@ def tokenizer(
     from corpusmill.models.tokenizer import load
     from corpusmill.train import tokenizer as trainer
 
-    settings = trainer.Settings(
+    settings = trainer.TokenizerSettings(
         vocab_size=vocab_size,
         special=tuple(special or ("<|endoftext|>",)),
         pattern=pattern,

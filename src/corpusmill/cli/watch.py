@@ -12,7 +12,7 @@ from corpusmill.cli.common import Folder, aligned
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from corpusmill.ops.watch import Seen
+    from corpusmill.ops.watch import RunSnapshot
 
 EVERY = 2.0  # seconds between two looks
 LINES_EVERY = 10.0  # of which are said, where the output is no terminal
@@ -49,7 +49,7 @@ def watch(
         seen = watcher.look()
 
 
-def _in_place(look: "Callable[[], Seen]", seen: "Seen", every: float) -> None:
+def _in_place(look: "Callable[[], RunSnapshot]", seen: "RunSnapshot", every: float) -> None:
     """Draw each look over the one before, until the run is finished."""
     from rich.console import Console
     from rich.live import Live
@@ -62,7 +62,7 @@ def _in_place(look: "Callable[[], Seen]", seen: "Seen", every: float) -> None:
             shown.update(Text("\n".join(lines(seen))), refresh=True)
 
 
-def lines(seen: "Seen") -> list[str]:
+def lines(seen: "RunSnapshot") -> list[str]:
     """What there is to say of a run."""
     from corpusmill.ops.watch import DONE, WAITING
     from corpusmill.progress import words

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from corpusmill.cli.common import Json, Settings, print_json
-from corpusmill.cli.run import Progress, Shown
+from corpusmill.cli.run import Progress, ProgressStyle
 
 LEASE = 60.0  # seconds: as in `together`, which is imported by the verb that runs
 
@@ -48,7 +48,7 @@ def work(
     prepare: Annotated[
         bool, typer.Option("--prepare", help="Only plan the run, anew if it was planned otherwise, and do nothing.")
     ] = False,
-    progress: Progress = Shown.AUTO,
+    progress: Progress = ProgressStyle.AUTO,
     json: Json = False,
 ) -> None:
     """Take part in a run together with other workers, on any machines; ends when the run is finished."""
@@ -66,7 +66,7 @@ def work(
         place = worker.prepare(recipe, place)
         print_json({"folder": place}) if json else print(f"planned. Now, on every machine:\n  corpusmill work {place}")
         return
-    shown = Shown.LINES if json and progress is Shown.AUTO else progress
+    shown = ProgressStyle.LINES if json and progress is ProgressStyle.AUTO else progress
     done = worker.work(recipe, folder=place, index=index, of=of, processes=workers, lease=lease, progress=shown.value)
     if json:
         units = {stage: asdict(counts) for stage, counts in done.units.items()}

@@ -21,7 +21,7 @@ from corpusmill.errors import (
 if TYPE_CHECKING:  # `warm_start` is imported before everything else, and must not wait for these
     from corpusmill.execute.task import StageTask
     from corpusmill.store.beats import Beat
-    from corpusmill.store.units import Aside, Commit, Unit
+    from corpusmill.store.units import Commit, QuarantinedRecord, Unit
 
 T = TypeVar("T")
 # A second attempt would fail the same way.
@@ -38,7 +38,7 @@ class Failure:
 
 
 OnCommit = Callable[["Commit"], None]
-OnAside = Callable[["Unit", "Aside"], None]
+OnAside = Callable[["Unit", "QuarantinedRecord"], None]
 Check = Callable[[], None]  # raises where a plan cannot be carried out
 
 
@@ -52,7 +52,7 @@ class AtWork:
 
 
 @dataclass(frozen=True)
-class Pulse:
+class WorkerStatus:
     """What all workers do at this moment.
 
     workers     how many there may be
@@ -66,7 +66,7 @@ class Pulse:
     waits_for: str = ""
 
 
-OnPulse = Callable[[Pulse], None]
+OnPulse = Callable[[WorkerStatus], None]
 
 
 class Executor(Protocol):
@@ -101,14 +101,14 @@ class NamedExecutor(Executor, Protocol):
 
 
 @runtime_checkable
-class Pulsing(Protocol):
+class ReportsStatus(Protocol):
     """An executor that says while units are at work what its workers do: it calls `on_pulse` in the driver about twice
     a second, if that is set."""
 
     on_pulse: OnPulse | None
 
 
-class Feed(Protocol):
+class UnitQueue(Protocol):
     """Units that are not known beforehand, because others take some of them: its length is 0 while there is none."""
 
     def __len__(self) -> int: ...
@@ -116,7 +116,7 @@ class Feed(Protocol):
 
 
 @runtime_checkable
-class Together(Protocol):
+class SharedExecutor(Protocol):
     """An executor that does the units of a stage together with other drivers of the same run. While it does, it calls
     `on_elsewhere`, if that is set, with the key of each unit that it finds done by another.
 
@@ -132,7 +132,7 @@ class Together(Protocol):
 EXECUTORS = ("processes", "ray", "serial")  # as a recipe names them: a module of this folder each
 
 
-def ignored(unit: "Unit", aside: "Aside") -> None:
+def ignored(unit: "Unit", aside: "QuarantinedRecord") -> None:
     """An `on_aside` for callers that do not listen."""
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from corpusmill.execute import Failure
 from corpusmill.execute.failures import Ended
 from corpusmill.execute.task import StageTask
-from corpusmill.store.units import Aside, At, Care, Unit
+from corpusmill.store.units import AttemptPosition, QuarantinedRecord, RetryPolicy, Unit
 
 ROWS = (128, 8)  # documents at a time in the second attempt, and in all after it
 PARTS = 16  # that records are cut into when they are tried
@@ -38,22 +38,22 @@ class Attempts:
     unit: Unit
     most: int
     failure: Failure | None = None
-    care: Care = field(init=False)  # of the next attempt
+    care: RetryPolicy = field(init=False)  # of the next attempt
     _ended: int = 0
     _probes: int = 0  # that ended without a result for the whole unit, since the last record was set aside
     _harmless: bool = False  # whether records that were at work did no harm when they were tried alone
-    _suspect: At | None = None  # what ended the last ones, tried alone
+    _suspect: AttemptPosition | None = None  # what ended the last ones, tried alone
     _times: int = 0
 
     def __post_init__(self) -> None:
-        self.care = Care(self.task.aside.get(self.unit.key, ()))
+        self.care = RetryPolicy(self.task.aside.get(self.unit.key, ()))
 
     def tried(self) -> None:
         """The records that were tried did no harm."""
         self._suspect, self._harmless = None, True
         self._whole()
 
-    def ended(self, ended: Ended, at: At | None) -> Aside | None:
+    def ended(self, ended: Ended, at: AttemptPosition | None) -> QuarantinedRecord | None:
         """An attempt ended without a commit, and was there. Returns what has been set aside for it, if anything.
 
         `failure` says if there is to be no other attempt, else `care` how it is to be made.
@@ -69,7 +69,7 @@ class Attempts:
             self._whole()
         return None
 
-    def _probe_ended(self, ended: Ended, at: At | None) -> Aside | None:
+    def _probe_ended(self, ended: Ended, at: AttemptPosition | None) -> QuarantinedRecord | None:
         probed = self.care.probe
         assert probed
         self._probes += 1
@@ -81,14 +81,14 @@ class Attempts:
         self._times = self._times + 1 if self._suspect and self._suspect.place == at.place else 1
         self._suspect = at
         if at.single and self._times >= (ENDS_BY_KILL if ended.is_kill else ENDS):
-            return self._set_aside(Aside(at, ended.kind_at(at), ended.cause))
+            return self._set_aside(QuarantinedRecord(at, ended.kind_at(at), ended.cause))
         self._probe(at)
         return None
 
-    def _set_aside(self, record: Aside) -> Aside:
+    def _set_aside(self, record: QuarantinedRecord) -> QuarantinedRecord:
         records = (*self.care.aside, record)
         self.task.run.stage(self.task.folder).set_aside(self.unit.key, records)
-        self.care = Care(records, ROWS[0])
+        self.care = RetryPolicy(records, ROWS[0])
         self._ended, self._probes, self._suspect, self._harmless = 0, 0, None, False
         return record
 
@@ -96,7 +96,7 @@ class Attempts:
     def _may_set_aside(self) -> bool:
         return len(self.care.aside) < MOST_ASIDE
 
-    def _probe(self, at: At) -> None:
+    def _probe(self, at: AttemptPosition) -> None:
         self.care = replace(self.care, probe=at, rows=max(1, -(-at.count // PARTS)))
 
     def _whole(self) -> None:

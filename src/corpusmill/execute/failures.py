@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from corpusmill.errors import CorpusmillError
 from corpusmill.hidden import masked
-from corpusmill.store.units import At
+from corpusmill.store.units import AttemptPosition
 
 KILLED, OUT_OF_MEMORY, STEP_FAILED, READER_FAILED = "killed_worker", "out_of_memory", "step_failed", "reader_failed"
 FROM_OUTSIDE = ("SIGTERM", "SIGHUP", "SIGINT", "SIGQUIT")  # what people and systems end processes with
@@ -29,7 +29,7 @@ class Ended:
     cause: str = ""
     is_kill: bool = False
 
-    def kind_at(self, at: At) -> str:
+    def kind_at(self, at: AttemptPosition) -> str:
         return READER_FAILED if self.kind == STEP_FAILED and at.reading else self.kind
 
 

@@ -12,13 +12,13 @@ from hashlib import sha256
 from itertools import islice
 from typing import Any, TypeVar
 
-from corpusmill.execute import AtWork, Check, Failure, OnAside, OnCommit, OnPulse, Pulse
+from corpusmill.execute import AtWork, Check, Failure, OnAside, OnCommit, OnPulse, WorkerStatus
 from corpusmill.execute.announce import Announcer
 from corpusmill.execute.processes import Processes
 from corpusmill.execute.task import StageTask
-from corpusmill.store.leases import BEATS, Leases, Others
+from corpusmill.store.leases import BEATS, Leases, Peers
 from corpusmill.store.stage_folder import StageFolder
-from corpusmill.store.units import Aside, Commit, Unit, now
+from corpusmill.store.units import Commit, QuarantinedRecord, Unit, now
 
 TRIES = 2  # drivers that try a unit, each as often as it tries units
 SAMPLE = 16  # units and leases that are looked at one by one, at a time
@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 @dataclass
-class Leased:
+class LeasingExecutor:
     """Does those units that no other driver does, by processes of this machine.
 
     others      what is known of the other drivers
@@ -37,7 +37,7 @@ class Leased:
     """
 
     inner: Processes
-    others: Others
+    others: Peers
     announcer: Announcer
     index: int | None = None
     of: int | None = None
@@ -105,7 +105,7 @@ class Leased:
         if self.on_elsewhere:
             self.on_elsewhere(key)
 
-    def _pulse(self, pulse: Pulse) -> None:
+    def _pulse(self, pulse: WorkerStatus) -> None:
         self.announcer.tick(state="working", units=[_said(work) for work in pulse.at_work], memory=pulse.memory)
         if self.on_pulse:
             self.on_pulse(pulse)
@@ -137,9 +137,9 @@ class _Feed:
         self,
         folder: StageFolder,
         units: Sequence[Unit],
-        others: Others,
+        others: Peers,
         first: int,
-        aside: dict[str, tuple[Aside, ...]],
+        aside: dict[str, tuple[QuarantinedRecord, ...]],
         on_elsewhere: Callable[[str], None],
     ) -> None:
         self._on_elsewhere = on_elsewhere

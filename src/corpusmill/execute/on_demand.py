@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from corpusmill.execute import Check, Executor, Failure, OnAside, OnCommit, OnPulse, Pulsing
+from corpusmill.execute import Check, Executor, Failure, OnAside, OnCommit, OnPulse, ReportsStatus
 
 if TYPE_CHECKING:
     from corpusmill.execute.task import StageTask
@@ -39,5 +39,5 @@ class OnDemand:
 
 
 def _hand_on(executor: Executor, on_pulse: OnPulse | None) -> None:
-    if isinstance(executor, Pulsing):
+    if isinstance(executor, ReportsStatus):
         executor.on_pulse = on_pulse

@@ -22,11 +22,11 @@ from corpusmill.execute import (
     AtWork,
     Check,
     Failure,
-    Feed,
     OnAside,
     OnCommit,
     OnPulse,
-    Pulse,
+    UnitQueue,
+    WorkerStatus,
     cpus,
     ignored,
     warm_start,
@@ -37,7 +37,7 @@ from corpusmill.execute.memory import forget_peak, give_memory_back, keep_memory
 from corpusmill.execute.serial import Serial
 from corpusmill.execute.task import StageTask
 from corpusmill.store.beats import EVERY, Beat
-from corpusmill.store.units import At, Care, Commit, Unit, now
+from corpusmill.store.units import AttemptPosition, Commit, RetryPolicy, Unit, now
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class _Worker:
     pipe: Connection
     task: StageTask | None = None  # as last sent
     job: Attempts | None = None
-    at: At | None = None  # where it said last that it is, in this attempt
+    at: AttemptPosition | None = None  # where it said last that it is, in this attempt
     beat: Beat | None = None  # how far it said last that it is, in this attempt
     since: float = 0.0  # when this attempt began
 
@@ -115,7 +115,9 @@ class Processes:
     ) -> list[Failure]:
         return self.run_feed(task, [*reversed(units)], on_commit, on_aside)
 
-    def run_feed(self, task: StageTask, feed: Feed, on_commit: OnCommit, on_aside: OnAside = ignored) -> list[Failure]:
+    def run_feed(
+        self, task: StageTask, feed: UnitQueue, on_commit: OnCommit, on_aside: OnAside = ignored
+    ) -> list[Failure]:
         """`run` of units that come one by one: until there is none, and those that there were are done."""
         self._import_script_for(task)
         at_a_time = task.needs.at_a_time(self.workers)
@@ -157,7 +159,7 @@ class Processes:
                     worker = self._workers[pipe]
                     assert worker.job
                     job, answer = worker.job, self._answer(worker)
-                    if isinstance(answer, At):
+                    if isinstance(answer, AttemptPosition):
                         worker.at = answer
                         continue
                     if isinstance(answer, Beat):
@@ -190,8 +192,8 @@ class Processes:
         return failures
 
     def attempt(
-        self, task: StageTask, unit: Unit, care: Care, on_beat: Callable[[Beat], None] | None = None
-    ) -> tuple[Any, At | None]:
+        self, task: StageTask, unit: Unit, care: RetryPolicy, on_beat: Callable[[Beat], None] | None = None
+    ) -> tuple[Any, AttemptPosition | None]:
         """One attempt at a unit in a worker: its answer, see `_answer`, and where it was last, if it said so.
 
         A worker that has the task in memory is taken, if there is one.
@@ -202,9 +204,9 @@ class Processes:
                 worker.pipe.send(task)
                 worker.task = task
             worker.pipe.send((unit, care, on_beat is not None))
-        at: At | None = None
-        while isinstance(answer := self._answer(worker), At | Beat):
-            if isinstance(answer, At):
+        at: AttemptPosition | None = None
+        while isinstance(answer := self._answer(worker), AttemptPosition | Beat):
+            if isinstance(answer, AttemptPosition):
                 at = answer
             elif on_beat:
                 on_beat(answer)
@@ -240,7 +242,7 @@ class Processes:
                 if worker.job
             ]
             memory = resident(worker.process.pid or 0 for worker in self._workers.values())
-            self.on_pulse(Pulse(self.workers, at_work, memory))
+            self.on_pulse(WorkerStatus(self.workers, at_work, memory))
 
     def _import_script_for(self, work: Any) -> None:
         """Have workers import the script that was started if they need something of it."""

@@ -19,12 +19,12 @@ from typing import Any, Self
 
 from corpusmill import storage
 from corpusmill.errors import ClusterError
-from corpusmill.execute import AtWork, Check, Failure, OnAside, OnCommit, OnPulse, Pulse, ignored, versions
+from corpusmill.execute import AtWork, Check, Failure, OnAside, OnCommit, OnPulse, WorkerStatus, ignored, versions
 from corpusmill.execute.attempts import Attempts
 from corpusmill.execute.cpus import usable
 from corpusmill.execute.failures import KILLED, OUT_OF_MEMORY, Ended, of_error
 from corpusmill.execute.ray_cluster import connected, imported
-from corpusmill.execute.ray_worker import BEATS, Answer, GivenBack, Job, attempt, fit, passed
+from corpusmill.execute.ray_worker import BEATS, AttemptOutcome, GivenBack, Job, attempt, fit, passed
 from corpusmill.execute.serial import Serial
 from corpusmill.execute.task import StageTask
 from corpusmill.execute.termination import Terminated
@@ -143,7 +143,9 @@ class Ray:
                     answer = self._answer(reference)
                     if isinstance(answer.said, GivenBack):
                         flight.lost += 1
-                        answer = answer if flight.lost <= GONE else Answer(Ended(f"its node went away {GONE} times"))
+                        answer = (
+                            answer if flight.lost <= GONE else AttemptOutcome(Ended(f"its node went away {GONE} times"))
+                        )
                     if isinstance(answer.said, Commit):
                         on_commit(answer.said)
                         continue
@@ -248,29 +250,31 @@ class Ray:
 
     # ------------------------------------------------------------- attempts
 
-    def _answer(self, reference: Any) -> Answer:
+    def _answer(self, reference: Any) -> AttemptOutcome:
         kinds = self._ray.exceptions
         try:
-            answer: Answer = self._ray.get(reference)
+            answer: AttemptOutcome = self._ray.get(reference)
             return answer
         except kinds.OutOfMemoryError as error:
             why = f"the memory of its node ran out, and Ray ended it ({_first_line(error)})"
             said = f"{why}: try a smaller unit_mb, or nodes with more memory for each processor"
-            return Answer(Ended(said, "", OUT_OF_MEMORY, why, is_kill=True))
+            return AttemptOutcome(Ended(said, "", OUT_OF_MEMORY, why, is_kill=True))
         except (kinds.NodeDiedError, kinds.LocalRayletDiedError) as error:
             if self._was_to_go(str(error)):
-                return Answer(GivenBack())
-            return Answer(Ended(f"its node died ({_first_line(error)})"))
+                return AttemptOutcome(GivenBack())
+            return AttemptOutcome(Ended(f"its node died ({_first_line(error)})"))
         except kinds.WorkerCrashedError:
             why = "its worker died (killed, often because memory ran out; or native code crashed)"
             said = f"{why}. If it happens often, try a smaller unit_mb"
-            return Answer(Ended(said, "", KILLED, why, is_kill=True))
+            return AttemptOutcome(Ended(said, "", KILLED, why, is_kill=True))
         except (kinds.ObjectLostError, kinds.TaskUnschedulableError, kinds.TaskCancelledError):
-            return Answer(GivenBack())
+            return AttemptOutcome(GivenBack())
         except kinds.RayTaskError as error:
-            return Answer(of_error(error.cause if isinstance(error.cause, Exception) else error))
+            return AttemptOutcome(of_error(error.cause if isinstance(error.cause, Exception) else error))
         except kinds.RayError as error:
-            return Answer(ClusterError(f"Ray failed: {_first_line(error)}. Run the same command again to continue"))
+            return AttemptOutcome(
+                ClusterError(f"Ray failed: {_first_line(error)}. Run the same command again to continue")
+            )
 
     def _was_to_go(self, said: str) -> bool:
         """Whether the node that an error names went away as planned."""
@@ -294,7 +298,7 @@ class Ray:
         if missing:  # or was, when it was looked at last
             self._look = 0.0
             missing = self._missing(needs)
-        on_pulse(Pulse(self.workers, at_work, waits_for=f"node with a {missing}" if missing else ""))
+        on_pulse(WorkerStatus(self.workers, at_work, waits_for=f"node with a {missing}" if missing else ""))
 
     def _missing(self, needs: Resources) -> str:
         there = self._now()

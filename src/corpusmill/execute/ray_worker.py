@@ -24,7 +24,7 @@ from corpusmill.execute.processes import Processes, one_thread
 from corpusmill.execute.serial import Serial
 from corpusmill.execute.task import StageTask
 from corpusmill.store.beats import Beat
-from corpusmill.store.units import At, Care, Unit
+from corpusmill.store.units import AttemptPosition, RetryPolicy, Unit
 
 BEATS = b"corpusmill"  # the name space of Ray's table of keys and values in which units say how far they are
 
@@ -56,12 +56,12 @@ class GivenBack:
 
 
 @dataclass(frozen=True)
-class Answer:
+class AttemptOutcome:
     """What became of an attempt: a commit, None if records were tried, how it ended without, GivenBack, or an error
     that no other attempt can cure; and where it was, if that is known."""
 
     said: Any
-    at: At | None = None
+    at: AttemptPosition | None = None
 
 
 class _Leaving(BaseException):
@@ -154,27 +154,27 @@ def passed(job: Job, checks: Sequence[Check]) -> ClusterError | str | None:
     return None
 
 
-def attempt(job: Job, stage: Sequence[Any], unit: Unit, care: Care, beats: bool) -> Answer:
+def attempt(job: Job, stage: Sequence[Any], unit: Unit, care: RetryPolicy, beats: bool) -> AttemptOutcome:
     """One attempt at a unit.
 
     stage   a reference to a StageTask and the versions of the user's modules in it, in a list: it is fetched once
     beats   whether to say how far it is
     """
     if (wrong := fit(job)) is not None:
-        return Answer(wrong)
+        return AttemptOutcome(wrong)
     try:
         with _notice():
             task = _stage(stage[0])
             if isinstance(task, ClusterError):
-                return Answer(task)
+                return AttemptOutcome(task)
             with _said(job, unit, beats) as beat:
-                if care != Care(care.aside) or task.needs.keeps:
+                if care != RetryPolicy(care.aside) or task.needs.keeps:
                     return _below(stage[0].binary(), task, unit, care, beat, job.preload)
-                return Answer(_here(task, unit, care, beat))
+                return AttemptOutcome(_here(task, unit, care, beat))
     except _Leaving:
         _end_pool()
         threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGTERM)).start()  # when the answer is on its way
-        return Answer(GivenBack())
+        return AttemptOutcome(GivenBack())
 
 
 def _stage(reference: Any) -> "StageTask | ClusterError":
@@ -194,7 +194,7 @@ def _stage(reference: Any) -> "StageTask | ClusterError":
     return known[1]
 
 
-def _here(task: StageTask, unit: Unit, care: Care, beat: Any) -> Any:
+def _here(task: StageTask, unit: Unit, care: RetryPolicy, beat: Any) -> Any:
     forget_peak()
     try:
         with low_memory() if task.needs.grows else contextlib.nullcontext():
@@ -205,21 +205,23 @@ def _here(task: StageTask, unit: Unit, care: Care, beat: Any) -> Any:
         return of_error(error)
 
 
-def _below(name: bytes, task: StageTask, unit: Unit, care: Care, beat: Any, preload: tuple[str, ...]) -> Answer:
+def _below(
+    name: bytes, task: StageTask, unit: Unit, care: RetryPolicy, beat: Any, preload: tuple[str, ...]
+) -> AttemptOutcome:
     """In a process of its own, where the task can be sent to one: what was defined in a notebook cannot."""
     import pickle
 
     try:
         pickle.dumps(task)
     except Exception:
-        return Answer(_here(task, unit, care, beat))
+        return AttemptOutcome(_here(task, unit, care, beat))
     give_memory_back()
     if _process.pool is None:
         _process.pool, _process.of_stage = Processes(1, preload=preload), name
     said, at = _process.pool.attempt(task, unit, care, beat)
     if not task.needs.keeps or isinstance(said, Ended):
         _end_pool()
-    return Answer(said, at)
+    return AttemptOutcome(said, at)
 
 
 def _end_pool() -> None:

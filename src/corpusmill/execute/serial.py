@@ -6,13 +6,23 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
-from corpusmill.execute import PERMANENT_ERRORS, AtWork, Check, Failure, OnAside, OnCommit, OnPulse, Pulse, ignored
+from corpusmill.execute import (
+    PERMANENT_ERRORS,
+    AtWork,
+    Check,
+    Failure,
+    OnAside,
+    OnCommit,
+    OnPulse,
+    WorkerStatus,
+    ignored,
+)
 from corpusmill.execute.attempts import Attempts
 from corpusmill.execute.failures import of_error
 from corpusmill.execute.memory import resident
 from corpusmill.execute.task import StageTask
 from corpusmill.store.beats import EVERY, Beat
-from corpusmill.store.units import At, Unit, now
+from corpusmill.store.units import AttemptPosition, Unit, now
 
 
 @dataclass
@@ -36,7 +46,7 @@ class Serial:
         for unit in units:
             attempts = Attempts(task, unit, self.attempts)
             while attempts.failure is None:
-                places: deque[At] = deque(maxlen=1)
+                places: deque[AttemptPosition] = deque(maxlen=1)
                 try:
                     commit = task.run_unit(unit, attempts.care, places.append, self._beats_of(unit))
                 except PERMANENT_ERRORS:
@@ -61,6 +71,6 @@ class Serial:
         if on_pulse is None:
             return None
         if started >= self._next_pulse:
-            on_pulse(Pulse(1, [AtWork(unit, 0.0)], resident([os.getpid()])))
+            on_pulse(WorkerStatus(1, [AtWork(unit, 0.0)], resident([os.getpid()])))
             self._next_pulse = started + EVERY
-        return lambda beat: on_pulse(Pulse(1, [AtWork(unit, now() - started, beat)], resident([os.getpid()])))
+        return lambda beat: on_pulse(WorkerStatus(1, [AtWork(unit, now() - started, beat)], resident([os.getpid()])))

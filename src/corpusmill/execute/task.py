@@ -18,7 +18,17 @@ from corpusmill.store.beats import Beat, Heart
 from corpusmill.store.run_folder import RunFolder
 from corpusmill.store.stage_folder import StageFolder
 from corpusmill.store.unit_io import UnitIO
-from corpusmill.store.units import USUAL, Aside, At, Care, Commit, Resources, Unit, now, peak_memory
+from corpusmill.store.units import (
+    USUAL,
+    AttemptPosition,
+    Commit,
+    QuarantinedRecord,
+    Resources,
+    RetryPolicy,
+    Unit,
+    now,
+    peak_memory,
+)
 from corpusmill.store.work import Work
 
 
@@ -40,19 +50,19 @@ class StageTask:
     upstream: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     needs: Resources = field(default_factory=Resources)
     session: str = ""
-    aside: Mapping[str, tuple[Aside, ...]] = field(default_factory=dict)
+    aside: Mapping[str, tuple[QuarantinedRecord, ...]] = field(default_factory=dict)
     guard: Callable[[], AbstractContextManager[None]] = contextlib.nullcontext
 
     def run_unit(
         self,
         unit: Unit,
-        care: Care = USUAL,
-        at: Callable[[At], None] = lambda _: None,
+        care: RetryPolicy = USUAL,
+        at: Callable[[AttemptPosition], None] = lambda _: None,
         beat: Callable[[Beat], None] | None = None,
     ) -> Commit | None:
         """Carry out one unit and commit it, or try some of its records: the one function that every executor calls.
 
-        care   how: see `Care`
+        care   how: see `RetryPolicy`
         at     is told where the attempt is, if `care` has it noted
         beat   is called twice a second at most with how far it is
 

@@ -29,7 +29,7 @@ from corpusmill.export.review import SAMPLE, write_review
 from corpusmill.export.streams import Llmc, NanoGPT, Progress, Validation
 from corpusmill.export.texts import write_texts
 from corpusmill.shards import Shards, open_shards
-from corpusmill.shards.documents import Documents, documents
+from corpusmill.shards.documents import DocumentRange, documents
 from corpusmill.shards.layout import INDEX
 from corpusmill.shards.token_range import TokenRange
 from corpusmill.storage import write_atomic
@@ -223,7 +223,7 @@ def _documents(shards: Shards, writer: TokenWriter, folder: Path, progress: Prog
     return count, tokens
 
 
-def _by_cut(blocks: Iterable[Documents], cut: int) -> Iterator[tuple[int, DocumentTokens]]:
+def _by_cut(blocks: Iterable[DocumentRange], cut: int) -> Iterator[tuple[int, DocumentTokens]]:
     """The documents in parts that start in the same cut of `cut` tokens, each with the number of its cut."""
     start = 0  # tokens before the block
     for _, ids, lengths in blocks:

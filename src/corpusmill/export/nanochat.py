@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from corpusmill.errors import InputError, RecipeError
 from corpusmill.export.streams import Progress, chance
-from corpusmill.export.texts import Texts
+from corpusmill.export.texts import KeptTexts
 from corpusmill.report.numbers import plural
 from corpusmill.text.splitmix64 import GOLDEN, mix64
 
@@ -44,7 +44,7 @@ class Nanochat:
         """Returns how many documents are in the files, repeated ones as often as they are there."""
         if not val_fraction:
             raise InputError("nanochat takes the last file for validation, whatever is in it: val_fraction 0 is none.")
-        texts = Texts(run)
+        texts = KeptTexts(run)
         files = 1 + max(1, -(-int(texts.bytes * (1 - val_fraction)) // (self.mb_per_file * 1_000_000)))
         heaps = folder / ".heaps"
         heaps.mkdir()
@@ -73,7 +73,7 @@ class Nanochat:
         return int(count.sum())
 
 
-def _numbered(texts: Texts) -> Iterator[tuple[pa.RecordBatch, NDArray[np.uint64]]]:
+def _numbered(texts: KeptTexts) -> Iterator[tuple[pa.RecordBatch, NDArray[np.uint64]]]:
     """Texts, each as often as it is drawn, and for each a number in which their order is random."""
     first = 0
     for batches in texts.files():

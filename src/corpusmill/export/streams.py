@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from corpusmill.errors import InputError, RecipeError
 from corpusmill.report.numbers import plural
 from corpusmill.shards import Shards
-from corpusmill.shards.documents import Documents, documents
+from corpusmill.shards.documents import DocumentRange, documents
 from corpusmill.shards.layout import stored
 from corpusmill.text.splitmix64 import GOLDEN, mix64
 from corpusmill.tokens.llmc_header import HEADER, MAGIC, MOST
@@ -126,7 +126,7 @@ class Numbered:
 
 
 @dataclass(frozen=True)
-class Part:
+class StreamPart:
     """Tokens that go to one of the two.
 
     begun   documents that begin in it
@@ -155,7 +155,7 @@ class Validation:
     def wanted(self) -> bool:
         return bool(self.fraction if self.tokens is None else self.tokens)
 
-    def split(self, blocks: Iterator[Documents]) -> Iterator[Part]:
+    def split(self, blocks: Iterator[DocumentRange]) -> Iterator[StreamPart]:
         done = 0
         for block in blocks:
             before, done = done, done + len(block.ids)
@@ -163,15 +163,15 @@ class Validation:
                 cut = min(max(self.tokens - before, 0), len(block.ids))
                 starts = np.cumsum(block.lengths) - block.lengths
                 begun = int((starts < cut).sum())
-                yield Part("val", block.ids[:cut], begun, before + cut)
-                yield Part("train", block.ids[cut:], len(block.lengths) - begun, done)
+                yield StreamPart("val", block.ids[:cut], begun, before + cut)
+                yield StreamPart("train", block.ids[cut:], len(block.lengths) - begun, done)
                 continue
             numbers = np.arange(block.first, block.first + len(block.lengths), dtype=np.uint64)
             kept_back = chance(numbers) < self.fraction
             by_token = np.repeat(kept_back, block.lengths)
-            yield Part("train", block.ids[~by_token], int((~kept_back).sum()), done)
+            yield StreamPart("train", block.ids[~by_token], int((~kept_back).sum()), done)
             if kept_back.any():
-                yield Part("val", block.ids[by_token], int(kept_back.sum()), done)
+                yield StreamPart("val", block.ids[by_token], int(kept_back.sum()), done)
 
     def refuse_empty(self, name: str, whole: int, why: str) -> None:
         if self.tokens is not None:
@@ -185,22 +185,22 @@ class Validation:
         )
 
 
-def without_ends(block: Documents, eos: int) -> Documents:
+def without_ends(block: DocumentRange, eos: int) -> DocumentRange:
     """The documents without the EOS at their ends. One that lost its end has none."""
     last = np.cumsum(block.lengths) - 1
     ended = block.ids[last] == eos
     keep = np.ones(len(block.ids), np.bool_)
     keep[last[ended]] = False
-    return Documents(block.first, block.ids[keep], block.lengths - ended)
+    return DocumentRange(block.first, block.ids[keep], block.lengths - ended)
 
 
-def leading(block: Documents, eos: int, bos: int | None) -> Documents:
+def leading(block: DocumentRange, eos: int, bos: int | None) -> DocumentRange:
     """The documents with the token that divides them at their beginning, and not at their end."""
     bare = without_ends(block, eos)
     if bos is not None:  # each has it already
         return bare
     starts = np.cumsum(bare.lengths) - bare.lengths
-    return Documents(block.first, np.insert(bare.ids, starts, np.asarray(eos, bare.ids.dtype)), bare.lengths + 1)
+    return DocumentRange(block.first, np.insert(bare.ids, starts, np.asarray(eos, bare.ids.dtype)), bare.lengths + 1)
 
 
 def chance(numbers: NDArray[np.uint64]) -> NDArray[np.float64]:

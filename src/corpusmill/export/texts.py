@@ -10,7 +10,7 @@ from corpusmill.engine.work.documents import TOKENS, documents_of, wanted_signal
 from corpusmill.engine.work.pass_documents import PassDocuments
 from corpusmill.engine.work.pass_results import TEXT_GROUPS
 from corpusmill.engine.work.signals import check_signals
-from corpusmill.engine.work.text_files import UNLIMITED, Part, megabytes_of, part_files, text_files
+from corpusmill.engine.work.text_files import UNLIMITED, TextFilePart, megabytes_of, part_files, text_files
 from corpusmill.errors import InputError
 from corpusmill.store.unit_io import Upstream
 from corpusmill.write import DocumentWriter, WritesBeside, file_name
@@ -18,7 +18,7 @@ from corpusmill.write import DocumentWriter, WritesBeside, file_name
 Progress = Callable[[int, int], None]
 
 
-class Texts:
+class KeptTexts:
     """The kept documents of a run, from the files of its last pass.
 
     documents   how many there are
@@ -63,7 +63,7 @@ class Texts:
         for file in text_files(megabytes, self._results):
             yield self._batches(part_files(file, self._read, self._before, self._passes))
 
-    def _batches(self, parts: Sequence[Part]) -> Iterator[pa.RecordBatch]:
+    def _batches(self, parts: Sequence[TextFilePart]) -> Iterator[pa.RecordBatch]:
         for part in parts:
             for batch in documents_of(part, self.drawn, Upstream(self._folder), self._signals):
                 yield batch if self._gone is None else batch.filter(pa.array(~self._gone.among(batch)))
@@ -71,7 +71,7 @@ class Texts:
 
 def write_texts(run: Path, writer: DocumentWriter, folder: Path, progress: Progress) -> int:
     """The documents as a writer of a recipe has them. Returns how many there are."""
-    texts = Texts(run, wanted_signals(writer), wants_tokens(writer))
+    texts = KeptTexts(run, wanted_signals(writer), wants_tokens(writer))
     done = 0
 
     def counted(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

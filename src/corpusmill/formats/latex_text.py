@@ -120,7 +120,7 @@ def latex_text(source: str, markup: Markup, most: int) -> str:
     title, text = expanded(source, most)
     if markup == "latex":
         return cleaned(text)
-    writer = Writer(markup)
+    writer = LatexWriter(markup)
     writer.heading(1, title)
     writer.write(text)
     return writer.text()
@@ -154,7 +154,7 @@ def _end_of(text: str, name: str, at: int) -> tuple[int, int]:
 
 
 @dataclass
-class Writer:
+class LatexWriter:
     """Writes one document: `write` its body, then `text`."""
 
     markup: Markup
@@ -198,7 +198,7 @@ class Writer:
 
     def inline(self, text: str, depth: int = 0) -> str:
         """A part of the text on one line."""
-        inner = Writer("text")
+        inner = LatexWriter("text")
         inner.write(text, depth + 1)
         inner.flush()
         return " ".join(" ".join(inner.blocks).split())

@@ -23,7 +23,7 @@ ENDS = tuple('.!?:;。\uff01\uff1f"”’)')
 
 
 @dataclass(slots=True)
-class Line:
+class PdfLine:
     """Characters on one line that no wide blank parts; y grows upwards."""
 
     x0: float
@@ -38,13 +38,13 @@ class Line:
 
 
 @dataclass(slots=True)
-class Page:
+class PdfPage:
     width: float
     height: float
-    lines: list[Line]
+    lines: list[PdfLine]
 
 
-def document_text(pages: Sequence[Page]) -> str:
+def document_text(pages: Sequence[PdfPage]) -> str:
     """The text of a document: a line for each paragraph, and for each row of a table, with "|" between its cells."""
     running = running_heads(pages)
     paragraphs: list[str] = []
@@ -60,7 +60,7 @@ def document_text(pages: Sequence[Page]) -> str:
     return "\n".join(_clean(paragraph) for paragraph in paragraphs)
 
 
-def running_heads(pages: Sequence[Page]) -> set[str]:
+def running_heads(pages: Sequence[PdfPage]) -> set[str]:
     """What stands at the edge of three pages at least, and of a fifth of them, but for its digits."""
     seen: Counter[str] = Counter()
     for page in pages:
@@ -72,20 +72,20 @@ def _form(text: str) -> str:
     return DIGITS.sub("#", "".join(text.lower().split()))
 
 
-def _at_edge(line: Line, page: Page) -> bool:
+def _at_edge(line: PdfLine, page: PdfPage) -> bool:
     return line.y0 > page.height * (1 - EDGE) or line.y1 < page.height * EDGE
 
 
-def _is_running(line: Line, page: Page, running: set[str]) -> bool:
+def _is_running(line: PdfLine, page: PdfPage, running: set[str]) -> bool:
     if not _at_edge(line, page):
         return False
     return _form(line.text) in running or NUMBER.fullmatch(line.text.strip()) is not None
 
 
-def blocks(lines: list[Line]) -> list[list[Line]]:
+def blocks(lines: list[PdfLine]) -> list[list[PdfLine]]:
     """Lines in the order of reading, cut where there is white from edge to edge: into columns if there are any, else
     between paragraphs."""
-    done: list[list[Line]] = []
+    done: list[list[PdfLine]] = []
     left = [(lines, 0)]
     while left:
         part, depth = left.pop()
@@ -99,7 +99,7 @@ def blocks(lines: list[Line]) -> list[list[Line]]:
     return done
 
 
-def _columns(lines: list[Line]) -> tuple[list[Line], list[Line]] | None:
+def _columns(lines: list[PdfLine]) -> tuple[list[PdfLine], list[PdfLine]] | None:
     """The columns left and right of the widest white that goes from top to bottom; None where there is none, or where
     it is between the cells of a table."""
     size = median(line.height for line in lines)
@@ -119,7 +119,7 @@ def _columns(lines: list[Line]) -> tuple[list[Line], list[Line]] | None:
     return first, second
 
 
-def _is_table(first: list[Line], second: list[Line]) -> bool:
+def _is_table(first: list[PdfLine], second: list[PdfLine]) -> bool:
     """Whether what stands side by side are short pieces on common lines."""
     short = min(len(first), len(second))
     mean = min(sum(len(line.text) for line in part) / len(part) for part in (first, second))
@@ -127,7 +127,7 @@ def _is_table(first: list[Line], second: list[Line]) -> bool:
     return mean < CELL and level >= 0.6 * short
 
 
-def _rows(lines: list[Line]) -> tuple[list[Line], list[Line]] | None:
+def _rows(lines: list[PdfLine]) -> tuple[list[PdfLine], list[PdfLine]] | None:
     """What is above and below the widest white that goes from side to side and is wider than between lines."""
     order = sorted(lines, key=lambda line: -line.y1)
     gaps: list[tuple[float, int]] = []
@@ -146,9 +146,9 @@ def _rows(lines: list[Line]) -> tuple[list[Line], list[Line]] | None:
     return order[:at], order[at:]
 
 
-def _paragraphs(block: list[Line], words: set[str]) -> list[str]:
+def _paragraphs(block: list[PdfLine], words: set[str]) -> list[str]:
     """The paragraphs of a block; rows of a table, where lines have several pieces."""
-    rows: list[list[Line]] = []
+    rows: list[list[PdfLine]] = []
     for line in block:
         if rows and abs(rows[-1][0].y0 - line.y0) < 0.4 * max(line.height, 1):
             rows[-1].append(line)

@@ -18,7 +18,7 @@ from starlette.routing import Route
 from corpusmill.errors import AssetError, CorpusmillError, InputError, RecipeError
 from corpusmill.inspect.blind import MARKS, Review
 from corpusmill.inspect.document import document, pair
-from corpusmill.inspect.listing import Filter, Listing
+from corpusmill.inspect.listing import Listing, ListingFilter
 from corpusmill.inspect.marks import marks
 from corpusmill.inspect.thresholds import Thresholds
 from corpusmill.inspect.trace import Trace
@@ -80,10 +80,10 @@ class Inspector:
         }
 
     def documents(self, given: Mapping[str, str]) -> dict[str, Any]:
-        return self.listing.page(Filter.of(given), _whole(given.get("page", "0"), "page"))
+        return self.listing.page(ListingFilter.of(given), _whole(given.get("page", "0"), "page"))
 
     def export(self, given: Mapping[str, str]) -> Iterator[bytes]:
-        for row in self.listing.rows(Filter.of(given)):
+        for row in self.listing.rows(ListingFilter.of(given)):
             yield orjson.dumps(row) + b"\n"
 
     def document(self, given: Mapping[str, str]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from corpusmill.errors import AssetError, InputError, RecipeError
 from corpusmill.inspect.listing import Listing
-from corpusmill.inspect.marks import LONGEST, Span, marks, parts
+from corpusmill.inspect.marks import LONGEST, MarkedSpan, marks, parts
 from corpusmill.inspect.trace import Trace
 from corpusmill.recipe.names import labels
 from corpusmill.report.explain import DocumentHistory, history
@@ -47,7 +47,7 @@ def document(
         where = marks(shown, {"url": found.url}, steps, later)
         if tokens and trace and (span := trace.span(text, found.shards, *tokens)):
             about["asked"] = f"tokens {tokens[0]:,d} to {tokens[1] - 1:,d}"
-            where = {about["asked"]: [Span(*(min(place, len(shown)) for place in span))], **where}
+            where = {about["asked"]: [MarkedSpan(*(min(place, len(shown)) for place in span))], **where}
         about |= {
             "parts": parts(shown, where),
             "legend": [(name, len(spans)) for name, spans in where.items()],

@@ -26,7 +26,7 @@ SORTS = {"": "n", "tokens": "tokens DESC NULLS LAST, n", "-tokens": "tokens NULL
 
 
 @dataclass(frozen=True)
-class Filter:
+class ListingFilter:
     """Which documents are listed; empty: all.
 
     outcome            one of OUTCOMES
@@ -52,9 +52,11 @@ class Filter:
     sort: str = ""
 
     @staticmethod
-    def of(given: Mapping[str, str]) -> "Filter":
+    def of(given: Mapping[str, str]) -> "ListingFilter":
         """By the parameters of an address, of which others are ignored."""
-        return Filter(**{field.name: given[field.name] for field in fields(Filter) if field.name in given})
+        return ListingFilter(
+            **{field.name: given[field.name] for field in fields(ListingFilter) if field.name in given}
+        )
 
 
 class Listing:
@@ -134,7 +136,7 @@ class Listing:
         outcomes = ((name, self._count(condition, [])) for name, condition in OUTCOMES.items())
         return {"outcome": [(name, count) for name, count in outcomes if count], **found}
 
-    def page(self, wanted: Filter, number: int) -> dict[str, Any]:
+    def page(self, wanted: ListingFilter, number: int) -> dict[str, Any]:
         """A page, from 0: its `rows`; how many `documents`, `tokens` and `kept` documents there are on all pages."""
         where, values = self._where(wanted)
         ((documents, tokens, kept),) = self.tables.tuples(
@@ -153,7 +155,7 @@ class Listing:
         rows = [self._row(row, wanted.signal) for row in self.tables.rows(query, values)]
         return {"rows": rows, "documents": documents, "tokens": tokens, "kept": kept, "page": number, "size": PAGE}
 
-    def rows(self, wanted: Filter) -> Iterator[dict[str, Any]]:
+    def rows(self, wanted: ListingFilter) -> Iterator[dict[str, Any]]:
         """All of a list, in its order: what is known of each document, without its text."""
         where, values = self._where(wanted)
         query = f"SELECT * EXCLUDE (n, path, lower_url) FROM listed WHERE {where} ORDER BY {self._order(wanted)}"
@@ -186,7 +188,7 @@ class Listing:
         row["value"] = signals[signal] if signal else None
         return row
 
-    def _order(self, wanted: Filter) -> str:
+    def _order(self, wanted: ListingFilter) -> str:
         if wanted.sort.removeprefix("-") == "signal" and wanted.signal:
             return f"{identifier(self._known(wanted.signal))} {'' if wanted.sort[0] == '-' else 'DESC'} NULLS LAST, n"
         return SORTS.get(wanted.sort, "n")
@@ -198,7 +200,7 @@ class Listing:
             )
         return signal
 
-    def _where(self, wanted: Filter) -> tuple[str, list[Any]]:
+    def _where(self, wanted: ListingFilter) -> tuple[str, list[Any]]:
         conditions, values = ["true"], list[Any]()
         if wanted.outcome:
             if wanted.outcome not in OUTCOMES:

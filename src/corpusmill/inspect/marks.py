@@ -24,14 +24,14 @@ WORD = re.compile(r"\S+")
 LINE = re.compile(r"[^\n]+")
 
 
-class Span(NamedTuple):
+class MarkedSpan(NamedTuple):
     """Code points [start, end) of a text."""
 
     start: int
     end: int
 
 
-def marks(text: str, row: Mapping[str, Any], steps: Sequence[Any], later: Sequence[Any]) -> dict[str, list[Span]]:
+def marks(text: str, row: Mapping[str, Any], steps: Sequence[Any], later: Sequence[Any]) -> dict[str, list[MarkedSpan]]:
     """What was measured -> where it is. What is nowhere is left out.
 
     row     with the columns url and metadata of the document
@@ -46,7 +46,7 @@ def marks(text: str, row: Mapping[str, Any], steps: Sequence[Any], later: Sequen
     found["repeated words"] = list(_repeated_words(text))
     found["most frequent 2 to 4 words"] = list(_top_words(text))
     for name, condition in LINES.items():
-        found[name] = [Span(*line.span()) for line in LINE.finditer(text) if condition(line[0])]
+        found[name] = [MarkedSpan(*line.span()) for line in LINE.finditer(text) if condition(line[0])]
     return {name: spans for name, spans in found.items() if spans}
 
 
@@ -57,7 +57,7 @@ LINES: Mapping[str, Callable[[str], bool]] = {
 }
 
 
-def parts(text: str, found: Mapping[str, Sequence[Span]]) -> list[tuple[str, list[str]]]:
+def parts(text: str, found: Mapping[str, Sequence[MarkedSpan]]) -> list[tuple[str, list[str]]]:
     """The text in parts, made safe to look at, each with what it is marked with.
 
     >>> parts("ab c", {"x": [Span(0, 2)], "y": [Span(1, 4)]})
@@ -87,16 +87,16 @@ class _Places:
         self._data = text.encode("utf-8", "replace")
         self.text = self._data.decode()
 
-    def span(self, start: int, end: int) -> Span:
+    def span(self, start: int, end: int) -> MarkedSpan:
         begin = len(self._data[:start].decode())
-        return Span(begin, begin + len(self._data[start:end].decode()))
+        return MarkedSpan(begin, begin + len(self._data[start:end].decode()))
 
 
-def _contaminated(text: str, steps: Sequence[Any]) -> dict[str, list[Span]]:
+def _contaminated(text: str, steps: Sequence[Any]) -> dict[str, list[MarkedSpan]]:
     """Where items of benchmarks are, as the recipe's steps look for them, by benchmark and item. Nothing of a step
     whose benchmarks are not on this machine."""
     places = _Places(text)
-    found: dict[str, list[Span]] = {}
+    found: dict[str, list[MarkedSpan]] = {}
     for step in (step for step in steps if isinstance(step, Ngrams)):
         try:
             matches = step.matches(places.text)
@@ -112,12 +112,12 @@ def _contaminated(text: str, steps: Sequence[Any]) -> dict[str, list[Span]]:
     return found
 
 
-def _personal(text: str, row: Mapping[str, Any], steps: Sequence[Any]) -> dict[str, list[Span]]:
+def _personal(text: str, row: Mapping[str, Any], steps: Sequence[Any]) -> dict[str, list[MarkedSpan]]:
     """Of the kinds that the recipe's steps look for, as they do: its own names, its countries."""
     looking = [step for step in steps if type(step).__name__ == "Pii"]
     docs = pa.RecordBatch.from_pydict({name: pa.array([row.get(name)], pa.string()) for name in ("url", "metadata")})
     places = _Places(text)
-    found: dict[str, list[Span]] = {}
+    found: dict[str, list[MarkedSpan]] = {}
     ways: dict[tuple[tuple[Kind, ...], bool, FormsOf, tuple[str, ...]], None] = dict.fromkeys(
         (step.kinds, step.public_only, step.forms, step.countries) for step in looking
     ) or {(PII_KINDS, True, "any", ()): None}
@@ -133,18 +133,18 @@ def _personal(text: str, row: Mapping[str, Any], steps: Sequence[Any]) -> dict[s
     return found
 
 
-def _repeated_lines(text: str) -> Iterator[Span]:
+def _repeated_lines(text: str) -> Iterator[MarkedSpan]:
     """Lines that occurred before."""
     seen = set()
     for line in LINE.finditer(text):
         if not line[0].strip():
             continue
         if line[0] in seen:
-            yield Span(*line.span())
+            yield MarkedSpan(*line.span())
         seen.add(line[0])
 
 
-def _repeated_words(text: str) -> Iterator[Span]:
+def _repeated_words(text: str) -> Iterator[MarkedSpan]:
     """Runs of words in n-grams of REPEATED words that occurred before."""
     words = list(WORD.finditer(text))
     seen = set()
@@ -153,15 +153,15 @@ def _repeated_words(text: str) -> Iterator[Span]:
         gram = tuple(word[0] for word in words[at : at + REPEATED])
         if gram in seen:
             if at > until + 1 and until >= 0:
-                yield Span(words[start].start(), words[until].end())
+                yield MarkedSpan(words[start].start(), words[until].end())
             start = at if until < 0 or at > until + 1 else start
             until = at + REPEATED - 1
         seen.add(gram)
     if until >= 0:
-        yield Span(words[start].start(), words[until].end())
+        yield MarkedSpan(words[start].start(), words[until].end())
 
 
-def _top_words(text: str) -> Iterator[Span]:
+def _top_words(text: str) -> Iterator[MarkedSpan]:
     """The most frequent n-grams of 2, 3 and 4 words, of those that occur more than twice; on a tie the first."""
     words = list(WORD.finditer(text))
     for n in (4, 3, 2):
@@ -169,17 +169,19 @@ def _top_words(text: str) -> Iterator[Span]:
         for gram, count in Counter(grams).most_common(1):
             if count > 2:
                 yield from (
-                    Span(words[at].start(), words[at + n - 1].end()) for at, other in enumerate(grams) if other == gram
+                    MarkedSpan(words[at].start(), words[at + n - 1].end())
+                    for at, other in enumerate(grams)
+                    if other == gram
                 )
 
 
-def _removed_by_c4(text: str, step: C4) -> dict[str, list[Span]]:
+def _removed_by_c4(text: str, step: C4) -> dict[str, list[MarkedSpan]]:
     """Why -> the lines that filter/c4 would remove from this text."""
     lines, place = [], 0
     for line in text.splitlines(keepends=True):
         bare = line.rstrip("\r\n")
         if bare.strip():
-            lines.append((Span(place, place + len(bare)), bare))
+            lines.append((MarkedSpan(place, place + len(bare)), bare))
         place += len(line)
     cleaned = clean_lines(
         pa.array([bare for _, bare in lines], pa.large_string()),
@@ -193,7 +195,7 @@ def _removed_by_c4(text: str, step: C4) -> dict[str, list[Span]]:
         lorem_ipsum=False,
         curly_bracket=False,
     )
-    removed: dict[str, list[Span]] = {}
+    removed: dict[str, list[MarkedSpan]] = {}
     for (span, _), counts in zip(lines, cleaned.lines.tolist()):
         for why, count in zip(LINE_REASONS[1:], counts[1:]):
             if count:

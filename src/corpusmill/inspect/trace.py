@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from corpusmill.errors import AssetError, InputError, ShardError
-from corpusmill.inspect.marks import Span
+from corpusmill.inspect.marks import MarkedSpan
 from corpusmill.loader import TokenLoader
 from corpusmill.models.tokenizer import Tokenizer, load
 from corpusmill.ops import tracing
@@ -149,7 +149,7 @@ class Trace:
         folder = self.shards.folder
         return TokenLoader(folder, seq_len, batch, seed, rank, world, shuffle=shuffle, fields=("tokens",))
 
-    def span(self, whole_text: str, placements: Sequence[TokenPlacement], start: int, stop: int) -> Span | None:
+    def span(self, whole_text: str, placements: Sequence[TokenPlacement], start: int, stop: int) -> MarkedSpan | None:
         """Where in a document's text its tokens [start, stop) are, counted with BOS; a character counts if any of its
         bytes does. None if the shards hold other tokens than those of this text, or they cannot be read as text.
 
@@ -169,7 +169,7 @@ class Trace:
         begin, end = (_characters(tokenizer, ids[:edge], whole_text) for edge in edges)
         if begin is None or end is None:
             return None
-        return Span(begin[0], max(end[1], begin[0]))
+        return MarkedSpan(begin[0], max(end[1], begin[0]))
 
     def _tokens(self, placements: Sequence[TokenPlacement]) -> list[int]:
         """All tokens of a document that begins with the first of these."""

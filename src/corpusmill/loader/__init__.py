@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from corpusmill.display import table
 from corpusmill.errors import ShardError
 from corpusmill.loader.given import flag, whole
-from corpusmill.loader.rows import FIELDS, IGNORE, Rows
+from corpusmill.loader.rows import FIELDS, IGNORE, ShardRows
 from corpusmill.loader.served import Served
 from corpusmill.loader.source import RowSource
 from corpusmill.loader.tokens import Piece, TokenLoader
@@ -59,7 +59,7 @@ class Loader:
         if not len(self.shards):
             rows = "no rows"
         else:
-            rows = f"{len(Rows(self.shards, length)):,} rows of {length:,}" if length else "no rows: give seq_len"
+            rows = f"{len(ShardRows(self.shards, length)):,} rows of {length:,}" if length else "no rows: give seq_len"
         return f"<Loader of {self.shards.folder}: {len(self.shards):,} tokens of {self.shards.index.tokenizer}, {rows}>"
 
     def _repr_html_(self) -> str:
@@ -76,7 +76,7 @@ class Loader:
 
     def steps(self, batch_size: int, seq_len: int | None = None) -> int:
         """Batches in one pass over the data; the last may have fewer rows."""
-        return -(-len(Rows(self.shards, self._length(seq_len))) // whole("batch_size", batch_size, 1))
+        return -(-len(ShardRows(self.shards, self._length(seq_len))) // whole("batch_size", batch_size, 1))
 
     def batch(self, step: int, batch_size: int, seq_len: int | None = None) -> dict[str, NDArray[Any]]:
         """The rows [step × batch_size, (step + 1) × batch_size), as `rows.Rows.read` returns them.
@@ -84,7 +84,7 @@ class Loader:
         seq_len   by default the loader's, or that of the shards; packing `concat` allows any other
         Raises ShardError for a step past the last, and for another length if packing keeps documents within rows.
         """
-        rows = Rows(self.shards, self._length(seq_len))
+        rows = ShardRows(self.shards, self._length(seq_len))
         step, batch_size = whole("step", step), whole("batch_size", batch_size, 1)
         if not 0 <= step * batch_size < len(rows):
             raise ShardError(

@@ -16,7 +16,7 @@ IGNORE = -100  # a target without a loss; the default ignore_index of PyTorch's 
 FIELDS = ("tokens", "targets", "loss_mask", "position_ids", "doc_ids", "cu_seqlens")
 
 
-class Pieces(NamedTuple):
+class RowPieces(NamedTuple):
     """The pieces of documents in some rows, and padding, by row and then by start: each (pieces,).
 
     row        index of the row
@@ -34,13 +34,13 @@ class Pieces(NamedTuple):
     length: Int64s
     ends: NDArray[np.bool_]
 
-    def take(self, which: NDArray[Any]) -> "Pieces":
+    def take(self, which: NDArray[Any]) -> "RowPieces":
         """The pieces at these indices, or where a mask is True."""
         columns: Any = (column[which] for column in self)
-        return Pieces(*columns)
+        return RowPieces(*columns)
 
 
-class Copies(NamedTuple):
+class RowCopies(NamedTuple):
     """Where the tokens of some rows are in the files, by row and then by `at`: each (copies,).
 
     A row takes one token more than its length, as the target of its last one, unless the data ends there.
@@ -62,8 +62,8 @@ class Copies(NamedTuple):
 class Layout(NamedTuple):
     """Rows that were looked up and can be copied: many at once cost little more than one."""
 
-    pieces: Pieces
-    copies: Copies
+    pieces: RowPieces
+    copies: RowCopies
 
     def part(self, first: int, stop: int) -> "Layout":
         """The layout of the rows [first, stop), numbered from 0."""
@@ -78,8 +78,8 @@ def _part(table: Any, first: int, stop: int) -> Any:
 def merged(layouts: Sequence[Layout], places: Sequence[Int64s]) -> Layout:
     """Layouts of different rows as one; `places` has for each layout the indices of its rows in the result."""
     return Layout(
-        Pieces(*_merged([layout.pieces for layout in layouts], places)),
-        Copies(*_merged([layout.copies for layout in layouts], places)),
+        RowPieces(*_merged([layout.pieces for layout in layouts], places)),
+        RowCopies(*_merged([layout.copies for layout in layouts], places)),
     )
 
 
@@ -149,14 +149,14 @@ def _counted(stop: int) -> Int64s:
     return np.arange(stop)
 
 
-def _ends(pieces: Pieces, begins: Int64s) -> Int64s:
+def _ends(pieces: RowPieces, begins: Int64s) -> Int64s:
     """The last tokens of documents, and all padding: positions over all rows that have no target."""
     ends = (begins + pieces.length - 1)[pieces.ends]
     inner = _padding(pieces, begins)
     return np.concatenate([ends, inner]) if len(inner) else ends
 
 
-def _padding(pieces: Pieces, begins: Int64s) -> Int64s:
+def _padding(pieces: RowPieces, begins: Int64s) -> Int64s:
     """All padding: positions over all rows."""
     padding = np.flatnonzero(pieces.document == PADDING)
     if not len(padding):

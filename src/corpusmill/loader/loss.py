@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from corpusmill.loader.columns import IGNORE, Int64s, Layout
 from corpusmill.shards.layout import PADDING
-from corpusmill.shards.loss import LONGEST, Loss, Mask, begins_prefix, goldfish, prefix_length
+from corpusmill.shards.loss import LONGEST, LossRule, Mask, begins_prefix, goldfish, prefix_length
 
-Rule = tuple[Loss, int]  # and whether documents begin with BOS
+Rule = tuple[LossRule, int]  # and whether documents begin with BOS
 Ids = Callable[[int, int, int], NDArray[Any]]
 
 
@@ -60,7 +60,9 @@ def without_loss(tokens: Int64s, layout: Layout, rule: Rule, rows: Int64s, targe
     return off.reshape(height, length)[rows]
 
 
-def _prefixes(flat: Int64s, length: int, layout: Layout, loss: Loss, bos: int, ids: Ids) -> Iterator[tuple[int, int]]:
+def _prefixes(
+    flat: Int64s, length: int, layout: Layout, loss: LossRule, bos: int, ids: Ids
+) -> Iterator[tuple[int, int]]:
     """The places [first, stop) of prefixes over all rows; one that crosses the end of its row stops behind it, and one
     that began in the row before begins before it."""
     pieces, copies = layout

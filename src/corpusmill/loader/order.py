@@ -85,7 +85,7 @@ def mixed(*numbers: int) -> int:
     return int(state[0])
 
 
-class Drawn(NamedTuple):
+class MixtureSamples(NamedTuple):
     """Samples of a mixture.
 
     source   (n,) the source of each
@@ -99,7 +99,7 @@ class Drawn(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Order:
+class SampleOrder:
     """The endless sequence of samples of one or more sources.
 
     rows      of each source
@@ -126,17 +126,17 @@ class Order:
             counts[i] += 1
         return tuple(counts)
 
-    def draw(self, samples: Int64s) -> Drawn:
+    def draw(self, samples: Int64s) -> MixtureSamples:
         """Source, row and epoch of the samples with these numbers."""
         block, place = np.divmod(samples, BLOCK)
-        drawn = Drawn(*(np.empty_like(samples) for _ in Drawn._fields))
+        drawn = MixtureSamples(*(np.empty_like(samples) for _ in MixtureSamples._fields))
         for b in np.unique(block).tolist():
             here = np.flatnonzero(block == b)
             for column, values in zip(drawn, _block(self, b)):
                 column[here] = values[place[here]]
         return drawn
 
-    def compute(self, samples: Int64s) -> Drawn:
+    def compute(self, samples: Int64s) -> MixtureSamples:
         """The same, without the cache of blocks."""
         source, number = np.zeros_like(samples), samples
         if len(self.rows) > 1:
@@ -150,7 +150,7 @@ class Order:
                 for e in np.unique(epoch[mine]).tolist():
                     here = mine[epoch[mine] == e]
                     row[here] = Permutation(size, mixed(self.seed, i, e))(row[here])
-        return Drawn(source, row, epoch)
+        return MixtureSamples(source, row, epoch)
 
     def samples(self, source: int, rows: Int64s, epoch: int) -> Int64s:
         """The numbers of the samples that are these rows of a source in one of its epochs: the inverse of `draw`."""
@@ -182,7 +182,7 @@ class Order:
 
 
 @lru_cache(8)
-def _block(order: Order, number: int) -> Drawn:
+def _block(order: SampleOrder, number: int) -> MixtureSamples:
     """The samples of a block: computing a whole block costs little more than computing one sample."""
     return order.compute(np.arange(number * BLOCK, (number + 1) * BLOCK))
 

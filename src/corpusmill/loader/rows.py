@@ -8,16 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corpusmill.errors import ShardError, did_you_mean
-from corpusmill.loader.columns import FIELDS, IGNORE, Copies, Int64s, Layout, Pieces, columns
+from corpusmill.loader.columns import FIELDS, IGNORE, Int64s, Layout, RowCopies, RowPieces, columns
 from corpusmill.loader.given import check_room, shown, whole
 from corpusmill.loader.loss import Rule, across, apply_loss
 from corpusmill.shards import Shards
 from corpusmill.shards.layout import PADDING
 
-__all__ = ["FIELDS", "IGNORE", "Rows", "check_fields", "same_tokenizer"]
+__all__ = ["FIELDS", "IGNORE", "ShardRows", "check_fields", "same_tokenizer"]
 
 
-class Rows:
+class ShardRows:
     """The rows of a folder of shards, of `length` tokens each, by default the sequence length of the shards.
 
     Raises ShardError if there are no rows, as the shards hold no tokens; for a length below 1, for another than the
@@ -93,11 +93,11 @@ class Rows:
             pieces = pieces._replace(document=document, offset=np.where(gone, 0, pieces.offset))
         return Layout(pieces, copies)
 
-    def pieces(self, rows: Int64s) -> Pieces:
+    def pieces(self, rows: Int64s) -> RowPieces:
         """The pieces of these rows."""
         return self.layout(rows).pieces
 
-    def _copies(self, rows: Int64s) -> Copies:
+    def _copies(self, rows: Int64s) -> RowCopies:
         start = rows * self.length
         stop = np.minimum(start + self.length + 1, len(self.shards))
         first = np.searchsorted(self._edges, start, "right") - 1
@@ -107,9 +107,9 @@ class Rows:
         high = np.minimum(stop[row], self._edges[file + 1])
         whole = high > low  # a shard may be empty
         row, file, low, high = row[whole], file[whole], low[whole], high[whole]
-        return Copies(row, low - start[row], high - low, file, low - self._edges[file])
+        return RowCopies(row, low - start[row], high - low, file, low - self._edges[file])
 
-    def _pieces(self, rows: int, copies: Copies) -> Pieces:
+    def _pieces(self, rows: int, copies: RowCopies) -> RowPieces:
         by_file = np.argsort(copies.file, kind="stable")
         row, at, size, file, first = (column[by_file] for column in copies)
         changes = np.flatnonzero(np.diff(file)) + 1
@@ -130,18 +130,20 @@ class Rows:
         end = np.append(start[1:], 0)
         end[edges[1:] - 1] = at + size
         offset = np.where(document == PADDING, 0, offset + skipped)
-        pieces = Pieces(row[which], start, document, offset, end - start, np.ones(len(which), np.bool_))
+        pieces = RowPieces(row[which], start, document, offset, end - start, np.ones(len(which), np.bool_))
         return self._joined(rows, pieces)
 
-    def _joined(self, rows: int, pieces: Pieces) -> Pieces:
+    def _joined(self, rows: int, pieces: RowPieces) -> RowPieces:
         """The pieces of all shards by row, joined where a document continues in the next shard, and padding for the
         rest of the row in which the data ends. The token after a row shows whether its last document continues."""
         filled = np.bincount(pieces.row, pieces.length, rows).astype(np.int64)
         if len(short := np.flatnonzero(filled < self.length)):
             none, zero = np.full(len(short), PADDING), np.zeros(len(short), np.int64)
-            tail = Pieces(short, filled[short], none, zero, self.length - filled[short], np.ones(len(short), np.bool_))
+            tail = RowPieces(
+                short, filled[short], none, zero, self.length - filled[short], np.ones(len(short), np.bool_)
+            )
             together: Any = (np.concatenate(both) for both in zip(pieces, tail))
-            pieces = Pieces(*together)
+            pieces = RowPieces(*together)
         order = np.lexsort((pieces.start, pieces.row))
         pieces = pieces.take(order)
         goes_on = np.zeros(len(pieces.row), bool)

@@ -6,8 +6,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from corpusmill.errors import ShardError
-from corpusmill.loader.order import Int64s, Order
-from corpusmill.loader.rows import Rows
+from corpusmill.loader.order import Int64s, SampleOrder
+from corpusmill.loader.rows import ShardRows
 from corpusmill.shards import Shards
 
 
@@ -37,9 +37,9 @@ class ServesRows(Protocol):
     @property
     def names(self) -> Sequence[str]: ...
     @property
-    def rows(self) -> Sequence[Rows]: ...
+    def rows(self) -> Sequence[ShardRows]: ...
     @property
-    def order(self) -> Order: ...
+    def order(self) -> SampleOrder: ...
     @property
     def batch_size(self) -> int: ...
     @property
@@ -66,7 +66,7 @@ def served(loader: ServesRows, documents: Iterable[int], source: str, epochs: in
     return sorted(found)
 
 
-def rows_of(rows: Rows, document: int) -> Int64s:
+def rows_of(rows: ShardRows, document: int) -> Int64s:
     """The rows that hold some of a document, in order. Raises ShardError if the shards do not hold it."""
     held: list[int] = []
     for shard, start in _shards_of(rows.shards, document):

@@ -28,7 +28,7 @@ IN_RUN = "training.json"  # in the folder of a run whose recipe has stages
 
 
 @dataclass(frozen=True)
-class Stage:
+class LoaderStage:
     """A part of training.
 
     name     of the stage
@@ -66,7 +66,7 @@ class StageLoader:
 
     def __init__(
         self,
-        stages: str | os.PathLike[str] | Sequence[Stage | Mapping[str, Any]],
+        stages: str | os.PathLike[str] | Sequence[LoaderStage | Mapping[str, Any]],
         seed: int = 0,
         rank: int = 0,
         world: int = 1,
@@ -181,7 +181,7 @@ class StageLoader:
         ]
 
 
-def read_stages(path: str | os.PathLike[str]) -> tuple[Stage, ...]:
+def read_stages(path: str | os.PathLike[str]) -> tuple[LoaderStage, ...]:
     """The stages of a run, or those in a file: {"stages": [{"name": …, "tokens": "2B", "shards": …, "batch": …,
     "length": …}, …]}, as JSON, or, where PyYAML is installed, as YAML. Folders that are not absolute are relative to
     that of the file.
@@ -213,7 +213,7 @@ def read_stages(path: str | os.PathLike[str]) -> tuple[Stage, ...]:
     found = []
     for stage in stages:
         near = {os.fspath(file.parent / folder): weight for folder, weight in stage.weights.items()}
-        found.append(Stage(stage.name, stage.tokens, near, stage.batch, stage.length))
+        found.append(LoaderStage(stage.name, stage.tokens, near, stage.batch, stage.length))
     return tuple(found)
 
 
@@ -228,7 +228,7 @@ def _yaml(text: str) -> Any:
         raise ValueError(f"no YAML: {error}") from error
 
 
-def stages_of(given: str | os.PathLike[str] | Sequence[Stage | Mapping[str, Any]]) -> tuple[Stage, ...]:
+def stages_of(given: str | os.PathLike[str] | Sequence[LoaderStage | Mapping[str, Any]]) -> tuple[LoaderStage, ...]:
     """Stages, checked. Raises ShardError, with the stage, if one is wrong."""
     if isinstance(given, str | os.PathLike):
         return read_stages(given)
@@ -239,11 +239,11 @@ def stages_of(given: str | os.PathLike[str] | Sequence[Stage | Mapping[str, Any]
     return stages
 
 
-def _stage(number: int, given: Stage | Mapping[str, Any]) -> Stage:
+def _stage(number: int, given: LoaderStage | Mapping[str, Any]) -> LoaderStage:
     where = f"stages[{number}]"
-    if isinstance(given, Stage):
-        given = {field.name: getattr(given, field.name) for field in fields(Stage)}
-    known = [field.name for field in fields(Stage)]
+    if isinstance(given, LoaderStage):
+        given = {field.name: getattr(given, field.name) for field in fields(LoaderStage)}
+    known = [field.name for field in fields(LoaderStage)]
     if not isinstance(given, Mapping):
         raise ShardError(f"{where}: a stage has {', '.join(known)}; got {shown(given)}.")
     for name in given:
@@ -264,7 +264,7 @@ def _stage(number: int, given: Stage | Mapping[str, Any]) -> Stage:
             f"{where}: shards is a folder, or {{folder: weight}} with weights above 0; got {shown(shards)}."
         )
     length = given.get("length")
-    return Stage(
+    return LoaderStage(
         name,
         whole(f"{where}: tokens", _amount(given["tokens"]), 1, FAR),
         dict(weights),
@@ -283,7 +283,7 @@ def _amount(given: Any) -> Any:
     return int(given) if isinstance(given, float) and given.is_integer() else given
 
 
-def _rows_each(stage: Stage, world: int) -> int:
+def _rows_each(stage: LoaderStage, world: int) -> int:
     each, rest = divmod(stage.batch, world)
     if rest or not each:
         near = max(world, stage.batch // world * world)

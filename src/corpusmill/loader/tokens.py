@@ -15,8 +15,8 @@ from corpusmill.errors import ShardError
 from corpusmill.loader.columns import FIELDS, Layout, columns, merged
 from corpusmill.loader.given import check_room, flag, shown, whole
 from corpusmill.loader.loss import across, apply_loss
-from corpusmill.loader.order import BLOCK, Drawn, Int64s, Order
-from corpusmill.loader.rows import Rows, check_fields, same_tokenizer
+from corpusmill.loader.order import BLOCK, Int64s, MixtureSamples, SampleOrder
+from corpusmill.loader.rows import ShardRows, check_fields, same_tokenizer
 from corpusmill.loader.served import Served, served
 from corpusmill.shards import Shards, open_shards
 from corpusmill.shards.foreign import check_belongs
@@ -55,7 +55,7 @@ class TokenLoader:
     shuffle   False: rows in the order of the shards
     epochs    number of passes over all rows after which the batches end; None: they never do. For one source only
     skip      ranges of samples (first, end) to leave out, for example after a loss spike
-    fields    which of `rows.FIELDS` to compute (see `Rows.read`); also "sources" for a mixture: (rows,) int64
+    fields    which of `rows.FIELDS` to compute (see `ShardRows.read`); also "sources" for a mixture: (rows,) int64
     prefetch  batches that a thread computes in advance
     tokenizer that of the training job, to compare with the one that made the shards, by the ids of a thousand texts:
               one of tokenizers, transformers, tiktoken or sentencepiece, or a function from a text to its ids
@@ -113,12 +113,12 @@ class TokenLoader:
         lengths = {name: opened.row_length if seq_len is None else seq_len for name, opened in shards.items()}
         if len(set(lengths.values())) > 1:
             raise ShardError(f"the sources have rows of {lengths} tokens: set seq_len.")
-        self.rows = tuple(Rows(opened, lengths[name]) for name, opened in shards.items())
+        self.rows = tuple(ShardRows(opened, lengths[name]) for name, opened in shards.items())
         self.length = self.rows[0].length
         self.fields = check_fields(fields, (*FIELDS, "sources"))
         check_room(self.batch_size, self.length, self.fields)
         shuffle = flag("shuffle", shuffle)
-        self.order = Order(tuple(map(len, self.rows)), tuple(weighted.values()), self.seed, shuffle)
+        self.order = SampleOrder(tuple(map(len, self.rows)), tuple(weighted.values()), self.seed, shuffle)
         self.skip = _joined(skip)
         self._files = [0, *np.cumsum([len(opened.index.shards) for opened in shards.values()]).tolist()]
         self.samples = 0  # taken by all ranks
@@ -202,7 +202,7 @@ class TokenLoader:
             if tokenizer is not None:
                 opened.check_tokenizer(tokenizer)
 
-    def drawn(self, step: int) -> Drawn:
+    def drawn(self, step: int) -> MixtureSamples:
         """Source, row and epoch of each row of a step's batch."""
         return self.order.draw(self.numbers(self._before(step)))
 
@@ -294,7 +294,7 @@ class TokenLoader:
                 batch["sources"] = drawn.source[first : first + self.batch_size].copy()
             yield batch
 
-    def _layout(self, drawn: Drawn) -> Layout:
+    def _layout(self, drawn: MixtureSamples) -> Layout:
         """The layout of the rows that were drawn. Files are numbered over all sources."""
         if len(self.rows) == 1:
             return self.rows[0].layout(drawn.row)

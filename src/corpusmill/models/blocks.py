@@ -21,7 +21,7 @@ from corpusmill.models.model_file import read_model, write_model
 from corpusmill.text.blocks.columns import COLUMNS, columns
 from corpusmill.text.blocks.context import ALL_COLUMNS, add_context
 from corpusmill.text.blocks.names import IN_COMMENTS, Weights, table
-from corpusmill.text.blocks.page import FLAGS, INNER, WORDS, Page
+from corpusmill.text.blocks.page import FLAGS, INNER, WORDS, BlockPage
 from corpusmill.text.blocks.scan import scan
 from corpusmill.text.blocks.trees import Trees, probabilities
 
@@ -76,18 +76,18 @@ class BlocksModel:
             arrays |= {f"{stage}_{part}": array for part, array in trees._asdict().items()}
         write_model(path, FORMAT, self.card, arrays)
 
-    def scan(self, page: bytes) -> Page:
+    def scan(self, page: bytes) -> BlockPage:
         """The blocks of a page in UTF-8, with the weights of this model."""
         return scan(page, self.hints, self.words)
 
-    def probabilities(self, page: Page, comments: Comments = "drop") -> NDArray[np.float32]:
+    def probabilities(self, page: BlockPage, comments: Comments = "drop") -> NDArray[np.float32]:
         """(blocks,) float32: how likely each block belongs to the text of the page."""
         made, around = columns(page, ALL_COLUMNS)
         first = probabilities(self.stages["first"], made)
         add_context(page, around, first, made)
         return probabilities(self.stages[comments], made)
 
-    def kept(self, page: Page, comments: Comments = "drop", favour: Favour = "balance") -> NDArray[np.bool_]:
+    def kept(self, page: BlockPage, comments: Comments = "drop", favour: Favour = "balance") -> NDArray[np.bool_]:
         """(blocks,) whether each block is kept, see `chosen`."""
         return chosen(self.probabilities(page, comments), page.blocks[:, WORDS], favour)
 
@@ -107,7 +107,7 @@ def chosen(
     return kept
 
 
-def possible(page: Page, likely: NDArray[np.float32], comments: Comments = "drop") -> NDArray[np.bool_]:
+def possible(page: BlockPage, likely: NDArray[np.float32], comments: Comments = "drop") -> NDArray[np.bool_]:
     """(blocks,) what the structure of the text may ask for: all but what is surely no part of it, and comments."""
     may = likely >= np.float32(POSSIBLE)
     if comments == "drop":

@@ -22,7 +22,7 @@ from corpusmill.models import onnx_classifier
 from corpusmill.models.fasttext import FastText
 from corpusmill.models.fasttext_file import MAGIC as FASTTEXT
 from corpusmill.models.fasttext_file import read_labels
-from corpusmill.models.onnx_classifier import Config, Files, Settings
+from corpusmill.models.onnx_classifier import ClassifierSettings, ModelConfig, ModelFiles
 from corpusmill.models.quality import QualityModel, some
 from corpusmill.models.tokenizer_name import is_hub_name
 from corpusmill.models.toxicity import TOXICITY_EN, ToxicityModel
@@ -37,7 +37,7 @@ EXPORT = "optimum-cli export onnx --model {0} --task text-classification {1}"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Classifier:
+class TextClassifier:
     """Scores texts with a model.
 
     model      see `steps.annotate.classifier`
@@ -50,7 +50,7 @@ class Classifier:
 
     model: str
     labels: tuple[str, ...] = ()
-    settings: Settings = field(default_factory=Settings)
+    settings: ClassifierSettings = field(default_factory=ClassifierSettings)
 
     def __post_init__(self) -> None:
         if self.kind != "onnx":
@@ -68,7 +68,7 @@ class Classifier:
             raise RecipeError(f'labels: the column of a label would be "{twice[0]}", which is another one')
 
     def _refuse_settings(self) -> None:
-        for one in fields(Settings):
+        for one in fields(ClassifierSettings):
             if getattr(self.settings, one.name) != one.default:
                 raise RecipeError(
                     f"{one.name} is for ONNX models; {self.model} reads whole documents on one core. Leave it out."
@@ -218,10 +218,10 @@ def _advice(model: str, root: Path, missing: str) -> str:
     return f"; it has {there or 'nothing'}. A classifier is a folder with {', '.join((MODELS[0], *BESIDE))}."
 
 
-def _located(model: str) -> Files:
+def _located(model: str) -> ModelFiles:
     path, tokenizer, config, *weights = map(assets.locate, files_of(model))
-    return Files(path, tokenizer, config, tuple(weights))
+    return ModelFiles(path, tokenizer, config, tuple(weights))
 
 
-def _config(model: str) -> Config:
-    return assets.load(files_of(model)[2], Config.read)
+def _config(model: str) -> ModelConfig:
+    return assets.load(files_of(model)[2], ModelConfig.read)

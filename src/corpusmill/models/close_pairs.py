@@ -22,18 +22,18 @@ BLANK = np.uint8(32)  # stands before and after a word
 SCALE = 32  # a weight is an int8 in these parts
 
 
-class Pair(NamedTuple):
+class LanguagePair(NamedTuple):
     """keys (slots,) uint64 with 0 for an empty slot, weights (slots,) int8: above 0 tells for the first language."""
 
     keys: NDArray[np.uint64]
     weights: NDArray[np.int8]
 
 
-def make_pair(hashes: NDArray[np.uint64], weights: NDArray[np.int8]) -> Pair:
+def make_pair(hashes: NDArray[np.uint64], weights: NDArray[np.int8]) -> LanguagePair:
     keys = np.zeros(slots_for(len(hashes)), np.uint64)
     placed = np.zeros(len(keys), np.int8)
     fill(keys, placed, hashes, weights)
-    return Pair(keys, placed)
+    return LanguagePair(keys, placed)
 
 
 @kernel
@@ -48,7 +48,7 @@ def fill(
 
 @kernel
 def compare(
-    data: NDArray[np.uint8], offsets: NDArray[np.int64], rows: NDArray[np.int64], pair: Pair
+    data: NDArray[np.uint8], offsets: NDArray[np.int64], rows: NDArray[np.int64], pair: LanguagePair
 ) -> NDArray[np.bool_]:
     """Whether the first language of the pair fits data[offsets[row]:offsets[row + 1]] at least as well, for each row:
     the sum over the distinct n-grams of the text that have a weight is not below 0."""
@@ -70,7 +70,9 @@ def compare(
 
 
 @inlined
-def weigh(data: NDArray[np.uint8], begin: int, end: int, pair: Pair, marked: NDArray[np.int64], text: int) -> int:
+def weigh(
+    data: NDArray[np.uint8], begin: int, end: int, pair: LanguagePair, marked: NDArray[np.int64], text: int
+) -> int:
     """The weights of the n-grams of a word that were not seen before in this text."""
     total = 0
     for start in range(begin - 1, end + 1):

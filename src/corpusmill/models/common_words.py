@@ -41,7 +41,7 @@ class CommonWords(NamedTuple):
     bounds: NDArray[np.int32]
 
 
-class Counts(NamedTuple):
+class CommonWordCounts(NamedTuple):
     """(texts,) int32 each: words of the text, READ at most; how many of them, each word MOST times at most, are in
     the list of its group that has most of them, and in the list of a stranger that has most of them."""
 
@@ -89,12 +89,12 @@ def count_words(
     rows: NDArray[np.int64],
     group: NDArray[np.int16],
     common: CommonWords,
-) -> Counts:
+) -> CommonWordCounts:
     """What is common in data[offsets[row]:offsets[row + 1]] for each row.
 
     group   (rows,) the group that each text is said to be in
     """
-    counts = Counts(*(np.zeros(len(rows), np.int32) for _ in Counts._fields))
+    counts = CommonWordCounts(*(np.zeros(len(rows), np.int32) for _ in CommonWordCounts._fields))
     if len(rows):
         _count(data, offsets, rows, group, common, folding(), counts)
     return counts
@@ -108,7 +108,7 @@ def _count(
     group: NDArray[np.int16],
     common: CommonWords,
     folding: Folding,
-    counts: Counts,
+    counts: CommonWordCounts,
 ) -> None:
     spans = np.empty((READ + 1, 2), np.int64)
     found = np.zeros(common.bounds[-1], np.int16)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from corpusmill import assets
 from corpusmill.models import fasttext_score as kernels
-from corpusmill.models.fasttext_file import MAPPED, Loss, ModelFile, read_model
+from corpusmill.models.fasttext_file import MAPPED, FastTextLoss, ModelFile, read_model
 from corpusmill.text.buffers import PAD, view
 from corpusmill.text.compile import kernel
 from corpusmill.text.sets import slots_for
@@ -30,7 +30,7 @@ class FastText:
     """
 
     labels: list[str]
-    _model: kernels.Model
+    _model: kernels.ScorerModel
 
     @classmethod
     def load(cls, path: Path) -> "FastText":
@@ -76,7 +76,7 @@ def _predict(
     data: NDArray[np.uint8],
     first: NDArray[np.int64],
     last: NDArray[np.int64],
-    model: kernels.Model,
+    model: kernels.ScorerModel,
     k: int,
     labels: NDArray[np.int32],
     scores: NDArray[np.float32],
@@ -119,7 +119,7 @@ def _predict(
                 scores[i, j] = np.exp(scores[i, j])
 
 
-def _prepare(file: ModelFile) -> kernels.Model:
+def _prepare(file: ModelFile) -> kernels.ScorerModel:
     entries = len(file.start)
     keys, found = np.zeros(slots_for(entries), np.uint64), np.full(slots_for(entries), -1, np.int32)
     content = np.concatenate([file.content, np.zeros(PAD, np.uint8)])
@@ -128,9 +128,9 @@ def _prepare(file: ModelFile) -> kernels.Model:
     words = file.input[: file.words]
     # Adding a word's n-grams to its row pays off if the sums fit in the memory of each worker; lid.176's take 0.5 MB.
     whole = file.maxn <= 0 or words.size * 4 <= MAPPED
-    hierarchical = file.loss is Loss.HIERARCHICAL
+    hierarchical = file.loss is FastTextLoss.HIERARCHICAL
     children = _huffman(file.counts) if hierarchical else np.zeros((0, 2), np.int32)
-    model = kernels.Model(
+    model = kernels.ScorerModel(
         keys=_frozen(keys),
         entries=_frozen(found),
         content=_frozen(content),

@@ -42,7 +42,7 @@ MAPPED = 64 << 20  # bytes
 T = TypeVar("T", bound=np.generic)
 
 
-class Loss(IntEnum):
+class FastTextLoss(IntEnum):
     HIERARCHICAL = 1
     NEGATIVE = 2
     SOFTMAX = 3
@@ -64,7 +64,7 @@ class ModelFile:
 
     dim: int
     word_ngrams: int
-    loss: Loss
+    loss: FastTextLoss
     bucket: int
     minn: int
     maxn: int
@@ -85,7 +85,7 @@ def read_model(path: Path) -> ModelFile:
 
     Raises AssetError if the file is not one, is truncated, or belongs to an unsupervised or newer model.
     """
-    reader = Reader(path)
+    reader = ModelReader(path)
     head = reader.header()
     entries = reader.dictionary(head)
     kept = reader.array(np.int32, 2 * max(head.pruned, 0)).reshape(-1, 2)
@@ -121,7 +121,7 @@ def read_model(path: Path) -> ModelFile:
 
 def read_labels(path: Path) -> list[str]:
     """The labels of a model without the prefix `__label__`, in the model's order. Does not read the vectors."""
-    reader = Reader(path)
+    reader = ModelReader(path)
     return reader.dictionary(reader.header()).labels
 
 
@@ -129,7 +129,7 @@ def read_labels(path: Path) -> list[str]:
 class Header:
     dim: int
     word_ngrams: int
-    loss: Loss
+    loss: FastTextLoss
     bucket: int
     minn: int
     maxn: int
@@ -140,14 +140,14 @@ class Header:
 
 
 @dataclass(frozen=True)
-class Entries:
+class DictionaryEntries:
     start: NDArray[np.int64]
     end: NDArray[np.int64]
     counts: NDArray[np.int64]
     labels: list[str]
 
 
-class Reader:
+class ModelReader:
     """Reads the parts of a model file in order."""
 
     def __init__(self, path: Path) -> None:
@@ -185,8 +185,10 @@ class Reader:
         dim, _, _, _, _, word_ngrams, loss, model, bucket, minn, maxn, _, _ = self.numbers("12id")
         if model != SUPERVISED:
             raise AssetError(f"{self.path}: word vectors, not a classifier. Train it with `fasttext supervised`.")
-        if loss not in tuple(Loss):
-            raise AssetError(f"{self.path}: unknown loss {loss}; known are {', '.join(f'{x} {x.name}' for x in Loss)}")
+        if loss not in tuple(FastTextLoss):
+            raise AssetError(
+                f"{self.path}: unknown loss {loss}; known are {', '.join(f'{x} {x.name}' for x in FastTextLoss)}"
+            )
         entries, words, labels, _, pruned = self.numbers("3i2q")
         if dim <= 0 or labels <= 0 or words < 0 or words + labels != entries:
             raise AssetError(
@@ -196,9 +198,9 @@ class Reader:
             bucket, maxn, word_ngrams = 1, 0, 1
         if version == OLD:
             maxn = 0
-        return Header(dim, word_ngrams, Loss(loss), bucket, minn, maxn, entries, words, labels, pruned)
+        return Header(dim, word_ngrams, FastTextLoss(loss), bucket, minn, maxn, entries, words, labels, pruned)
 
-    def dictionary(self, head: Header) -> Entries:
+    def dictionary(self, head: Header) -> DictionaryEntries:
         start = np.empty(head.entries, np.int64)
         end = np.empty(head.entries, np.int64)
         for i in range(head.entries):
@@ -209,7 +211,9 @@ class Reader:
             self.take(stop - self.at + 1 + 9)  # the zero byte, the count and the type
         counts = [struct.unpack_from("<q", self.content, int(at) + 1)[0] for at in end[head.words :]]
         spelled = [self.content[a:b].decode("utf-8", "replace") for a, b in zip(start[head.words :], end[head.words :])]
-        return Entries(start, end, np.array(counts, np.int64), [label.removeprefix(LABEL) for label in spelled])
+        return DictionaryEntries(
+            start, end, np.array(counts, np.int64), [label.removeprefix(LABEL) for label in spelled]
+        )
 
     def dense_matrix(self) -> NDArray[np.float32]:
         rows, columns = self.numbers("2q")
@@ -248,7 +252,7 @@ def _check_shapes(path: Path, model: ModelFile) -> None:
     ngrams = model.bucket if model.buckets is None else len(model.buckets)
     needs_ngrams = model.maxn > 0 or model.word_ngrams > 1
     rows = model.words + (ngrams if needs_ngrams else 0)
-    outputs = len(model.labels) - (model.loss is Loss.HIERARCHICAL)
+    outputs = len(model.labels) - (model.loss is FastTextLoss.HIERARCHICAL)
     kept = [] if model.buckets is None else [(model.rows, ngrams), (model.buckets, model.bucket)]
     fits = (
         model.input.shape[0] >= rows

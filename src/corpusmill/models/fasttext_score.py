@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from corpusmill.models.fasttext_file import Loss
+from corpusmill.models.fasttext_file import FastTextLoss
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.hashing import quick_hash
 from corpusmill.text.lowlevel import NO_BITS, Bits, U, copy_bytes, count_bits, high_product, load8, lowest_bit
@@ -31,7 +31,7 @@ WORD_PRIME = np.uint64(116049371)  # of word n-grams
 FLOOR = 1e-5  # fastText's std_log(x) is log(x + 1e-5)
 NO_LABEL = -1
 
-HIERARCHICAL, SOFTMAX = int(Loss.HIERARCHICAL), int(Loss.SOFTMAX)
+HIERARCHICAL, SOFTMAX = int(FastTextLoss.HIERARCHICAL), int(FastTextLoss.SOFTMAX)
 
 # The bytes at which fastText cuts words: NUL, tab, line feed, vertical tab, form feed, carriage return, space.
 _gaps = masks(either(equal("\0"), between(9, 13), equal(" ")), not_ascii)
@@ -51,7 +51,7 @@ Row: TypeAlias = NDArray[np.float32]
 Rows: TypeAlias = NDArray[np.float32]
 
 
-class Model(NamedTuple):
+class ScorerModel(NamedTuple):
     """A model as the kernels take it, read-only.
 
     keys        (slots,) uint64: a hash table of spellings (see `sets`), by `quick_hash`. A word of a text is taken for
@@ -94,7 +94,7 @@ class Model(NamedTuple):
     gain: np.float32
 
 
-class Scratch(NamedTuple):
+class ScorerScratch(NamedTuple):
     """Working memory, made once for many texts.
 
     buckets   of n-grams whose rows are to be added up
@@ -116,9 +116,9 @@ class Scratch(NamedTuple):
 
 
 @inlined
-def make_scratch(model: Model) -> Scratch:
+def make_scratch(model: ScorerModel) -> ScorerScratch:
     lengths = max(model.maxn - model.minn + 1, 1)
-    return Scratch(
+    return ScorerScratch(
         np.empty(BUFFER + WORD * lengths, np.int64),  # BUFFER, and all those of one word on the fast path
         np.empty(model.word_ngrams, np.uint64),
         np.empty((WORDS, 5), np.int64),
@@ -129,7 +129,7 @@ def make_scratch(model: Model) -> Scratch:
 
 
 @kernel
-def embed(data: Bytes, first: int, last: int, model: Model, hidden: Row, s: Scratch) -> int:
+def embed(data: Bytes, first: int, last: int, model: ScorerModel, hidden: Row, s: ScorerScratch) -> int:
     """Add up the rows of all features of data[first:last] in `hidden`; returns how many there are."""
     hidden[:] = 0
     features = filled = tokens = 0
@@ -171,7 +171,7 @@ def embed(data: Bytes, first: int, last: int, model: Model, hidden: Row, s: Scra
 
 
 @kernel
-def look_up(data: Bytes, at: int, last: int, model: Model, s: Scratch) -> tuple[int, int, int]:
+def look_up(data: Bytes, at: int, last: int, model: ScorerModel, s: ScorerScratch) -> tuple[int, int, int]:
     """Look up the words of data[at:last] until there is no room for more.
 
     Returns where to go on, which is `last` after the end of the line; how many words were found, written to s.words;
@@ -250,7 +250,7 @@ def hash_joined(
 
 
 @inlined
-def collect_joined(place: int, size: int, model: Model, s: Scratch, filled: int) -> Bits:
+def collect_joined(place: int, size: int, model: ScorerModel, s: ScorerScratch, filled: int) -> Bits:
     """As `collect_characters`, for the word that is s.joined[place:place + size]; returns how many have a row.
 
     `s.buckets` has room for all of them: nothing is added up.
@@ -267,7 +267,7 @@ def collect_joined(place: int, size: int, model: Model, s: Scratch, filled: int)
 
 @kernel
 def collect_characters(
-    data: Bytes, begin: int, end: int, model: Model, hidden: Row, buckets: Positions, filled: int
+    data: Bytes, begin: int, end: int, model: ScorerModel, hidden: Row, buckets: Positions, filled: int
 ) -> tuple[int, int]:
     """Put the buckets of the character n-grams of the word data[begin:end] that have a row into `buckets`.
 
@@ -308,7 +308,7 @@ def collect_characters(
 
 @kernel
 def collect_words(
-    h: Bits, tokens: int, model: Model, hidden: Row, buckets: Positions, filled: int, history: NDArray[np.uint64]
+    h: Bits, tokens: int, model: ScorerModel, hidden: Row, buckets: Positions, filled: int, history: NDArray[np.uint64]
 ) -> tuple[int, int]:
     """As `collect_characters`, for the word n-grams that end in the `tokens`-th word, of hash `h`.
 
@@ -352,7 +352,7 @@ def spill(
 
 
 @inlined
-def remainder(h: Bits, model: Model) -> Bits:
+def remainder(h: Bits, model: ScorerModel) -> Bits:
     """h % model.bucket without a division (Lemire et al. 2019, arXiv:1902.01961): exact for 32 bits."""
     return np.int64(high_product(np.uint64(h) * model.inverse, np.uint64(model.bucket)))
 
@@ -382,7 +382,7 @@ def add_buckets(
 
 
 @inlined
-def find(data: Bytes, begin: int, end: int, model: Model) -> Bits:
+def find(data: Bytes, begin: int, end: int, model: ScorerModel) -> Bits:
     """The entry spelled data[begin:end], or -1; reads up to 7 bytes past the end."""
     slot = find_key(model.keys, len(model.keys) - 1, never_zero(quick_hash(data, begin, end - begin)))
     return np.int64(model.entries[slot])
@@ -401,7 +401,7 @@ def fill_slots(
 
 
 @kernel
-def gather_words(model: Model, count: int, words: Rows, features: Positions) -> None:
+def gather_words(model: ScorerModel, count: int, words: Rows, features: Positions) -> None:
     """Add the rows of each word's character n-grams to its own in `words`; `features` counts them, with its own."""
     buckets = make_scratch(model).buckets
     for entry in range(count):
@@ -415,7 +415,7 @@ def gather_words(model: Model, count: int, words: Rows, features: Positions) -> 
 
 @kernel
 def descend(
-    model: Model,
+    model: ScorerModel,
     hidden: Row,
     k: int,
     labels: NDArray[np.int32],
@@ -457,7 +457,7 @@ def descend(
 
 
 @kernel
-def outputs(model: Model, hidden: Row, score: Row) -> None:
+def outputs(model: ScorerModel, hidden: Row, score: Row) -> None:
     """The score of every label: softmax, or the logistic function of each."""
     score[: model.labels] = 0
     for d in range(len(hidden)):

@@ -47,7 +47,7 @@ NONE = -1
 
 
 @dataclass(frozen=True)
-class Settings:
+class LanguageSettings:
     """pairs    of language (ISO 639-3) and script (ISO 15924), sorted
     bounds      parameter -> (pairs,) float64, NaN where that pair has none
     stop_words  of each pair, by its place
@@ -98,13 +98,13 @@ class Settings:
         return places
 
 
-def read(path: Path) -> Settings:
+def read(path: Path) -> LanguageSettings:
     content = json.loads(lzma.decompress(path.read_bytes()))
     pairs = list(content["pairs"])
     table = np.array(list(content["pairs"].values()), np.float64)  # None becomes NaN
     place = {pair: i for i, pair in enumerate(pairs)}
     stop_words = [content["stop_words"][pair] for pair in pairs]
-    return Settings(
+    return LanguageSettings(
         pairs=pairs,
         bounds={name: table[:, column].copy() for column, name in enumerate(content["bounds"])},
         stop_words=make_lists(stop_words),
@@ -114,5 +114,5 @@ def read(path: Path) -> Settings:
 
 
 @cache
-def settings() -> Settings:
+def settings() -> LanguageSettings:
     return assets.load(NAME, read)

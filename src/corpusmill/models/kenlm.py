@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from corpusmill.assets.extras import KENLM
 from corpusmill.errors import AssetError
-from corpusmill.models.ngram import Scores
+from corpusmill.models.ngram import SentenceScores
 
 SUFFIXES = (".arpa", ".arpa.gz", ".klm", ".binary")
 
@@ -32,10 +32,10 @@ class KenLM:
         except (OSError, RuntimeError) as error:
             raise AssetError(f"{path}: KenLM cannot read it: {error}") from error
 
-    def score(self, folded: pa.LargeStringArray) -> Scores:
+    def score(self, folded: pa.LargeStringArray) -> SentenceScores:
         texts = folded.to_pylist()
         words = [text.split() for text in texts]
-        return Scores(
+        return SentenceScores(
             np.array([self.library.score(text, bos=True, eos=True) for text in texts], np.float64),
             np.array([sum(map(self._alone, (*each, "</s>"))) for each in words], np.float64),
             np.array([len(each) for each in words], np.int64),

@@ -14,7 +14,7 @@ from corpusmill.models.fasttext import FastText
 from corpusmill.models.fasttext_file import read_labels
 from corpusmill.models.wide import LID_176, LID_WIDE, UNKNOWN, WideModel, prepare, read_names
 from corpusmill.models.wide_file import MAGIC
-from corpusmill.text.buffers import Text, view
+from corpusmill.text.buffers import TextBuffer, view
 from corpusmill.text.compile import kernel
 from corpusmill.text.lowlevel import count_bits, load8
 from corpusmill.text.simd import between, masks
@@ -87,7 +87,7 @@ class Identifier:
     def _wide(self) -> bool:
         return assets.load(self.model, is_wide)
 
-    def _by_fasttext(self, text: Text) -> Named:
+    def _by_fasttext(self, text: TextBuffer) -> Named:
         model = assets.load(self.model, FastText.load)
         labels, scores = model.predict_spans(text.data, *self._cut(text), NAMED)
         best = np.empty((len(text.offsets) - 1, 2), np.int32)
@@ -95,7 +95,7 @@ class Identifier:
         average(labels, scores, self.windows, best, mean)
         return pa.array(model.labels, pa.string()), best, mean
 
-    def _by_wide(self, text: Text) -> Named:
+    def _by_wide(self, text: TextBuffer) -> Named:
         model = assets.load(self.model, WideModel.load)
         first, last = self._cut(text)
         shares, unknown, doubtful = model.share(
@@ -118,13 +118,13 @@ class Identifier:
         best[unknown, 0], mean[unknown, 0] = len(model.names), 0
         return pa.array([*model.names, UNKNOWN], pa.string()), best, mean
 
-    def _cut(self, text: Text) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _cut(self, text: TextBuffer) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """First and last byte of the windows of each text."""
         first, last = np.empty((2, (len(text.offsets) - 1) * self.windows), np.int64)
         cut_windows(text.data, text.offsets, self.windows, self._window_chars, self.offset, first, last)
         return first, last
 
-    def _cut_more(self, text: Text, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _cut_more(self, text: TextBuffer, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The same of more and shorter windows of some texts, at equal distances in characters."""
         windows = MORE * self.windows
         first, last = np.empty((2, len(rows) * windows), np.int64)

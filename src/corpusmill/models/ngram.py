@@ -24,7 +24,7 @@ from corpusmill.errors import AssetError
 from corpusmill.models import ngram_packed
 from corpusmill.models.model_file import read_model, write_model
 from corpusmill.models.ngram_keys import END, START, UNKNOWN, extend
-from corpusmill.text.buffers import Text, view
+from corpusmill.text.buffers import TextBuffer, view
 from corpusmill.text.compile import kernel
 from corpusmill.text.hashing import xxh64
 from corpusmill.text.lowlevel import NO_BITS, load8
@@ -36,7 +36,7 @@ SPACE = 32
 U = np.uint64
 
 
-class Table(NamedTuple):
+class NgramTable(NamedTuple):
     """The n-grams of all orders, in consecutive tables.
 
     first   (orders + 1,) the first slot of each order; each has a power of two of them
@@ -48,7 +48,7 @@ class Table(NamedTuple):
     back: NDArray[np.float32]
 
 
-class Scores(NamedTuple):
+class SentenceScores(NamedTuple):
     """Of each sentence: log10 of its probability, its end included; the same if its words, and its end, did not depend
     on those before them; and its number of words, without the end.
     """
@@ -63,7 +63,7 @@ class NgramModel:
     """A model in memory; `card` is the model card of the file."""
 
     order: int
-    table: Table
+    table: NgramTable
     card: Mapping[str, Any]
 
     @classmethod
@@ -72,8 +72,8 @@ class NgramModel:
         card, arrays = read_model(path, "language", FORMAT, (), ADVICE)
         if card.get("packed"):
             return cls._unpacked(path, card)
-        card, arrays = read_model(path, "language", FORMAT, Table._fields, ADVICE)
-        table = Table(**arrays)
+        card, arrays = read_model(path, "language", FORMAT, NgramTable._fields, ADVICE)
+        table = NgramTable(**arrays)
         order = card["order"] if isinstance(card.get("order"), int) else 0
         sizes = np.diff(table.first)
         whole = len(sizes) == order and table.first[-1] == len(table.keys) == len(table.log) == len(table.back)
@@ -95,18 +95,20 @@ class NgramModel:
         """Write the model atomically."""
         write_model(path, FORMAT, {**self.card, "order": self.order}, self.table._asdict())
 
-    def score(self, folded: pa.LargeStringArray) -> "Scores":
+    def score(self, folded: pa.LargeStringArray) -> "SentenceScores":
         """folded: (sentences,) words separated by spaces, as `fold.fold` leaves them"""
-        scores = Scores(np.zeros(len(folded)), np.zeros(len(folded)), np.zeros(len(folded), np.int64))
+        scores = SentenceScores(np.zeros(len(folded)), np.zeros(len(folded)), np.zeros(len(folded), np.int64))
         _score(view(folded), self.order, self.table, scores)
         return scores
 
 
-def built(keys: list[NDArray[np.uint64]], log: list[NDArray[np.float32]], back: list[NDArray[np.float32]]) -> Table:
+def built(
+    keys: list[NDArray[np.uint64]], log: list[NDArray[np.float32]], back: list[NDArray[np.float32]]
+) -> NgramTable:
     """The tables of n-grams, from their keys, log probabilities and back-off weights by order."""
     sizes = [1 << max(1, (len(part) * 3 // 2).bit_length()) for part in keys]
     first = np.cumsum([0, *sizes]).astype(np.int64)
-    table = Table(first, np.zeros(first[-1], U), np.zeros(first[-1], np.float32), np.zeros(first[-1], np.float32))
+    table = NgramTable(first, np.zeros(first[-1], U), np.zeros(first[-1], np.float32), np.zeros(first[-1], np.float32))
     for n, (part, logs, backs) in enumerate(zip(keys, log, back)):
         _insert(table, n, part, logs, backs)
     return table
@@ -114,7 +116,7 @@ def built(keys: list[NDArray[np.uint64]], log: list[NDArray[np.float32]], back: 
 
 @kernel
 def _insert(
-    table: Table, n: int, keys: NDArray[np.uint64], log: NDArray[np.float32], back: NDArray[np.float32]
+    table: NgramTable, n: int, keys: NDArray[np.uint64], log: NDArray[np.float32], back: NDArray[np.float32]
 ) -> None:
     first, mask = table.first[n], U(table.first[n + 1] - table.first[n] - 1)
     for i in range(len(keys)):
@@ -126,7 +128,7 @@ def _insert(
 
 
 @kernel
-def find(table: Table, n: int, key: np.uint64) -> int:
+def find(table: NgramTable, n: int, key: np.uint64) -> int:
     """The slot of an n-gram of order n + 1, -1 if it is unknown."""
     first, mask = table.first[n], U(table.first[n + 1] - table.first[n] - 1)
     slot = key & mask
@@ -140,7 +142,7 @@ def find(table: Table, n: int, key: np.uint64) -> int:
 
 
 @kernel
-def _score(text: Text, order: int, table: Table, out: Scores) -> None:
+def _score(text: TextBuffer, order: int, table: NgramTable, out: SentenceScores) -> None:
     history = np.empty(MOST, U)  # the previous words, the nearest first
     backs = np.zeros(MOST + 1, np.float32)  # back-off weights of the contexts of 1, 2, … previous words
     fresh = np.zeros(MOST + 1, np.float32)

@@ -40,7 +40,7 @@ ACCELERATORS = ("CUDAExecutionProvider", "ROCMExecutionProvider", "MIGraphXExecu
 OFFSET_POSITIONS = ("roberta", "xlm-roberta", "camembert", "mpnet", "longformer")
 
 
-class Files(NamedTuple):
+class ModelFiles(NamedTuple):
     """Where the parts of a model are."""
 
     model: Path
@@ -57,7 +57,7 @@ class Window(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Config:
+class ModelConfig:
     """What the `config.json` of a model says.
 
     labels      in the order of the model's outputs
@@ -70,7 +70,7 @@ class Config:
     positions: int | None
 
     @classmethod
-    def read(cls, path: Path) -> "Config":
+    def read(cls, path: Path) -> "ModelConfig":
         """Raises AssetError if the file names no labels."""
         try:
             record = json.loads(path.read_text("utf-8"))
@@ -101,7 +101,7 @@ def _activation(problem: str | None, labels: int) -> Activation:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
+class ClassifierSettings:
     """How texts are put through a model; see `steps.annotate.classifier`, whose parameters these are."""
 
     window: int = 512
@@ -118,9 +118,9 @@ class Settings:
 class OnnxClassifier:
     """A model that is loaded. Made by `load`."""
 
-    files: Files
-    config: Config
-    settings: Settings
+    files: ModelFiles
+    config: ModelConfig
+    settings: ClassifierSettings
     session: Any
     tokenizer: Any  # cuts at `settings.window`
     batch: int
@@ -216,7 +216,7 @@ class OnnxClassifier:
         return used
 
 
-def load(files: Files, settings: Settings) -> OnnxClassifier:
+def load(files: ModelFiles, settings: ClassifierSettings) -> OnnxClassifier:
     """The model, loaded once per process and content.
 
     Raises MissingExtraError without onnxruntime, AssetError if the parts are not those of a classifier, RecipeError
@@ -225,12 +225,12 @@ def load(files: Files, settings: Settings) -> OnnxClassifier:
     return assets.of_files([*files[:3], *files.weights], settings, partial(_loaded, files, settings))
 
 
-def _loaded(files: Files, settings: Settings) -> OnnxClassifier:
+def _loaded(files: ModelFiles, settings: ClassifierSettings) -> OnnxClassifier:
     try:
         import onnxruntime
     except ImportError:
         raise ONNX.error("annotate/classifier with an ONNX model") from None
-    config = Config.read(files.config)
+    config = ModelConfig.read(files.config)
     if config.positions is not None and settings.window > config.positions:
         raise RecipeError(
             f"window: {settings.window} tokens are more than the {config.positions} that {files.model} takes"
@@ -264,7 +264,7 @@ def _loaded(files: Files, settings: Settings) -> OnnxClassifier:
     return model
 
 
-def _tokenizer(files: Files, settings: Settings) -> Any:
+def _tokenizer(files: ModelFiles, settings: ClassifierSettings) -> Any:
     from tokenizers import Tokenizer
 
     try:

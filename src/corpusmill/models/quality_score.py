@@ -54,7 +54,7 @@ from corpusmill.models.quality_shape import (
     recurs,
     weigh,
 )  # fmt: skip
-from corpusmill.text.buffers import Text, view
+from corpusmill.text.buffers import TextBuffer, view
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.folded_hash import word_hash
 from corpusmill.text.hashing import K2, K3, mix
@@ -86,7 +86,7 @@ class Linear(NamedTuple):
 
 
 @kernel
-def score_texts(text: Text, model: Linear, classes: Classes, scores: NDArray[np.float32]) -> None:
+def score_texts(text: TextBuffer, model: Linear, classes: Classes, scores: NDArray[np.float32]) -> None:
     """Write the probability of "good" of each document, (documents,); NaN for one without tokens."""
     rows = np.empty(BLOCK, np.int32)
     looks = np.empty(FEATURES, np.float32)
@@ -121,7 +121,7 @@ def new_tally() -> Tally:
 
 @kernel
 def measure_shapes(
-    text: Text, shift: Bits, classes: Classes, rows: NDArray[np.int32], shapes: NDArray[np.float32]
+    text: TextBuffer, shift: Bits, classes: Classes, rows: NDArray[np.int32], shapes: NDArray[np.float32]
 ) -> None:
     """Write what each document looks like, (documents, FEATURES); zeros for one without tokens.
 
@@ -267,7 +267,7 @@ def probability(odds: Any) -> Any:
 
 @kernel
 def train_epoch(
-    text: Text,
+    text: TextBuffer,
     order: NDArray[np.int64],
     good: NDArray[np.bool_],
     importance: NDArray[np.float32],

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from corpusmill import assets
 from corpusmill.errors import AssetError, RecipeError
 from corpusmill.models.model_file import read_model
-from corpusmill.models.toxicity_score import FEATURES, KINDS, SPELLING, Out, Table, make_slots, score_sentences
+from corpusmill.models.toxicity_score import FEATURES, KINDS, SPELLING, Out, WordTable, make_slots, score_sentences
 from corpusmill.text.buffers import view
 from corpusmill.text.folded_hash import word_hashes
 from corpusmill.text.lexicon import find_words, read_words
@@ -36,7 +36,7 @@ FEWEST = 4  # letters of a word as it is written then
 
 
 @dataclass(frozen=True)
-class Scored:
+class ToxicityScores:
     """Scores of texts and of their sentences, 0 to 1.
 
     documents   (documents,) float32, as `toxicity_score` says; NaN without words
@@ -61,7 +61,7 @@ class ToxicityModel:
     """
 
     card: Mapping[str, Any]
-    table: Table
+    table: WordTable
     weights: NDArray[np.float32]
     bias: float
 
@@ -80,16 +80,16 @@ class ToxicityModel:
         weights.flags.writeable = False
         return cls(card, word_table(words, kinds, close), weights, float(bias[0]))
 
-    def score(self, texts: pa.LargeStringArray) -> Scored:
+    def score(self, texts: pa.LargeStringArray) -> ToxicityScores:
         spans, offsets = sentence_spans(texts)
         sentences, words = np.empty(len(spans), np.float32), np.empty(len(spans), np.int64)
         documents, worst = np.empty(len(texts), np.float32), np.empty(len(texts), np.int64)
         out = Out(sentences, words, documents, worst)
         score_sentences(view(texts), spans, offsets, self.table, self.weights, self.bias, classes(), out)
-        return Scored(documents, spans, offsets, sentences, words, worst)
+        return ToxicityScores(documents, spans, offsets, sentences, words, worst)
 
 
-def word_table(words: Sequence[str], kinds: NDArray[np.uint8], close: Sequence[str]) -> Table:
+def word_table(words: Sequence[str], kinds: NDArray[np.uint8], close: Sequence[str]) -> WordTable:
     """The words, and the spellings of them that are not words themselves.
 
     words   in lower case; kinds: (words,)
@@ -105,7 +105,7 @@ def word_table(words: Sequence[str], kinds: NDArray[np.uint8], close: Sequence[s
     kinds.flags.writeable = False
     every = word_hashes(pa.array([*words, *row_of], pa.large_string()))
     rows = np.concatenate([np.arange(len(words)), np.fromiter(row_of.values(), np.int64) + SPELLING])
-    return Table(make_slots(every, rows), kinds)
+    return WordTable(make_slots(every, rows), kinds)
 
 
 def spellings(word: str) -> Iterator[str]:

@@ -29,7 +29,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from corpusmill.text.buffers import Text, view
+from corpusmill.text.buffers import TextBuffer, view
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.folded_hash import word_hash
 from corpusmill.text.lowlevel import NO_BITS, ONE, U, borrowed, load8, lowest_bit
@@ -57,7 +57,7 @@ _WIDE, _OPENING = 0xE2, 0x9C  # of the curly marks, E2 80 9C and E2 80 9D
 next_word = run_finder("_")
 
 
-class Table(NamedTuple):
+class WordTable(NamedTuple):
     """The words as the kernel takes them, read-only.
 
     words   (slots,) uint64, a power of two: the hash of the word in each slot, with its row + 1 for the lowest
@@ -80,10 +80,10 @@ class Out(NamedTuple):
 
 @kernel
 def score_sentences(
-    text: Text,
+    text: TextBuffer,
     spans: NDArray[np.int64],
     offsets: NDArray[np.int64],
-    table: Table,
+    table: WordTable,
     weights: NDArray[np.float32],
     bias: float,
     classes: Classes,
@@ -102,10 +102,10 @@ def score_sentences(
 
 @kernel
 def _score(
-    text: Text,
+    text: TextBuffer,
     spans: NDArray[np.int64],
     offsets: NDArray[np.int64],
-    table: Table,
+    table: WordTable,
     weights: NDArray[np.float32],
     bias: float,
     classes: Classes,
@@ -158,7 +158,7 @@ def _score(
 
 @kernel
 def sentence_features(
-    text: Text, table: Table, classes: Classes, features: int, out: NDArray[np.int32], ends: NDArray[np.int64]
+    text: TextBuffer, table: WordTable, classes: Classes, features: int, out: NDArray[np.int32], ends: NDArray[np.int64]
 ) -> int:
     """The features of the first PIECE words of each text, for training; returns how many there are together.
 
@@ -412,7 +412,7 @@ def _fill(hashes: NDArray[np.uint64], rows: NDArray[np.int64], slots: NDArray[np
 def warm_up() -> None:
     """Compile all of this file."""
     slots = make_slots(np.ones(1, np.uint64), np.zeros(1, np.int64))
-    table, weights = Table(slots, np.zeros(1, np.uint8)), np.zeros(1 + FEATURES, np.float32)
+    table, weights = WordTable(slots, np.zeros(1, np.uint8)), np.zeros(1 + FEATURES, np.float32)
     for array in (table.kinds, weights):
         array.flags.writeable = False
     text = view(pa.array(["ab"], pa.large_string()))

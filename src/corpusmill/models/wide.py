@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corpusmill import assets
-from corpusmill.models.close_pairs import Pair, compare, make_pair
+from corpusmill.models.close_pairs import LanguagePair, compare, make_pair
 from corpusmill.models.common_words import MOST, NO_GROUP, CommonWords, count_words
 from corpusmill.models.fasttext import FastText
 from corpusmill.models.fasttext_file import read_labels
@@ -54,7 +54,7 @@ OVER_NOTHING = 0.75
 MAIN, OF_MAIN = 0.6, 0.01
 
 
-class Scored(NamedTuple):
+class WideScores(NamedTuple):
     """What `score` says of texts; see there."""
 
     offsets: NDArray[np.int64]
@@ -63,7 +63,7 @@ class Scored(NamedTuple):
     best: NDArray[np.float32]
 
 
-class Judged(NamedTuple):
+class LanguageShares(NamedTuple):
     """shares     (texts, names) of each language, all 0 for a text without words
     unknown    (texts,) whether the text is in none
     doubtful   (texts,) whether part of it may be in another language than the rest
@@ -79,7 +79,7 @@ class WideModel:
     """names   of languages: of naive Bayes, then those that only lid.176 has; `unknown` is none of them"""
 
     names: list[str]
-    pairs: list[tuple[int, int, Pair]]
+    pairs: list[tuple[int, int, LanguagePair]]
     _known_to_lid_176: NDArray[np.int64]  # (labels of lid.176,) their places in `names`
     _model: Wide
     _common: CommonWords
@@ -118,7 +118,7 @@ class WideModel:
         common = CommonWords(*(tables[COMMON + name] for name in CommonWords._fields))
         return cls(names, pairs, np.array([place[label] for label in also]), model, common, group)
 
-    def share(self, data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> Judged:
+    def share(self, data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> LanguageShares:
         """What each text is in.
 
         data   readable for PAD bytes after the last text
@@ -129,7 +129,7 @@ class WideModel:
         judged.doubtful[rows] = self._is_language(scored, rows)
         return judged
 
-    def _judge(self, data: NDArray[np.uint8], scored: Scored) -> Judged:
+    def _judge(self, data: NDArray[np.uint8], scored: WideScores) -> LanguageShares:
         """See `share`. Text that is not in any language may be doubtful, too."""
         offsets = scored.offsets
         texts = len(offsets) - 1
@@ -148,11 +148,11 @@ class WideModel:
         doubtful[asked] |= ~short[asked] & (against | unknown[asked])
         looked_at = shares.any(axis=1) & ~short & (unknown | (misfit > MISFIT_COMMON))
         self._look_at_common_words(data, offsets, np.flatnonzero(looked_at), shares, unknown)
-        return Judged(shares, unknown, doubtful)
+        return LanguageShares(shares, unknown, doubtful)
 
     def main_language(
         self, data: NDArray[np.uint8], first: NDArray[np.int64], last: NDArray[np.int64], windows: int
-    ) -> tuple[NDArray[np.int64], Judged]:
+    ) -> tuple[NDArray[np.int64], LanguageShares]:
         """Which texts have a main language, and what their parts in it are in, all others left out: where these are
         doubtful, too, the text has none.
 
@@ -171,25 +171,25 @@ class WideModel:
         bounds = np.searchsorted(of_text[kept], np.append(np.flatnonzero(enough), len(texts)))
         rest, offsets = prepare(data, parts.first[kept], parts.last[kept], bounds)
         together = (sums(column[kept], bounds[:-1]) for column in (scored.scores, scored.weights, scored.best))
-        judged = self._judge(rest, Scored(offsets, *together))
+        judged = self._judge(rest, WideScores(offsets, *together))
         sound = ~judged.doubtful
-        return texts[enough][sound], Judged(judged.shares[sound], judged.unknown[sound], judged.doubtful[sound])
+        return texts[enough][sound], LanguageShares(judged.shares[sound], judged.unknown[sound], judged.doubtful[sound])
 
-    def _score(self, data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> Scored:
+    def _score(self, data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> WideScores:
         texts = len(offsets) - 1
         scores = np.empty((texts, self._model.table.shape[1]), np.float32)
-        scored = Scored(offsets, scores, np.empty(texts, np.int64), np.empty(texts, np.float32))
+        scored = WideScores(offsets, scores, np.empty(texts, np.int64), np.empty(texts, np.float32))
         score(data, offsets, self._model, scored.scores, scored.weights, scored.best)
         return scored
 
-    def _is_language(self, scored: Scored, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def _is_language(self, scored: WideScores, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether some language fits these texts far better than the class of what is no language."""
         full = scored.scores[rows, : len(self._model.prior)] + self._model.prior
         nothing = self._model.name == NO_NAME
         lead = full[:, ~nothing].max(axis=1, initial=-np.inf) - full[:, nothing].max(axis=1, initial=-np.inf)
         return np.asarray(lead >= OVER_NOTHING * np.diff(scored.offsets)[rows])
 
-    def _name(self, scored: Scored) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
+    def _name(self, scored: WideScores) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
         """Shares, misfit and expected misfit by naive Bayes alone."""
         texts = len(scored.weights)
         shares, misfit, expected = np.empty((texts, len(self.names)), np.float32), *np.empty((2, texts), np.float32)
@@ -241,7 +241,7 @@ class WideModel:
                 shares[rows, first], shares[rows, second] = np.where(is_first, both, 0), np.where(is_first, 0, both)
 
     def _blend(
-        self, rows: NDArray[np.int64], theirs: NDArray[np.float32], scored: Scored, shares: NDArray[np.float32]
+        self, rows: NDArray[np.int64], theirs: NDArray[np.float32], scored: WideScores, shares: NDArray[np.float32]
     ) -> None:
         """Replace the shares of short texts by those of naive Bayes, less sharp, and of lid.176 together."""
         sizes = np.diff(scored.offsets)[rows]

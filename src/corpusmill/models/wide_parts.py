@@ -21,7 +21,7 @@ ONE_SCRIPT = dict.fromkeys(("hiragana", "katakana", "bopomofo"), "han")
 _script = np.array([SCRIPTS.index(ONE_SCRIPT.get(SCRIPTS[number], SCRIPTS[number])) for number in SCRIPT], np.int32)
 
 
-class Parts(NamedTuple):
+class ScriptParts(NamedTuple):
     """first, last   (parts,) span of each, in the order of the text; each has a letter
     letters       (parts,) how many it has
     bounds        (texts + 1,) the parts of text i are bounds[i] to bounds[i + 1]
@@ -33,14 +33,14 @@ class Parts(NamedTuple):
     bounds: NDArray[np.int64]
 
 
-def cut_parts(data: NDArray[np.uint8], first: NDArray[np.int64], last: NDArray[np.int64], windows: int) -> Parts:
+def cut_parts(data: NDArray[np.uint8], first: NDArray[np.int64], last: NDArray[np.int64], windows: int) -> ScriptParts:
     """The parts of data[first:last]; a text is `windows` spans one after the other, and a part is in one of them."""
     room = int((last - first).sum())
     begin, end, letters = np.empty((3, room), np.int64)
-    parts = Parts(begin, end, letters, np.zeros(len(first) // windows + 1, np.int64))
+    parts = ScriptParts(begin, end, letters, np.zeros(len(first) // windows + 1, np.int64))
     _cut(data, first, last, windows, classes(), FIRST, STOP, _script, LEAST, parts)
     found = parts.bounds[-1]
-    return Parts(begin[:found], end[:found], letters[:found], parts.bounds)
+    return ScriptParts(begin[:found], end[:found], letters[:found], parts.bounds)
 
 
 @kernel
@@ -54,7 +54,7 @@ def _cut(
     range_stop: NDArray[np.int32],
     range_script: NDArray[np.int32],
     least: int,
-    parts: Parts,
+    parts: ScriptParts,
 ) -> None:
     found = 0
     near = 0

@@ -18,8 +18,8 @@ from corpusmill.engine.plan import preflight
 from corpusmill.engine.plan.changes import Preview, preview
 from corpusmill.engine.plan.forecast import Forecast, forecast
 from corpusmill.engine.plan.inputs import SourceFiles
-from corpusmill.engine.plan.look import MANY, Seen, spread
-from corpusmill.engine.plan.plan import Plan
+from corpusmill.engine.plan.look import MANY, SourceSample, spread
+from corpusmill.engine.plan.plan import RunPlan
 from corpusmill.engine.plan.stored_rows import given, stored, with_inputs
 from corpusmill.engine.work.passes import Pass
 from corpusmill.execute import cpus
@@ -147,7 +147,7 @@ def _room(folder: RunFolder, needs: Forecast, ahead: Preview) -> list[str]:
     return [f"{folder.place}: {size(free)} are free there, and a run will take {size(needs.disk[0])} at least"]
 
 
-def warnings(recipe: Recipe, inputs: Sequence[SourceFiles], seen: Sequence[Seen]) -> list[str]:
+def warnings(recipe: Recipe, inputs: Sequence[SourceFiles], seen: Sequence[SourceSample]) -> list[str]:
     """A sentence for each source whose texts hold HTML that no step strips, by a sample of its documents.
 
     seen   the first documents of each source: all that is looked at where there are many sources
@@ -164,7 +164,7 @@ def warnings(recipe: Recipe, inputs: Sequence[SourceFiles], seen: Sequence[Seen]
     return in_words(recipe, counted, "before the first step, in a sample of the input")
 
 
-def tried(recipe: Recipe, plan: Plan, seen: Sequence[Seen]) -> tuple[int, list[DropsAll]]:
+def tried(recipe: Recipe, plan: RunPlan, seen: Sequence[SourceSample]) -> tuple[int, list[DropsAll]]:
     """How many documents of the input were put through the first pass, and the steps of it that drop all they see.
 
     None are where its kernels are not compiled, as `check` does not wait for minutes; nor of fewer than say anything.

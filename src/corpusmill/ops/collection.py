@@ -31,7 +31,7 @@ ADD, REMOVE = "add", "remove"
 
 
 @dataclass(frozen=True)
-class Change:
+class InputChange:
     """What is to be changed of the inputs of a run.
 
     recipe    that reads the inputs as they are to be
@@ -54,7 +54,7 @@ class Change:
     left_out: tuple[str, ...] = ()
 
 
-def added(recipe: Recipe, run: RunFolder, paths: Sequence[str], name: str | None = None) -> Change:
+def added(recipe: Recipe, run: RunFolder, paths: Sequence[str], name: str | None = None) -> InputChange:
     """The inputs of a run with files, folders, patterns or URLs more.
 
     recipe   of the run, see `as_collected`
@@ -93,7 +93,7 @@ def added(recipe: Recipe, run: RunFolder, paths: Sequence[str], name: str | None
             more += [file.path for file in fresh] if twice else [path] if fresh else []
         was |= {_whole(file.path): file.path for file in fresh}
     changed = replace(source, paths=(*source.paths, *more), exclude=exclude)
-    return Change(
+    return InputChange(
         _with(recipe, _names_kept(source, changed, list(before.values()))),
         ADD,
         tuple((source.source, path) for path in said),
@@ -105,7 +105,7 @@ def added(recipe: Recipe, run: RunFolder, paths: Sequence[str], name: str | None
     )
 
 
-def removed(recipe: Recipe, run: RunFolder, patterns: Sequence[str], name: str | None = None) -> Change:
+def removed(recipe: Recipe, run: RunFolder, patterns: Sequence[str], name: str | None = None) -> InputChange:
     """The inputs of a run without those that a pattern names: by path, folder, wildcards, or as in the recipe.
 
     name   of the source from which they are removed; None: all
@@ -145,7 +145,7 @@ def removed(recipe: Recipe, run: RunFolder, patterns: Sequence[str], name: str |
         entries = record.get(source.source, ())
         recipe = _with(recipe, _names_kept(source, changed, entries))
         gone += [(source.source, entry["path"], entry["bytes"]) for entry in entries if entry["path"] in dropped]
-    return Change(
+    return InputChange(
         recipe,
         REMOVE,
         tuple((source, pattern) for pattern in patterns for source in _sources_of(gone, pattern)),
@@ -154,7 +154,7 @@ def removed(recipe: Recipe, run: RunFolder, patterns: Sequence[str], name: str |
     )
 
 
-def keep(run: RunFolder, change: Change) -> None:
+def keep(run: RunFolder, change: InputChange) -> None:
     """Record a change of the inputs, from which on the run reads them. Raises RefusedFolder while it is at work."""
     with run.only_driver():
         record = run.collection()

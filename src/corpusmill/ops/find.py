@@ -60,7 +60,7 @@ class Occurrence:
 
 
 @dataclass(frozen=True)
-class Found:
+class PassageMatch:
     """A passage in the texts of a run.
 
     count         how often it occurs; occurrences may overlap
@@ -75,7 +75,7 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Span:
+class CopiedSpan:
     """A part of a longer text that occurs in a run, and that no longer part of the text at this place does.
 
     start, stop   in the text, in characters
@@ -87,7 +87,7 @@ class Span:
     count: int
 
 
-class _Block(NamedTuple):
+class _IndexUnit(NamedTuple):
     """A unit of the index. `start` is where each of its documents begins in the text."""
 
     suffixes: Suffixes
@@ -142,7 +142,7 @@ class TextIndex:
         """That making the index took, of all processors together; also if it was made earlier."""
         return float(self._results.cpu.sum())
 
-    def find(self, passage: str, most: int = 10) -> Found:
+    def find(self, passage: str, most: int = 10) -> PassageMatch:
         """Where a passage occurs, byte for byte.
 
         most   occurrences that are returned; all are counted
@@ -159,7 +159,7 @@ class TextIndex:
             documents += len(np.unique(rows))
             if len(first) < most:
                 first += _told(block, places[: most - len(first)], rows, len(wanted))
-        return Found(passage, count, documents, tuple(first))
+        return PassageMatch(passage, count, documents, tuple(first))
 
     def count(self, passage: str) -> int:
         """How often a passage occurs; occurrences may overlap."""
@@ -173,7 +173,7 @@ class TextIndex:
             found += pq.read_table(block.documents, columns=["id"])["id"].take(rows).to_pylist()
         return found
 
-    def spans(self, text: str, words: int = WORDS) -> list[Span]:
+    def spans(self, text: str, words: int = WORDS) -> list[CopiedSpan]:
         """The longest parts of a text that occur in the run, from beginning to end of words: none is within another
         one. They may overlap.
 
@@ -183,7 +183,7 @@ class TextIndex:
         """
         encoded = text.encode()
         kinds = KINDS[np.frombuffer(encoded, np.uint8)]
-        found: list[Span] = []
+        found: list[CopiedSpan] = []
         reached = 0
         for start in sorted({0, *suffixes.entries_within(encoded)}):
             stop = _whole_words(kinds, start, start + self._shared(encoded[start:]))
@@ -192,19 +192,19 @@ class TextIndex:
                 reached = stop
                 shown = part.decode()
                 begin = len(encoded[:start].decode())
-                found.append(Span(begin, begin + len(shown), shown, self.count(shown)))
+                found.append(CopiedSpan(begin, begin + len(shown), shown, self.count(shown)))
         return found
 
     @cached_property
-    def _blocks(self) -> list[_Block]:
+    def _blocks(self) -> list[_IndexUnit]:
         blocks = []
         for unit in range(len(self._results)):
             arrays = map_arrays(self.folder.file(self._results[INDEX].path(unit)))
             held = Suffixes(**{name: arrays[name] for name in Suffixes._fields})
-            blocks.append(_Block(held, arrays["start"], self.folder.file(self._results[DOCUMENTS].path(unit))))
+            blocks.append(_IndexUnit(held, arrays["start"], self.folder.file(self._results[DOCUMENTS].path(unit))))
         return blocks
 
-    def _places(self, wanted: bytes) -> Iterator[tuple[_Block, NDArray[np.int64]]]:
+    def _places(self, wanted: bytes) -> Iterator[tuple[_IndexUnit, NDArray[np.int64]]]:
         """Where each block has a passage, in no order."""
         at = suffixes.entries_within(wanted)
         if not at:
@@ -315,7 +315,7 @@ def _within_runs(block: Suffixes, wanted: bytes) -> NDArray[np.int64]:
     return places
 
 
-def _told(block: _Block, places: NDArray[np.int64], rows: NDArray[np.int64], size: int) -> list[Occurrence]:
+def _told(block: _IndexUnit, places: NDArray[np.int64], rows: NDArray[np.int64], size: int) -> list[Occurrence]:
     """Occurrences at places in order; `rows` are their documents, and may be more."""
     wanted = rows[: len(places)]
     about = pq.read_table(block.documents, columns=list(ABOUT)).take(wanted).to_pylist()

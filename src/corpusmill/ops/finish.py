@@ -8,13 +8,13 @@ import pyarrow as pa
 from corpusmill.engine.drive.clock import Clock
 from corpusmill.engine.drive.listener import ProgressListener
 from corpusmill.engine.drive.session import Progress, Session
-from corpusmill.engine.plan.plan import Plan
+from corpusmill.engine.plan.plan import RunPlan
 from corpusmill.engine.work.canaries import manifest
 from corpusmill.errors import RunError
 from corpusmill.ops import republished, rewrite_output
 from corpusmill.ops.finished import Run
 from corpusmill.ops.republished import Republished
-from corpusmill.ops.verify import Checked, verify
+from corpusmill.ops.verify import VerifiedFolder, verify
 from corpusmill.recipe.stages import training_record
 from corpusmill.report.run_files import RunFiles
 from corpusmill.report.waterfall import Waterfall, waterfall
@@ -36,7 +36,7 @@ class DamagedOutput(RunError):
 
 
 @dataclass(frozen=True)
-class Output:
+class RunOutput:
     """What a run has published.
 
     waterfall   documents in and out of each step
@@ -44,7 +44,7 @@ class Output:
     """
 
     waterfall: Waterfall
-    checked: tuple[Checked, ...]
+    checked: tuple[VerifiedFolder, ...]
 
     @property
     def is_sound(self) -> bool:
@@ -61,7 +61,7 @@ class Output:
         )
 
 
-def finish(session: Session, clock: Clock, shared: bool = False) -> Output:
+def finish(session: Session, clock: Clock, shared: bool = False) -> RunOutput:
     """Add up what the stages counted, publish what the writers wrote, and read it back.
 
     shared   others may do the same at the same time, or have done it: no file is missing at any moment
@@ -74,10 +74,10 @@ def finish(session: Session, clock: Clock, shared: bool = False) -> Output:
     clock.at(READING_BACK)
     checked = _read_back(run, session.listener)
     clock.at("")
-    return Output(flow, checked)
+    return RunOutput(flow, checked)
 
 
-def publish(run: RunFolder, plan: Plan, progress: Progress) -> None:
+def publish(run: RunFolder, plan: RunPlan, progress: Progress) -> None:
     """Give what the writers wrote its lasting names, without the documents that the run must forget."""
     run.remove_output()
     run.will_publish(republished.names_of(plan, run, progress.results))
@@ -87,7 +87,7 @@ def publish(run: RunFolder, plan: Plan, progress: Progress) -> None:
         rewrite_output.rewrite(run, frozenset(kept_ids(run, record)))
 
 
-def _publish_beside_others(run: RunFolder, plan: Plan, progress: Progress) -> None:
+def _publish_beside_others(run: RunFolder, plan: RunPlan, progress: Progress) -> None:
     run.refuse_other_output()
     names = republished.names_of(plan, run, progress.results)
     run.will_publish(names | run.has_published())
@@ -98,7 +98,7 @@ def _publish_beside_others(run: RunFolder, plan: Plan, progress: Progress) -> No
     run.will_publish(names)
 
 
-def _write_manifests(run: RunFolder, plan: Plan, progress: Progress) -> None:
+def _write_manifests(run: RunFolder, plan: RunPlan, progress: Progress) -> None:
     """What there is in the output besides documents: stages of training, canaries."""
     run.write_training(training_record(plan.recipe))
     run.write_canaries(manifest(plan.recipe, progress.results[plan.passes[-1].stage]))
@@ -113,7 +113,7 @@ def kept_ids(run: RunFolder, documents: forgotten.Forgotten) -> Sequence[str]:
     return ids
 
 
-def _read_back(run: RunFolder, listener: ProgressListener) -> tuple[Checked, ...]:
+def _read_back(run: RunFolder, listener: ProgressListener) -> tuple[VerifiedFolder, ...]:
     """Read everything that was written for others, at the speed of its checksums.
 
     Not thoroughly: to inflate and parse every line and page again took a tenth of a run without rules, on one core.

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from corpusmill.display import table
 from corpusmill.errors import InputError, MissingExtraError
-from corpusmill.ops.verify import Checked
+from corpusmill.ops.verify import VerifiedFolder
 from corpusmill.report.tables import RunTables
 from corpusmill.report.views import Views
 from corpusmill.report.waterfall import Waterfall
@@ -69,7 +69,7 @@ class Run:
     waterfall: Waterfall
     seconds: float = 0.0
     units: "Mapping[str, StageCounts]" = field(default_factory=dict)
-    checked: tuple[Checked, ...] = ()
+    checked: tuple[VerifiedFolder, ...] = ()
     damaged: tuple[str, ...] = ()
     compiling: float = 0.0
 

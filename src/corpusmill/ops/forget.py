@@ -34,7 +34,7 @@ DUPLICATE = ".duplicate_of"  # how the signal of a dedup step ends
 
 
 @dataclass(frozen=True)
-class Document:
+class ForgottenDocument:
     """A document that is forgotten. `kept`: it was in the output; `copy`: of one that was asked for."""
 
     id: str
@@ -45,7 +45,7 @@ class Document:
 
 
 @dataclass(frozen=True)
-class Asked:
+class ForgetRequest:
     """What a request concerns.
 
     wanted      what is recorded: ids of all these documents, and domains and URLs, for documents that come later
@@ -55,7 +55,7 @@ class Asked:
     """
 
     wanted: Forgotten
-    documents: tuple[Document, ...]
+    documents: tuple[ForgottenDocument, ...]
     missing: tuple[str, ...]
     removed: tuple[str, ...]
 
@@ -78,7 +78,7 @@ def find(
     texts: Iterable[str] = (),
     copies: bool = False,
     workers: int | None = None,
-) -> Asked:
+) -> ForgetRequest:
     """The documents of a finished run that a request concerns; nothing is changed.
 
     domains   hosts, with all below them
@@ -102,17 +102,20 @@ def find(
     if copies:
         rows |= dict(_rows(files, Forgotten(_with_copies(files, direct) - direct)))
     documents = tuple(
-        Document(name, row["url"], row["source"], row["kept"], name not in direct) for name, row in rows.items()
+        ForgottenDocument(name, row["url"], row["source"], row["kept"], name not in direct)
+        for name, row in rows.items()
     )
     if not rows:
         raise InputError(f"{folder.place}: the run has no such document, kept or dropped. Nothing is changed.")
     removed = rewrite_output.unfit(folder) if any(each.kept for each in documents) else []
-    return Asked(Forgotten(frozenset(rows), asked.urls, asked.domains), documents, tuple(missing), tuple(removed))
+    return ForgetRequest(
+        Forgotten(frozenset(rows), asked.urls, asked.domains), documents, tuple(missing), tuple(removed)
+    )
 
 
 def forget(
     run: str | os.PathLike[str] | RunFolder,
-    asked: Asked,
+    asked: ForgetRequest,
     *,
     purge: bool = False,
     key: bytes | None = None,
@@ -160,7 +163,7 @@ def forget(
         return Done(manifest, folder.add_manifest(content), changed)
 
 
-def steps_of(run: str | os.PathLike[str], asked: Asked, **settings: Any) -> list[Served]:
+def steps_of(run: str | os.PathLike[str], asked: ForgetRequest, **settings: Any) -> list[Served]:
     """The batches that hold some of these documents, in order of steps. `settings` are those of a TokenLoader; of
     `epochs`, one if not given. Raises InputError if the run has no shards."""
     found = served_by(run, [each.id for each in asked.documents], **settings)
@@ -232,7 +235,7 @@ def _with_copies(files: RunFiles, ids: Collection[str]) -> frozenset[str]:
     return frozenset(reached)
 
 
-def _pages(folder: RunFolder, asked: Asked) -> list[str]:
+def _pages(folder: RunFolder, asked: ForgetRequest) -> list[str]:
     """The pages for people that name one of the documents: they may show its text."""
     names = {each.id.encode() for each in asked.documents} | {each.url.encode() for each in asked.documents if each.url}
     pages = [Path(folder.report), *(Path(folder.card_file(name)) for name in ("README.md", "croissant.json"))]

@@ -5,20 +5,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from corpusmill import storage
-from corpusmill.engine.plan.plan import Plan, Publisher
+from corpusmill.engine.plan.plan import Publisher, RunPlan
 from corpusmill.store import owned
 from corpusmill.store.run_folder import OUTPUT, RunFolder
 from corpusmill.store.units import Results
 
 
-def publish(plan: Plan, run: RunFolder, results: dict[str, Results]) -> None:
+def publish(plan: RunPlan, run: RunFolder, results: dict[str, Results]) -> None:
     """Give what the writers of a plan have written its lasting names."""
     for stage in plan.stages:
         if isinstance(stage.work, Publisher):
             stage.work.publish(stage.name, run, results)
 
 
-def names_of(plan: Plan, run: RunFolder, results: dict[str, Results]) -> set[str]:
+def names_of(plan: RunPlan, run: RunFolder, results: dict[str, Results]) -> set[str]:
     """The names of all that `publish` makes, below the folder of output."""
     names = _Names(run.place)
     publish(plan, names, results)

@@ -10,14 +10,14 @@ from corpusmill.formats.charset import decode
 from corpusmill.read import find, whole
 from corpusmill.read.warc import Damage, Record, date, http, records
 from corpusmill.steps import captures
-from corpusmill.steps.captures import LARGEST, Found, kind_of, origin_of, target_of
+from corpusmill.steps.captures import LARGEST, CapturedAnswer, kind_of, origin_of, target_of
 from corpusmill.storage import expand
 
 LIMIT = 4 << 20  # bytes of a file once it is decoded
 
 
 @dataclass
-class Collected:
+class CollectedAnswers:
     """files      that were read
     records    in them
     by_kind    answers of hosts that were found: robots, tdmrep
@@ -32,7 +32,7 @@ class Collected:
     damaged: int = 0
 
 
-def collect(paths: Sequence[str], out: Path, memory_mb: int = 1024) -> Collected:
+def collect(paths: Sequence[str], out: Path, memory_mb: int = 1024) -> CollectedAnswers:
     """Write the table of what hosts said in a crawl, for annotate/rights.
 
     paths   WARC or ARC files, folders or patterns: of the crawl itself, or of its robots.txt alone
@@ -40,9 +40,9 @@ def collect(paths: Sequence[str], out: Path, memory_mb: int = 1024) -> Collected
     Raises InputError if no file is found, if there is no such record in them, or if `out` cannot be written.
     """
     files = expand(list(paths), find("warc")().suffixes)
-    collected = Collected(files=len(files))
+    collected = CollectedAnswers(files=len(files))
 
-    def found() -> Iterator[Found]:
+    def found() -> Iterator[CapturedAnswer]:
         for file in files:
             for record in records(whole(file), LIMIT):
                 collected.records += 1
@@ -61,7 +61,7 @@ def collect(paths: Sequence[str], out: Path, memory_mb: int = 1024) -> Collected
     return collected
 
 
-def answer_of(record: Record) -> Found | None:
+def answer_of(record: Record) -> CapturedAnswer | None:
     """What a record of a crawl says as one of these files; None for all others. A body that cannot be decoded is
     empty."""
     url = record.fields.get("warc-target-uri", "")
@@ -76,6 +76,6 @@ def answer_of(record: Record) -> Found | None:
         try:
             raw = http.content(response, LIMIT)[:LARGEST]
             body = decode(raw, http.charset(response.fields.get("content-type", "")) or "utf-8")
-        except (http.BadEncoding, http.TooLarge):
+        except (http.BadEncoding, http.BodyTooLarge):
             body = ""
-    return Found(origin, kind, date(record), response.status, target, body)
+    return CapturedAnswer(origin, kind, date(record), response.status, target, body)

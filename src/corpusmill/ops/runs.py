@@ -14,20 +14,20 @@ from typing import Any
 from corpusmill import execute
 from corpusmill import progress as displays
 from corpusmill.engine.drive.carry_out import carry_out
-from corpusmill.engine.drive.damage import Repaired
+from corpusmill.engine.drive.damage import RestartStages
 from corpusmill.engine.drive.listener import ProgressListener, listening_to
 from corpusmill.engine.drive.meter import BeatListener
 from corpusmill.engine.drive.session import Progress, Session
 from corpusmill.engine.plan import preflight
 from corpusmill.engine.plan.changes import changes, in_words, is_finished
-from corpusmill.engine.plan.plan import Plan
+from corpusmill.engine.plan.plan import RunPlan
 from corpusmill.engine.plan.stored_rows import given, stored, with_inputs
 from corpusmill.errors import CorpusmillError, InputError, ResumeError, RunError, StorageError
 from corpusmill.execute import Executor, cpus, termination, warm_start
 from corpusmill.execute.on_demand import OnDemand
 from corpusmill.execute.task import disk_full
 from corpusmill.ops.collection import refuse_to_drop
-from corpusmill.ops.finish import DamagedOutput, Output, finish
+from corpusmill.ops.finish import DamagedOutput, RunOutput, finish
 from corpusmill.ops.finished import Run
 from corpusmill.ops.kernels import preloaded, warm_kernels
 from corpusmill.ops.provenance import describe
@@ -155,7 +155,7 @@ def _run(
     return done
 
 
-def _executor(plan: Plan, workers: int | None, finished: bool, listener: ProgressListener) -> tuple[Executor, int]:
+def _executor(plan: RunPlan, workers: int | None, finished: bool, listener: ProgressListener) -> tuple[Executor, int]:
     """What carries a plan out, as its recipe says, and for how many workers the first pass should have work."""
     settings = plan.recipe.run
     asked = workers or settings.workers
@@ -167,7 +167,7 @@ def _executor(plan: Plan, workers: int | None, finished: bool, listener: Progres
     return OnDemand(begin) if finished else begin(), needed
 
 
-def _described(session: Session, ready: preflight.Ready) -> dict[str, Any]:
+def _described(session: Session, ready: preflight.PreflightResult) -> dict[str, Any]:
     """What run.json has of a run; everything that is worth a line before it begins is said to the listener."""
     run, plan, listener = session.run, session.plan, session.listener
     for label, remark in remarks(plan.recipe.steps):
@@ -193,7 +193,7 @@ def _refuse_to_replace_a_whole_run(recipe: Recipe, run: RunFolder) -> None:
         )
 
 
-def _to_the_end(session: Session, call: Call, has_report: bool) -> Output:
+def _to_the_end(session: Session, call: Call, has_report: bool) -> RunOutput:
     """Carry out all stages, publish, read back, report; again, if what an earlier call left was damaged.
 
     has_report   the report is there, and need not be written again if nothing is done
@@ -224,7 +224,7 @@ def _all_compared(session: Session) -> bool:
     progress = session.progress
     try:
         session.repairs.compare(progress.where, progress.results, session.executor, progress.session)
-    except Repaired:
+    except RestartStages:
         return False
     return True
 

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from corpusmill.engine.plan.plan import Plan
+from corpusmill.engine.plan.plan import RunPlan
 from corpusmill.engine.work.pass_documents import read_documents
 from corpusmill.engine.work.text_files import UnitPart, text_files
 from corpusmill.recipe.model import Recipe
 from corpusmill.store.run_folder import RunFolder
 from corpusmill.store.unit_io import UnitIO, Upstream
 from corpusmill.store.units import Resources, Results
-from corpusmill.store.work import Planned, Stage
+from corpusmill.store.work import PlannedUnit, Stage
 from corpusmill.text.suffixes import index, joined
 
 STAGE = "text-index"
@@ -67,7 +67,7 @@ def _empty() -> pa.RecordBatch:
     return pa.RecordBatch.from_pydict({name: [] for name in ABOUT}, pa.schema(list(kinds.items())))
 
 
-def index_plan(recipe: Recipe, run: RunFolder, last: Results, texts: Results) -> Plan:
+def index_plan(recipe: Recipe, run: RunFolder, last: Results, texts: Results) -> RunPlan:
     """The plan that indexes the documents of a run.
 
     run     whose documents
@@ -76,11 +76,11 @@ def index_plan(recipe: Recipe, run: RunFolder, last: Results, texts: Results) ->
     """
     blocks = [[_part(run, last, texts, part) for part in file.parts] for file in text_files(BLOCK_MB, last)]
 
-    def units(upstream: Upstream) -> list[Planned]:
+    def units(upstream: Upstream) -> list[PlannedUnit]:
         return [_planned(block, last, texts) for block in blocks]
 
     needs = Resources(memory_mb=16 * BLOCK_MB)
-    return Plan(recipe, (Stage(STAGE, IndexTexts(), (), units, needs),), (), ())
+    return RunPlan(recipe, (Stage(STAGE, IndexTexts(), (), units, needs),), (), ())
 
 
 def _part(run: RunFolder, last: Results, texts: Results, part: UnitPart) -> tuple[UnitPart, TextPart]:
@@ -88,9 +88,9 @@ def _part(run: RunFolder, last: Results, texts: Results, part: UnitPart) -> tupl
     return part, TextPart(docs, there, part.first, part.stop)
 
 
-def _planned(block: Sequence[tuple[UnitPart, TextPart]], last: Results, texts: Results) -> Planned:
+def _planned(block: Sequence[tuple[UnitPart, TextPart]], last: Results, texts: Results) -> PlannedUnit:
     content: list[str] = []
     for part, _ in block:
         sums = (results["docs"].checksum(part.unit) for results in (last, texts))
         content += [*sums, str(part.first), str(part.stop)]
-    return Planned(TextBlock(tuple(names for _, names in block)), tuple(content))
+    return PlannedUnit(TextBlock(tuple(names for _, names in block)), tuple(content))

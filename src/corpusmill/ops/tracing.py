@@ -8,7 +8,7 @@ import numpy as np
 
 from corpusmill.errors import AssetError, ShardError
 from corpusmill.loader import TokenLoader
-from corpusmill.loader.rows import Rows
+from corpusmill.loader.rows import ShardRows
 from corpusmill.models.tokenizer import load
 from corpusmill.shards import Shards
 from corpusmill.shards.layout import PADDING
@@ -87,7 +87,7 @@ def of_row(shards: Shards, row: int, seq_len: int | None = None, shard: int | No
 
     Raises ShardError if there is no such row, or rows have no length.
     """
-    rows = Rows(shards, seq_len)
+    rows = ShardRows(shards, seq_len)
     edges = shards.edges.tolist()
     if shard is not None:
         _check_shard(shards, shard)

@@ -28,7 +28,7 @@ LOOKED_AT = {  # format -> what is checked of it beside the checksums of its fil
 
 
 @dataclass(frozen=True)
-class Checked:
+class VerifiedFolder:
     """A folder that was read back.
 
     format     "shards", "megatron", "mds", "litdata", "nanogpt", "parquet" or "jsonl": what its files are;
@@ -56,7 +56,7 @@ class Checked:
         return f"verified: {self.compared}" if self.compared else "not verified: nothing is known of its files"
 
 
-def verify(run: RunFolder, thorough: bool = True, tokenizer: str | None = None) -> Iterator[Checked]:
+def verify(run: RunFolder, thorough: bool = True, tokenizer: str | None = None) -> Iterator[VerifiedFolder]:
     """Check a run, folder by folder of its output. One that cannot be read at all has that as its problem.
 
     thorough, tokenizer   see `verify_folder`
@@ -66,10 +66,10 @@ def verify(run: RunFolder, thorough: bool = True, tokenizer: str | None = None) 
         try:
             yield verify_folder(folder, thorough, tokenizer)
         except (InputError, ShardError) as error:
-            yield Checked(folder, "files", 0, 0, None, (str(error),))
+            yield VerifiedFolder(folder, "files", 0, 0, None, (str(error),))
 
 
-def verify_place(place: str, tokenizer: str | None = None) -> Iterator[Checked]:
+def verify_place(place: str, tokenizer: str | None = None) -> Iterator[VerifiedFolder]:
     """Check a run, or one folder that a run or an export has written.
 
     tokenizer   see `verify_folder`
@@ -130,7 +130,7 @@ def verify_canaries(run: RunFolder) -> Canaries | None:
     return Canaries(len(record["canaries"]), copies, len(held), tuple(problems))
 
 
-def verify_folder(folder: Path, thorough: bool = True, tokenizer: str | None = None) -> Checked:
+def verify_folder(folder: Path, thorough: bool = True, tokenizer: str | None = None) -> VerifiedFolder:
     """Check one folder of training shards, or of another format that a run or an export has written.
 
     thorough    look into files of other formats, too, and not only at their checksums: that takes ten times as long;
@@ -160,7 +160,7 @@ def verify_folder(folder: Path, thorough: bool = True, tokenizer: str | None = N
             tokens, more = look_into(folder, names)
             problems = problems + more
     size = sum((folder / name).stat().st_size for name in names)
-    return Checked(folder, kind, len(names), size, tokens, tuple(problems), compared, controls)
+    return VerifiedFolder(folder, kind, len(names), size, tokens, tuple(problems), compared, controls)
 
 
 def _other_tokenizer(shards: Shards, named: str | None) -> Iterator[str]:

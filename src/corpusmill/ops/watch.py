@@ -60,7 +60,7 @@ class WorkerSeen:
 
 
 @dataclass(frozen=True)
-class Seen:
+class RunSnapshot:
     """One look at a run. What is not known is None.
 
     stages     all of them, in order
@@ -99,7 +99,7 @@ class Watcher:
     _plans: dict[tuple[str, str], list[str]] = field(default_factory=dict)
     _last: tuple[Any, float] = (None, 0.0)
 
-    def look(self) -> Seen:
+    def look(self) -> RunSnapshot:
         record = self.run.record()
         entries = self.run.stages_record()
         stages = [self._stage(entry) for entry in entries]
@@ -124,7 +124,7 @@ class Watcher:
         changed = (stages, [self._beats.get(worker.worker, (None, 0))[0] for worker in seen])
         if changed != self._last[0]:
             self._last = changed, self.clock()
-        return Seen(
+        return RunSnapshot(
             self.run.place, str(record["name"]), finished, tuple(stages), at.stage if at else None, tuple(seen), ended,
             _share(stages), documents, tokens, left, overall_left, self.clock() - self._last[1],
         )  # fmt: skip

@@ -18,17 +18,17 @@ from corpusmill import storage
 from corpusmill.about import __version__
 from corpusmill.engine.drive.carry_out import carry_out
 from corpusmill.engine.drive.clock import Clock
-from corpusmill.engine.drive.damage import Untouched
+from corpusmill.engine.drive.damage import ReadOnlyRepairs
 from corpusmill.engine.drive.listener import ProgressListener
 from corpusmill.engine.drive.meter import BeatListener, StageProgress
 from corpusmill.engine.drive.session import Session, StageCounts
 from corpusmill.engine.plan import preflight
 from corpusmill.engine.plan.changes import changes
-from corpusmill.engine.plan.plan import Plan, stages_record, unit_list
+from corpusmill.engine.plan.plan import RunPlan, stages_record, unit_list
 from corpusmill.errors import CorpusmillError, InputError, RecipeError, RefusedFolder
 from corpusmill.execute import cpus, termination, warm_start
 from corpusmill.execute.announce import Announcer
-from corpusmill.execute.leased import Leased
+from corpusmill.execute.leased import LeasingExecutor
 from corpusmill.execute.processes import Processes
 from corpusmill.hidden import masked
 from corpusmill.ops.collection import as_collected, refuse_to_drop
@@ -41,7 +41,7 @@ from corpusmill.recipe.load import Overrides
 from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.names import remarks
 from corpusmill.store import forgotten
-from corpusmill.store.leases import ENDED, LEASES, PUBLISH, WORKERS, Others, new_worker, read_worker, workers
+from corpusmill.store.leases import ENDED, LEASES, PUBLISH, WORKERS, Peers, new_worker, read_worker, workers
 from corpusmill.store.run_folder import STAGES, RunFolder
 from corpusmill.store.unit_io import Upstream
 
@@ -50,7 +50,7 @@ SHOWN = 5  # versions in a message
 
 
 @dataclass(frozen=True)
-class Worked:
+class WorkResult:
     """What a worker has done of a run that is finished.
 
     place      the run's folder
@@ -119,7 +119,7 @@ def work(
     overrides: Overrides = (),
     listener: ProgressListener | None = None,
     progress: str | bool = "auto",
-) -> Worked:
+) -> WorkResult:
     """Take part in a run until it is finished, as one of any number of workers on any machines.
 
     recipe      a Recipe, or the path of one in YAML; every worker is given the same
@@ -156,7 +156,7 @@ def work(
             if storage.list_dir(run.name_of(LEASES)):  # who published ended before it had tidied up
                 _tidy_leases(run)
             listener.note(f"nothing to do: {run.place} is finished")
-            return Worked(run.place, name, done, False, True)
+            return WorkResult(run.place, name, done, False, True)
         compiling = warm_kernels(listener)
         stack.enter_context(termination.raised())
         record: dict[str, Any] = {
@@ -168,7 +168,7 @@ def work(
         stack.callback(lambda: announcer.close(units=[], stage=None, **how))
         pool = Processes(processes or cpus.usable(), preload=preloaded())
         stack.callback(pool.close)
-        executor = Leased(pool, Others(run, name, lease), announcer, index, of)
+        executor = LeasingExecutor(pool, Peers(run, name, lease), announcer, index, of)
         call = SharedCall(lambda said: announcer.say(call=dict(said)))
         try:
             executor.check(plan.checks)
@@ -180,7 +180,7 @@ def work(
             told = _Told(listener, announcer)
             if isinstance(listener, BeatListener):
                 listener.planned(plan.stages)
-            session = Session(run, plan, executor, told, Untouched(run, listener.note), call.clock)
+            session = Session(run, plan, executor, told, ReadOnlyRepairs(run, listener.note), call.clock)
             progress_made = carry_out(session)
             call.end(FINISHED, progress_made.counts)
             published = executor.once(
@@ -197,10 +197,10 @@ def work(
             )
             raise
         how["error"] = None
-        return Worked(run.place, name, progress_made.counts, published, False)
+        return WorkResult(run.place, name, progress_made.counts, published, False)
 
 
-def _found(run: RunFolder, plan: Plan) -> dict[str, StageCounts] | None:
+def _found(run: RunFolder, plan: RunPlan) -> dict[str, StageCounts] | None:
     """The units of a run that is published; None if it is not."""
     where = {entry["stage"]: (entry["folder"], entry["plan"]) for entry in run.stages_record()}
     if list(where) != [stage.name for stage in plan.stages] or not run.is_published(where):
@@ -211,7 +211,7 @@ def _found(run: RunFolder, plan: Plan) -> dict[str, StageCounts] | None:
     return {stage: StageCounts(len(results), len(results)) for stage, results in run.results().items()}
 
 
-def _refuse_others(run: RunFolder, plan: Plan, described: dict[str, Any]) -> None:
+def _refuse_others(run: RunFolder, plan: RunPlan, described: dict[str, Any]) -> None:
     """Raises RefusedFolder if the run was planned by other code, with other libraries or for another recipe."""
     mine = {entry["stage"]: entry["folder"] for entry in stages_record(plan)}
     theirs = {entry["stage"]: entry["folder"] for entry in run.stages_record()}
@@ -269,7 +269,7 @@ def _tidy_leases(run: RunFolder) -> None:
         storage.remove_tree(run.name_of(place))
 
 
-def _last_one_out(run: RunFolder, plan: Plan) -> None:
+def _last_one_out(run: RunFolder, plan: RunPlan) -> None:
     """Remove what killed workers have left, if nobody is at work any more and the run is finished."""
     with suppress(CorpusmillError, OSError), run.if_alone() as alone:
         if not alone or not run.exists() or _found(run, plan) is None:

@@ -39,7 +39,7 @@ def display(mode: str | bool = "auto") -> "AbstractContextManager[ProgressListen
         case "bars":
             from corpusmill.progress.bars import Bars as made
         case "lines":
-            from corpusmill.progress.lines import Lines as made
+            from corpusmill.progress.lines import ProgressLines as made
         case "json":
             from corpusmill.progress.json_lines import JsonLines as made
         case _:

@@ -20,7 +20,7 @@ def say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-class Lines:
+class ProgressLines:
     """A line for every stage that is done, and one every few seconds on how far the present one is."""
 
     def __init__(self, say: Callable[[str], None] = say, every: float = EVERY) -> None:
@@ -29,7 +29,7 @@ class Lines:
         self._first = True  # whether nothing was said of a stage yet
         self._before = 0  # stages that were done before this call, and of which nothing was said
 
-    def __enter__(self) -> "Lines":
+    def __enter__(self) -> "ProgressLines":
         return self
 
     def __exit__(self, *_: object) -> None:

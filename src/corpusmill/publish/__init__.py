@@ -17,7 +17,7 @@ from corpusmill.errors import AssetError, InputError
 from corpusmill.publish import eu_summary as eu
 from corpusmill.publish.croissant import croissant
 from corpusmill.publish.folder import as_written, chosen, lay_out
-from corpusmill.publish.known import Known
+from corpusmill.publish.known import PublishedRun
 from corpusmill.publish.readme import MARK, dataset_card, portable
 from corpusmill.publish.upload import uploader
 from corpusmill.report.tables import RunTables
@@ -82,7 +82,7 @@ def push(
     folder, named = run.path / HUB, chosen(run, outputs)
     send = None if dry_run else uploader(repo, private)  # says what is missing before anything is written
     configs = lay_out(run, tables, folder, named, progress)
-    known = Known(tables, license)
+    known = PublishedRun(tables, license)
     said = {
         RECIPE: portable(tables.files),
         CROISSANT: croissant(known, configs, repo),
@@ -119,7 +119,7 @@ def card(
     """
     tables = RunTables(source)
     tables.files.must_be_finished()
-    run, known = tables.files.folder, Known(tables, license)
+    run, known = tables.files.folder, PublishedRun(tables, license)
     configs = as_written(run, tables)
     made = {CARD: dataset_card(known, configs, None), CROISSANT: croissant(known, configs, None)}
     if eu_summary:

@@ -8,9 +8,9 @@ from corpusmill.recipe.dump import changed
 from corpusmill.recipe.names import labels, name_of
 from corpusmill.report.audit import Audit
 from corpusmill.report.figures.domains import Domains
-from corpusmill.report.figures.languages import Language
+from corpusmill.report.figures.languages import LanguageFigure
 from corpusmill.report.figures.licences import Licences
-from corpusmill.report.figures.rights import Rights
+from corpusmill.report.figures.rights import RightsFigure
 from corpusmill.report.numbers import number, share, size
 from corpusmill.report.run_files import RunFiles
 from corpusmill.report.waterfall import Waterfall
@@ -82,7 +82,7 @@ def licences_of(figures: Sequence[Licences], license: str | None) -> str:
     return "\n\n".join(parts)
 
 
-def rights_of(figures: Sequence[Rights]) -> str:
+def rights_of(figures: Sequence[RightsFigure]) -> str:
     """What owners say of the use of their pages, and what was dropped for it; "" of a run that did not look."""
     parts = []
     for figure in figures:
@@ -109,7 +109,7 @@ def rights_of(figures: Sequence[Rights]) -> str:
     return "## Rights reserved\n\n" + "\n\n".join(parts) if parts else ""
 
 
-def spoken(kept: Sequence[Language], step: str | None) -> str:
+def spoken(kept: Sequence[LanguageFigure], step: str | None) -> str:
     if step is None:
         return "## Languages\n\nNot known: no step of the recipe identifies them."
     whole = sum(one.kept for one in kept)

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from corpusmill.assets.hub import Repo
-from corpusmill.publish.folder import JSON_LINES, Config
-from corpusmill.publish.known import Known
+from corpusmill.publish.folder import JSON_LINES, DatasetConfig
+from corpusmill.publish.known import PublishedRun
 
 CONTEXT = {
     "@language": "en",
@@ -59,7 +59,7 @@ NO_CHECKSUM = "https://github.com/mlcommons/croissant/issues/80"
 TYPES = {"string": "sc:Text", "large_string": "sc:Text", "bool": "sc:Boolean"}
 
 
-def croissant(known: Known, configs: Sequence[Config], repo: Repo | None) -> str:
+def croissant(known: PublishedRun, configs: Sequence[DatasetConfig], repo: Repo | None) -> str:
     """croissant.json of a data set: in the repository `repo`, or of a folder if that is None."""
     files = known.files
     address = f"https://huggingface.co/datasets/{repo.name}" if repo else None
@@ -105,7 +105,7 @@ def _repository(repo: Repo, address: str) -> dict[str, Any]:
     }
 
 
-def _file_set(config: Config, repo: Repo | None) -> dict[str, Any]:
+def _file_set(config: DatasetConfig, repo: Repo | None) -> dict[str, Any]:
     return {
         "@type": "cr:FileSet",
         "@id": f"files-of-{config.name}",
@@ -117,7 +117,7 @@ def _file_set(config: Config, repo: Repo | None) -> dict[str, Any]:
     }
 
 
-def _record_set(config: Config) -> dict[str, Any]:
+def _record_set(config: DatasetConfig) -> dict[str, Any]:
     return {
         "@type": "cr:RecordSet",
         "@id": config.name,

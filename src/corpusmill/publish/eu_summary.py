@@ -13,7 +13,7 @@ from typing import Any
 
 from corpusmill.errors import AssetError, RecipeError
 from corpusmill.publish import composition
-from corpusmill.publish.known import Known
+from corpusmill.publish.known import PublishedRun
 from corpusmill.recipe.names import labels, name_of
 from corpusmill.report.figures.domains import Domain
 from corpusmill.report.numbers import number, share, size
@@ -25,7 +25,7 @@ DOMAINS = "eu-summary-domains.csv"
 SHOWN = 20  # domains in the text; the file has them all
 
 
-def eu_summary(known: Known) -> str:
+def eu_summary(known: PublishedRun) -> str:
     """The summary in Markdown."""
     crawled = known.domains.kept > 0
     parts = [
@@ -63,7 +63,7 @@ def eu_summary(known: Known) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def domains_csv(known: Known) -> str:
+def domains_csv(known: PublishedRun) -> str:
     """The domains of the top tenth by size of their kept text, and their shares of it."""
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
@@ -73,13 +73,13 @@ def domains_csv(known: Known) -> str:
     return text.getvalue()
 
 
-def top_domains(known: Known) -> list[Domain]:
+def top_domains(known: PublishedRun) -> list[Domain]:
     """The tenth of all domains with kept documents, rounded up, that have most text."""
     kept = [one for one in known.domains.domains if one.kept]
     return kept[: math.ceil(TOP * len(kept))]
 
 
-def _characteristics(known: Known) -> Iterable[tuple[str, str]]:
+def _characteristics(known: PublishedRun) -> Iterable[tuple[str, str]]:
     if known.tokens:
         bins = (
             "less than 1 billion tokens"
@@ -104,7 +104,7 @@ def _characteristics(known: Known) -> Iterable[tuple[str, str]]:
     yield "Other characteristics", ASK
 
 
-def _public(known: Known) -> Iterable[tuple[str, str]]:
+def _public(known: PublishedRun) -> Iterable[tuple[str, str]]:
     places = [
         f"`{source}`: {number(len(files))} files, {size(sum(int(one['bytes']) for one in files))}"
         for source, files in known.files.inputs.items()
@@ -113,7 +113,7 @@ def _public(known: Known) -> Iterable[tuple[str, str]]:
     yield "Which of them are publicly available data sets, their names and links", ASK
 
 
-def _crawled(known: Known, crawled: bool) -> Iterable[tuple[str, str]]:
+def _crawled(known: PublishedRun, crawled: bool) -> Iterable[tuple[str, str]]:
     if not crawled:
         yield "Crawled content", f"{ASK}: no document that was kept has a web address"
         return
@@ -127,7 +127,7 @@ def _crawled(known: Known, crawled: bool) -> Iterable[tuple[str, str]]:
     yield "Content and sources", f"{number(sum(one.kept > 0 for one in found.domains))} registered domains; {ASK}"
 
 
-def _top_domains(known: Known) -> str:
+def _top_domains(known: PublishedRun) -> str:
     listed = top_domains(known)
     rows = [(one.name, number(one.kept), share(one.bytes, known.domains.bytes)) for one in listed[:SHOWN]]
     return (
@@ -136,7 +136,7 @@ def _top_domains(known: Known) -> str:
     )
 
 
-def _rights(known: Known) -> Iterable[tuple[str, str]]:
+def _rights(known: PublishedRun) -> Iterable[tuple[str, str]]:
     yield "Signatory of the code of practice", ASK
     steps = _steps(known, ("annotate/rights", "filter/rights"))
     done = f"steps of the run: {'; '.join(steps)}" if steps else "the run looked at no reservation of rights"
@@ -147,13 +147,13 @@ def _rights(known: Known) -> Iterable[tuple[str, str]]:
         yield f"Licences of documents (`{figure.column}`)", said
 
 
-def _removed(known: Known) -> Iterable[tuple[str, str]]:
+def _removed(known: PublishedRun) -> Iterable[tuple[str, str]]:
     steps = _steps(known, ("filter/url", "filter/toxic", "annotate/tox", "filter/soft", "redact/"))
     done = f"steps of the run: {'; '.join(steps)}" if steps else "the run has no step against it"
     yield "Measures to avoid or remove illegal content", f"{done}; {ASK} what else was done"
 
 
-def _steps(known: Known, names: tuple[str, ...]) -> list[str]:
+def _steps(known: PublishedRun, names: tuple[str, ...]) -> list[str]:
     """What the steps with these names dropped."""
     rows = {row.step: row for row in known.flow.rows}
     try:

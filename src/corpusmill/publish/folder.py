@@ -27,7 +27,7 @@ PARQUET, JSON_LINES = "application/x-parquet", "application/jsonlines"  # media 
 
 
 @dataclass(frozen=True)
-class Config:
+class DatasetConfig:
     """A configuration of the data set: `load_dataset(repo, name)`.
 
     output   of the run, by name
@@ -91,7 +91,7 @@ def _is_lines(name: str) -> bool:
 
 def lay_out(
     run: RunFolder, tables: RunTables, folder: Path, outputs: Sequence[str], progress: Callable[[str], None]
-) -> list[Config]:
+) -> list[DatasetConfig]:
     """Make the folder anew, with the files of these outputs; the first is the default configuration. Raises
     RefusedFolder if it has files that no earlier push has put there."""
     run.empty_hub()
@@ -115,12 +115,12 @@ def lay_out(
             rows, size = rows + pq.read_metadata(path).num_rows, size + path.stat().st_size
             _link(path, folder / target)
         named, pattern = "default" if number == 0 else name, f"{made.name}/{SPLIT}-*"
-        configs.append(Config(named, name, len(files), rows, size, _columns(files), pattern))
+        configs.append(DatasetConfig(named, name, len(files), rows, size, _columns(files), pattern))
         shutil.rmtree(folder / CONVERTED, ignore_errors=True)
     return configs
 
 
-def as_written(run: RunFolder, tables: RunTables) -> list[Config]:
+def as_written(run: RunFolder, tables: RunTables) -> list[DatasetConfig]:
     """The outputs of a run that others can load as they are, Parquet and JSON Lines, where they are in its folder.
     Those with text come first."""
     configs = []
@@ -137,7 +137,7 @@ def as_written(run: RunFolder, tables: RunTables) -> list[Config]:
         pattern = f"{OUTPUT}/{name}/*{ends}"
         columns = _columns_of_lines(files) if is_lines else _columns(files)
         configs.append(
-            Config(name, name, len(files), rows, size, columns, pattern, JSON_LINES if is_lines else PARQUET)
+            DatasetConfig(name, name, len(files), rows, size, columns, pattern, JSON_LINES if is_lines else PARQUET)
         )
     return configs
 

@@ -8,9 +8,9 @@ from corpusmill.errors import AssetError, RecipeError
 from corpusmill.report.audit import Audit
 from corpusmill.report.audit import audit as check
 from corpusmill.report.figures.domains import Domains, domains
-from corpusmill.report.figures.languages import Language, Languages, languages
+from corpusmill.report.figures.languages import LanguageFigure, LanguageFigures, languages
 from corpusmill.report.figures.licences import Licences, licences
-from corpusmill.report.figures.rights import Rights, rights
+from corpusmill.report.figures.rights import RightsFigure, rights
 from corpusmill.report.numbers import number, size
 from corpusmill.report.run_files import RunFiles
 from corpusmill.report.tables import RunTables
@@ -20,7 +20,7 @@ from corpusmill.steps.tokenize.bytes import Bytes
 
 
 @dataclass(frozen=True)
-class Known:
+class PublishedRun:
     """A finished run, and the licence that its user gives the data set. Raises ResumeError if it is not finished."""
 
     tables: RunTables
@@ -43,7 +43,7 @@ class Known:
         return licences(self.tables)
 
     @cached_property
-    def rights(self) -> list[Rights]:
+    def rights(self) -> list[RightsFigure]:
         return rights(self.tables)
 
     @cached_property
@@ -51,7 +51,7 @@ class Known:
         return check(self.files.folder)
 
     @property
-    def languages(self) -> list[Language]:
+    def languages(self) -> list[LanguageFigure]:
         """Of the documents that the pass of `language_step` kept, most frequent first."""
         return [one for one in self._spoken.languages if one.kept] if self._spoken else []
 
@@ -61,7 +61,7 @@ class Known:
         return self._spoken.step if self._spoken else None
 
     @cached_property
-    def _spoken(self) -> Languages | None:
+    def _spoken(self) -> LanguageFigures | None:
         return next(iter(languages(self.tables)[::-1]), None)
 
     @property

@@ -9,8 +9,8 @@ import yaml
 
 from corpusmill.assets.hub import MAIN, Repo
 from corpusmill.publish import composition
-from corpusmill.publish.folder import SPLIT, Config
-from corpusmill.publish.known import Known
+from corpusmill.publish.folder import SPLIT, DatasetConfig
+from corpusmill.publish.known import PublishedRun
 from corpusmill.report.numbers import number, size
 from corpusmill.report.run_files import RunFiles
 
@@ -25,7 +25,7 @@ NAMES = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M", "10M<n<100M"
          "100B<n<1T", "n>1T")  # fmt: skip
 
 
-def dataset_card(known: Known, configs: Sequence[Config], repo: Repo | None) -> str:
+def dataset_card(known: PublishedRun, configs: Sequence[DatasetConfig], repo: Repo | None) -> str:
     """README.md of the data set: in the repository `repo`, or of a folder if that is None. Every number in it is one of
     the run's records."""
     files, flow = known.files, known.flow
@@ -71,7 +71,7 @@ def portable(files: RunFiles) -> str:
     return text
 
 
-def _metadata(known: Known, configs: Sequence[Config]) -> str:
+def _metadata(known: PublishedRun, configs: Sequence[DatasetConfig]) -> str:
     everything = sum(one.kept for one in known.languages)
     codes = [one.label for one in known.languages if CODE.fullmatch(one.label or "") and one.kept >= LEAST * everything]
     record: dict[str, Any] = {"pretty_name": known.files.name}
@@ -91,7 +91,7 @@ def _metadata(known: Known, configs: Sequence[Config]) -> str:
     return str(yaml.safe_dump(record, sort_keys=False, allow_unicode=True))
 
 
-def _loading(configs: Sequence[Config], repo: Repo | None) -> str:
+def _loading(configs: Sequence[DatasetConfig], repo: Repo | None) -> str:
     if not configs:
         return (
             "## How to load it\n\nAs training shards, with `corpusmill.loader.TokenLoader`: the run wrote neither "
@@ -109,7 +109,7 @@ def _loading(configs: Sequence[Config], repo: Repo | None) -> str:
     return "## How to load it\n\n```python\n" + "\n".join(lines) + "\n```"
 
 
-def _columns(configs: Sequence[Config]) -> str:
+def _columns(configs: Sequence[DatasetConfig]) -> str:
     rows = [
         (config.name, number(config.files), number(config.rows), size(config.bytes),
          ", ".join(f"`{name}`: {kind}" for name, kind in config.columns.items()))
@@ -152,7 +152,7 @@ def _made_with(files: RunFiles) -> str:
     )
 
 
-def _unknown(known: Known) -> str:
+def _unknown(known: PublishedRun) -> str:
     lines = [
         "- Who wrote single documents, and whether they agreed to this use: the run does not know.",
         "- Biases, factual errors and harmful content beyond the rules above were not measured.",

@@ -30,8 +30,8 @@ from corpusmill.read._bytes import (
     ERRORS,
     FEED,
     SLICE,
+    ByteStream,
     Inflater,
-    Stream,
     Truncated,
     WindowTooLarge,
     blocks,
@@ -97,15 +97,15 @@ def records(piece: Piece, limit: int, look_back: int = LOOK_BACK) -> Iterator[Re
             yield from [_damage(0, error)] if piece.start == 0 else []
             return
         with open_read(path) as file:
-            yield from _compressed(Members(file, kind, dictionary), piece.start, piece.stop, limit, look_back)
+            yield from _compressed(ArchiveMembers(file, kind, dictionary), piece.start, piece.stop, limit, look_back)
     elif kind:
-        stream = Stream(blocks(path), again=lambda position: _from(blocks(path), position))
+        stream = ByteStream(blocks(path), again=lambda position: _from(blocks(path), position))
         yield from _records(stream, limit) if piece.start == 0 else ()
     else:
         begin = max(0, piece.start - look_back - 1)  # one more, to see the line end before a record
         with open_read(path, begin) as file:
             end = file.seek(0, 2)
-            stream = Stream(_read(file, begin), begin, lambda position: _read(file, position), end, is_cheap=True)
+            stream = ByteStream(_read(file, begin), begin, lambda position: _read(file, position), end, is_cheap=True)
             if begin == 0 or stream.search(NEXT, PROBE):
                 items = _records(stream, limit, piece.stop)
                 yield from (item for item in items if item.offset >= piece.start)
@@ -152,7 +152,9 @@ def _holds_compressed(path: str, kind: str) -> bool:
     return False
 
 
-def _compressed(members: "Members", start: int, stop: int, limit: int, look_back: int) -> Iterator[Record | Damage]:
+def _compressed(
+    members: "ArchiveMembers", start: int, stop: int, limit: int, look_back: int
+) -> Iterator[Record | Damage]:
     """The records of the runs that start in [start, stop)."""
     begin = max(0, start - look_back)
     opened = members.seek(0) if begin == 0 else members.search(begin, stop)
@@ -164,7 +166,7 @@ def _compressed(members: "Members", start: int, stop: int, limit: int, look_back
             # Also where data seems to end with the file: one false byte of a header may say that all is its own.
             opened = members.search(first + 1, stop)
             continue
-        stream = Stream(members.run(), again=members.run_again(first))
+        stream = ByteStream(members.run(), again=members.run_again(first))
         if first >= start:
             yield from _records(stream, limit, offsets=count(first))
         while stream.drop(FEED):
@@ -172,7 +174,7 @@ def _compressed(members: "Members", start: int, stop: int, limit: int, look_back
         opened = members.search(members.start + 1, stop) if stream.error else members.opened
 
 
-class Members:
+class ArchiveMembers:
     """Walks the members of a gzip or zstd file."""
 
     def __init__(self, file: IO[bytes], kind: str, dictionary: bytes) -> None:
@@ -291,7 +293,7 @@ class Members:
 
 
 def _records(
-    stream: Stream, limit: int, stop: int = END, offsets: Iterator[int] | None = None
+    stream: ByteStream, limit: int, stop: int = END, offsets: Iterator[int] | None = None
 ) -> Iterator[Record | Damage]:
     """The records of a stream of decompressed bytes that begin before `stop`, and the places where records are lost."""
     lost = False
@@ -307,7 +309,7 @@ def _records(
         yield _damage(stream.position if offsets is None else next(offsets), stream.error)
 
 
-def _record(stream: Stream, limit: int, offset: int) -> Record | Damage:
+def _record(stream: ByteStream, limit: int, offset: int) -> Record | Damage:
     """The record that begins here; leaves the stream where the next one begins."""
     head = _warc_head(stream) if stream.peek(5) == b"WARC/" else _arc_head(stream)
     if isinstance(head, str):
@@ -322,7 +324,7 @@ def _record(stream: Stream, limit: int, offset: int) -> Record | Damage:
     return Damage(offset, lost, reason, fields.get("warc-target-uri"))
 
 
-def _body(stream: Stream, limit: int, length: int) -> bytes | tuple[Literal["truncated", "damaged"], str]:
+def _body(stream: ByteStream, limit: int, length: int) -> bytes | tuple[Literal["truncated", "damaged"], str]:
     """The first `limit` bytes of a body that has `length`; what is wrong, and why, if it cannot have so many. Leaves
     the stream behind the body, or where the next record begins inside it."""
     begin, body = stream.position, b""
@@ -362,7 +364,7 @@ def _body(stream: Stream, limit: int, length: int) -> bytes | tuple[Literal["tru
     return body
 
 
-def _cut_off(stream: Stream, begin: int, length: int, is_next: bool) -> tuple[Literal["truncated", "damaged"], str]:
+def _cut_off(stream: ByteStream, begin: int, length: int, is_next: bool) -> tuple[Literal["truncated", "damaged"], str]:
     """What is wrong with a record of another length than its header says, whose body begins at `begin`.
 
     is_next   the stream stands at the next record, not at its end
@@ -380,13 +382,13 @@ def _may_follow(after: bytes) -> bool:
     return not after.strip(b"\r\n\0") or RECORD.match(after) is not None
 
 
-def _unless_damaged(stream: Stream, body: bytes, after: bytes) -> bytes | tuple[Literal["damaged"], str]:
+def _unless_damaged(stream: ByteStream, body: bytes, after: bytes) -> bytes | tuple[Literal["damaged"], str]:
     if not after and stream.error and not isinstance(stream.error, Truncated):
         return "damaged", f"{stream.error}: the record cannot be trusted"
     return body
 
 
-def _warc_head(stream: Stream) -> tuple[str, dict[str, str], int] | str:
+def _warc_head(stream: ByteStream) -> tuple[str, dict[str, str], int] | str:
     """Type, fields and length of the WARC record that begins here, or a sentence that says why it cannot be read."""
     head = stream.until(HEAD_END, MAX_HEAD)
     if head is None:
@@ -412,7 +414,7 @@ def _warc_head(stream: Stream) -> tuple[str, dict[str, str], int] | str:
     return fields.get("warc-type", "unknown").lower(), fields, int(length)
 
 
-def _arc_head(stream: Stream) -> tuple[str, dict[str, str], int] | str:
+def _arc_head(stream: ByteStream) -> tuple[str, dict[str, str], int] | str:
     """The same for an ARC record: `URL IP date type length` on one line (version 1 of the format)."""
     line = stream.until(LINE_END, PROBE)
     match = ARC_LINE.fullmatch(line) if line else None

@@ -23,8 +23,8 @@ import xxhash
 from corpusmill.errors import InputError, RecordError, did_you_mean
 from corpusmill.read import END, Piece, ReadCounts
 from corpusmill.read._bytes import WINDOW
-from corpusmill.read._columns import Roles, Rows
-from corpusmill.read._documents import Documents, Unfit
+from corpusmill.read._columns import Roles, RowReader
+from corpusmill.read._documents import DocumentBatches, Unfit
 from corpusmill.read._lines import lines
 from corpusmill.read.jsonl import KINDS, has_too_many_values, records_of, shown
 from corpusmill.storage import FileInfo, expand, is_local, list_dir, local_path, printable
@@ -37,14 +37,14 @@ WITH = "with:"  # what fingerprints of files that have others beside them begin 
 
 
 @dataclass(frozen=True)
-class Place:
+class LayoutPlace:
     """Where a file of documents is in its layout: the folder above `documents`, and the path below it."""
 
     root: str
     inner: str
 
 
-def find_documents(paths: Sequence[str], suffixes: tuple[str, ...]) -> list[tuple[FileInfo, Place]]:
+def find_documents(paths: Sequence[str], suffixes: tuple[str, ...]) -> list[tuple[FileInfo, LayoutPlace]]:
     """The files of documents that paths name, sorted by name: those with a folder `documents` above them.
 
     A path may be the layout's root, its `documents`, a folder, a file or a pattern below. Raises InputError if there
@@ -59,7 +59,7 @@ def find_documents(paths: Sequence[str], suffixes: tuple[str, ...]) -> list[tupl
     return found
 
 
-def place_of(path: str) -> Place | None:
+def place_of(path: str) -> LayoutPlace | None:
     """Where a file is in its layout: below the last folder of its path that is called `documents`.
 
     >>> place_of("s3://bucket/wiki/documents/2024/0.json.gz")
@@ -68,7 +68,7 @@ def place_of(path: str) -> Place | None:
     whole = os.path.abspath(local_path(path)).replace(os.sep, "/") if is_local(path) else path  # noqa: PTH100
     parts = whole.split("/")
     above = [at for at, part in enumerate(parts[:-1]) if part == DOCUMENTS]
-    return Place("/".join(parts[: above[-1]]) or "/", "/".join(parts[above[-1] + 1 :])) if above else None
+    return LayoutPlace("/".join(parts[: above[-1]]) or "/", "/".join(parts[above[-1] + 1 :])) if above else None
 
 
 @dataclass
@@ -140,7 +140,7 @@ class Beside(Protocol):
         ...
 
 
-class Lines:
+class SignalLines:
     """JSON lines of signals."""
 
     def __init__(self, path: str, limit: int, window: int = WINDOW) -> None:
@@ -186,7 +186,7 @@ Join = Callable[[dict[str, Any], int, dict[str, Any]], str]
 
 def joined(
     piece: Piece,
-    docs: Documents,
+    docs: DocumentBatches,
     roles: Roles,
     beside: Mapping[str, tuple[Beside, Join]],
     prepare: Callable[[dict[str, Any], int], None],
@@ -202,7 +202,7 @@ def joined(
     Dead letters, besides those of `jsonl`: `no_signals` (the record is missing, or cannot be read), `other_signals` (it
     is of another document), `more_signals` (records that are left over).
     """
-    rows = Rows(roles, docs)
+    rows = RowReader(roles, docs)
     number, position, broken = -1, 0, False
     for position, row in rows_of(replace(piece, start=0), docs.counts, limit, window):
         number += 1

@@ -348,7 +348,7 @@ def _lz4(file: IO[bytes]) -> Iterator[bytes]:
         raise Truncated("the file ends before its lz4 data begins")
 
 
-class Stream:
+class ByteStream:
     """A stream of bytes with lookahead, from an iterator of blocks.
 
     Whatever the size of the blocks, each method takes time in proportion to the bytes that it passes or shows, and

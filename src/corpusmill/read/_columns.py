@@ -8,7 +8,7 @@ from re import compile as pattern
 from typing import Any
 
 from corpusmill.errors import InputError, RecipeError, did_you_mean
-from corpusmill.read._documents import Documents, Unfit, as_json
+from corpusmill.read._documents import DocumentBatches, Unfit, as_json
 
 TEXT = ("text", "content", "body", "raw_content", "document")
 ID = ("id", "doc_id", "document_id", "docid", "_id", "uuid")
@@ -82,7 +82,7 @@ class Roles:
 
 
 @dataclass(frozen=True)
-class Plan:
+class ColumnPlan:
     """Where the roles are in rows with the same columns: paths in order of preference."""
 
     content: Path  # of the page, or of the text
@@ -92,12 +92,12 @@ class Plan:
 
 
 @dataclass
-class Rows:
+class RowReader:
     """Turns rows into documents."""
 
     roles: Roles
-    docs: Documents
-    plans: dict[tuple[str, ...], Plan] = field(default_factory=dict)
+    docs: DocumentBatches
+    plans: dict[tuple[str, ...], ColumnPlan] = field(default_factory=dict)
 
     def add(self, position: int, row: dict[str, Any]) -> None:
         """Add the document of a row, or its dead letter: `no_text` if the text is missing or not a string,
@@ -211,9 +211,9 @@ def _utc(text: str) -> str:
     return text.removesuffix("+00:00") + "Z" if text.endswith("+00:00") else text
 
 
-def _plan(roles: Roles, columns: tuple[str, ...]) -> Plan:
+def _plan(roles: Roles, columns: tuple[str, ...]) -> ColumnPlan:
     content = roles.content or next((name for name in TEXT if name in columns), None)
-    return Plan(
+    return ColumnPlan(
         _path(content, columns) if content else (),
         _paths(roles.id, ID, columns),
         _paths(roles.url, URL, columns),

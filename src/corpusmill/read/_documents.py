@@ -23,7 +23,7 @@ class Unfit(RecordError):
         self.kind = kind
 
 
-class Documents:
+class DocumentBatches:
     """Collects the documents of one piece into batches: `add` each, then yield from `full`; at the end, from `rest`."""
 
     def __init__(self, piece: Piece, source: str, step: str, counts: ReadCounts) -> None:

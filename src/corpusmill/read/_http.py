@@ -28,7 +28,7 @@ class BadEncoding(RecordError):
     """The body of a response cannot be decoded."""
 
 
-class TooLarge(RecordError):
+class BodyTooLarge(RecordError):
     """The body of a response is larger than allowed once it is decoded."""
 
 
@@ -77,7 +77,7 @@ def content(response: Response, limit: int) -> bytes:
     for coding in reversed(codings):
         body = _undo(body, coding, limit)
     if len(body) > limit:
-        raise TooLarge(f"the page has {len(body)} bytes, more than {limit}")
+        raise BodyTooLarge(f"the page has {len(body)} bytes, more than {limit}")
     return body
 
 
@@ -142,7 +142,7 @@ def _inflate(body: bytes, wbits: int, limit: int) -> bytes:
                 parts.append(member.decompress(fed, limit + 1 - size))
                 size += len(parts[-1])
                 if size > limit:
-                    raise TooLarge(f"the page has more than {limit} bytes once it is inflated")
+                    raise BodyTooLarge(f"the page has more than {limit} bytes once it is inflated")
                 at = max(start + 1, at + len(fed) - len(member.unused_data))
         except ERRORS as error:
             if begun:
@@ -162,7 +162,7 @@ def _brotli(body: bytes, limit: int) -> bytes:
             parts.append(part)
             size += len(part)
             if size > limit:
-                raise TooLarge(f"the page has more than {limit} bytes once it is inflated")
+                raise BodyTooLarge(f"the page has more than {limit} bytes once it is inflated")
     except OSError as error:
         # Brotli has no magic number. A body that looks like markup was stored decoded; one that gave output was cut
         # off.
@@ -180,5 +180,5 @@ def _zstd(body: bytes, limit: int) -> bytes:
         except zstandard.ZstdError as error:
             raise BadEncoding(f"the zstd body is damaged: {error}") from error
     if len(data) > limit:
-        raise TooLarge(f"the page has more than {limit} bytes once it is inflated")
+        raise BodyTooLarge(f"the page has more than {limit} bytes once it is inflated")
     return data

@@ -40,7 +40,7 @@ SUFFIXES = (".parquet", ".jsonl", ".json", ".csv", ".arrow")  # of a reader that
 
 
 @dataclass(frozen=True)
-class Listing:
+class DatasetListing:
     """The files of a data set at a commit: path in it -> the file. `repo` may be a folder."""
 
     repo: hub.Repo | str
@@ -104,7 +104,7 @@ def dataset_files(url: str, subset: str, split: str, suffixes: tuple[str, ...]) 
     return [held.get(name, listing.files[name]) for name in names]
 
 
-def _try(listing: Listing, path: str, subset: str, split: str, suffixes: tuple[str, ...]) -> list[str]:
+def _try(listing: DatasetListing, path: str, subset: str, split: str, suffixes: tuple[str, ...]) -> list[str]:
     """The names that were asked for; none where the cache does not have them."""
     try:
         return chosen(listing, path, subset, split, suffixes)
@@ -112,7 +112,7 @@ def _try(listing: Listing, path: str, subset: str, split: str, suffixes: tuple[s
         return []
 
 
-def cached(repo: hub.Repo) -> Listing | None:
+def cached(repo: hub.Repo) -> DatasetListing | None:
     """The data set as it is in the cache on this machine."""
     if (snapshot := hub.cached(repo)) is None:
         return None
@@ -126,10 +126,10 @@ def cached(repo: hub.Repo) -> Listing | None:
             files[inner] = FileInfo(
                 path, f"{repo.name}/{inner}", Path(path).stat().st_size, f"etag:{snapshot.commit}/{blob}"
             )
-    return Listing(repo, snapshot.commit, files)
+    return DatasetListing(repo, snapshot.commit, files)
 
 
-def listed(repo: hub.Repo) -> Listing:
+def listed(repo: hub.Repo) -> DatasetListing:
     """The data set as the hub has it; its files are read from there. Raises hub.Unreachable."""
     info = hub.info(repo, sizes=True)
     at = f"{SCHEME}{repo.name}@{info.sha}"
@@ -139,17 +139,17 @@ def listed(repo: hub.Repo) -> Listing:
         )
         for file in info.siblings or ()
     }
-    return Listing(repo, info.sha, files)
+    return DatasetListing(repo, info.sha, files)
 
 
-def in_folder(place: str) -> Listing:
+def in_folder(place: str) -> DatasetListing:
     """A folder as a data set. Raises InputError if there is none."""
     name = place.rstrip("/").rpartition("/")[2]
     files = {file.name: replace(file, name=f"{name}/{file.name}") for file in expand(place)}
-    return Listing(place, "", files)
+    return DatasetListing(place, "", files)
 
 
-def _converted(repo: hub.Repo, original: Listing) -> Listing:
+def _converted(repo: hub.Repo, original: DatasetListing) -> DatasetListing:
     """The data set as the hub has converted it to Parquet, where its own files are of another kind."""
     try:
         return listed(hub.Repo(repo.kind, repo.name, CONVERTED))
@@ -157,7 +157,7 @@ def _converted(repo: hub.Repo, original: Listing) -> Listing:
         return original
 
 
-def chosen(listing: Listing, path: str, subset: str, split: str, suffixes: tuple[str, ...]) -> list[str]:
+def chosen(listing: DatasetListing, path: str, subset: str, split: str, suffixes: tuple[str, ...]) -> list[str]:
     """The paths of the files that were asked for, sorted. Raises InputError if there are none."""
     data = sorted(name for name in listing.files if name.endswith(suffixes or SUFFIXES) and not _hidden(name))
     if path:
@@ -184,7 +184,7 @@ def chosen(listing: Listing, path: str, subset: str, split: str, suffixes: tuple
     return sorted(set(names))
 
 
-def _splits(listing: Listing, data: Sequence[str], subset: str) -> dict[str, list[str]]:
+def _splits(listing: DatasetListing, data: Sequence[str], subset: str) -> dict[str, list[str]]:
     """split -> its files, of a subset: as the head of README.md says, else as names and folders say."""
     configs = {str(config.get("config_name", DEFAULT)): config for config in _configs(listing)}
     if any("data_files" in config for config in configs.values()):
@@ -213,7 +213,7 @@ def _splits(listing: Listing, data: Sequence[str], subset: str) -> dict[str, lis
     return splits
 
 
-def _subset(listing: Listing, wanted: str, there: Mapping[str, Any], default: str) -> str:
+def _subset(listing: DatasetListing, wanted: str, there: Mapping[str, Any], default: str) -> str:
     name = wanted or default
     if name in there:
         return name
@@ -231,7 +231,7 @@ def _default(configs: Mapping[str, Any]) -> str:
     return marked[0] if marked else next(iter(configs)) if len(configs) == 1 else DEFAULT
 
 
-def _configs(listing: Listing) -> list[dict[str, Any]]:
+def _configs(listing: DatasetListing) -> list[dict[str, Any]]:
     """`configs` of the YAML at the head of README.md."""
     if "README.md" not in listing.files:
         return []
@@ -306,7 +306,7 @@ def _counted(names: Sequence[str]) -> bool:
     return all(OF.match(name.rpartition("/")[2]) for name in names) and not _lost(names)
 
 
-def absent(listing: Listing, names: Sequence[str]) -> list[str]:
+def absent(listing: DatasetListing, names: Sequence[str]) -> list[str]:
     """Files that must belong to these, by their names ("-00000-of-00005"), and are not in the listing."""
     return [name for name in _lost(names) if name not in listing.files]
 

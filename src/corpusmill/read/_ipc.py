@@ -33,7 +33,7 @@ class BadMessage(RecordError):
 
 
 @dataclass(frozen=True)
-class Block:
+class BatchBlock:
     """A record batch in a file.
 
     begin     where the messages begin that must be read for it: its own, and in a stream the dictionaries before it
@@ -64,18 +64,20 @@ class Message:
 class Ipc:
     """An open file: `schema`, the record batches in `blocks`, and each of them by `read`."""
 
-    def __init__(self, schema: pa.Schema, blocks: Callable[[], Iterator[Block]], get: Callable[[Block], Any]) -> None:
+    def __init__(
+        self, schema: pa.Schema, blocks: Callable[[], Iterator[BatchBlock]], get: Callable[[BatchBlock], Any]
+    ) -> None:
         self.schema = schema
         self.blocks = blocks
         self._get = get
 
-    def read(self, block: Block, columns: list[int]) -> pa.RecordBatch:
+    def read(self, block: BatchBlock, columns: list[int]) -> pa.RecordBatch:
         """A batch with these columns, validated. Raises RecordError or an error of pyarrow if it is damaged."""
         if block.problem is not None:
             raise BadMessage(block.problem)
         return validated(self._get(block).select(columns))
 
-    def skip(self, block: Block) -> None:
+    def skip(self, block: BatchBlock) -> None:
         """Pass by a batch; call it, or `read`, for each in turn."""
         if block.dictionaries and block.problem is None:
             try:
@@ -106,7 +108,7 @@ def open_ipc(path: str) -> Iterator[Ipc]:
         stream = pa.ipc.open_stream(file)
         first = file.tell()
 
-        def read(block: Block) -> Any:
+        def read(block: BatchBlock) -> Any:
             file.seek(block.begin)
             try:
                 return stream.read_next_batch()
@@ -124,7 +126,7 @@ def opened(path: str, mapped: bool = True) -> Any:
     return pa.memory_map(name) if mapped else pa.OSFile(name)
 
 
-def _with_footer(file: Any, size: int) -> tuple[Any, Callable[[], Iterator[Block]]]:
+def _with_footer(file: Any, size: int) -> tuple[Any, Callable[[], Iterator[BatchBlock]]]:
     tail = _at(file, max(0, size - 10), 10)
     if tail[4:] != MAGIC:
         raise BadMessage(f"the file does not end with {MAGIC.decode()}")
@@ -142,19 +144,19 @@ def _with_footer(file: Any, size: int) -> tuple[Any, Callable[[], Iterator[Block
     if reader.num_record_batches != len(batches):
         raise BadMessage("its list of record batches is damaged")
 
-    def blocks() -> Iterator[Block]:
+    def blocks() -> Iterator[BatchBlock]:
         for number, (begin, _, _) in enumerate(batches):
             try:
                 found = _message(file, begin, size, BATCH)
             except BadMessage as error:
-                yield Block(begin, begin, 0, str(error), number)
+                yield BatchBlock(begin, begin, 0, str(error), number)
             else:
-                yield Block(begin, found.end, found.rows, problem or found.problem, number)
+                yield BatchBlock(begin, found.end, found.rows, problem or found.problem, number)
 
     return reader, blocks
 
 
-def _in_stream(file: Any, begin: int, size: int, lost: str | None) -> Iterator[Block]:
+def _in_stream(file: Any, begin: int, size: int, lost: str | None) -> Iterator[BatchBlock]:
     """The batches of a stream from `begin`; at last one with a problem if something follows that cannot be read.
 
     lost   why the end of the file is not as it should be, if it is not
@@ -164,23 +166,25 @@ def _in_stream(file: Any, begin: int, size: int, lost: str | None) -> Iterator[B
         try:
             found = _message(file, at, size)
         except BadMessage as error:
-            yield Block(at, 0, 0, f"{lost}, and {error}" if lost else str(error))
+            yield BatchBlock(at, 0, 0, f"{lost}, and {error}" if lost else str(error))
             return
         if found is None:
             break
         if found.kind == DICTIONARY:
             has_dictionaries = True
         if found.kind not in (DICTIONARY, BATCH) or (found.problem and has_dictionaries):
-            yield Block(begin, 0, 0, found.problem or f"at byte {at} is a message of kind {found.kind}")
+            yield BatchBlock(begin, 0, 0, found.problem or f"at byte {at} is a message of kind {found.kind}")
             return
         if found.kind == BATCH:
-            yield Block(begin, found.end, found.rows, found.problem, 0, has_dictionaries)
+            yield BatchBlock(begin, found.end, found.rows, found.problem, 0, has_dictionaries)
             begin, has_dictionaries = found.end, False
         at = found.end
     if lost:
-        yield Block(at, 0, 0, f"{lost}; the batches before it were read")
+        yield BatchBlock(at, 0, 0, f"{lost}; the batches before it were read")
     elif _at(file, at, 12)[8:] == b"\xff" * 4:
-        yield Block(at, 0, 0, f"the stream ends at byte {at} and another one follows, which needs a file of its own")
+        yield BatchBlock(
+            at, 0, 0, f"the stream ends at byte {at} and another one follows, which needs a file of its own"
+        )
 
 
 def _message(file: Any, at: int, size: int, kind: int = 0) -> Any:

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from corpusmill.errors import InputError, RecordError
-from corpusmill.read._columns import TEXT, Roles, Rows
+from corpusmill.read._columns import TEXT, Roles, RowReader
 from corpusmill.read._ipc import validated
 from corpusmill.read._values import Sizes, is_page, is_readable, is_text, numbered, sizes, to_python
 
@@ -60,7 +60,7 @@ def names_of(schema: pa.Schema) -> list[str]:
     return numbered(schema.names)
 
 
-def add_rows(batch: pa.RecordBatch, names: list[str], first: int, rows: Rows) -> Iterator[pa.RecordBatch]:
+def add_rows(batch: pa.RecordBatch, names: list[str], first: int, rows: RowReader) -> Iterator[pa.RecordBatch]:
     """Add the documents of a batch whose first row is number `first`; yields the batches that are full.
 
     names   of its columns, each once

@@ -34,12 +34,12 @@ REMOTE = re.compile(r'\[remote "origin"\][^\[]*?url\s*=\s*(\S+)')
 T = TypeVar("T")
 
 
-class TooLarge(RecordError):
+class TreeTooLarge(RecordError):
     """A repository has more bytes than are read."""
 
 
 @dataclass(frozen=True)
-class Entry:
+class TreeFile:
     """A file of a tree: its path below the root, with "/", and its bytes."""
 
     path: str
@@ -56,8 +56,8 @@ class Tree:
     broken   why there may be more files than these
     """
 
-    entries: Sequence[Entry]
-    read: Callable[[Entry], bytes]
+    entries: Sequence[TreeFile]
+    read: Callable[[TreeFile], bytes]
     commit: str | None = None
     remote: str | None = None
     broken: RecordError | None = None
@@ -160,7 +160,7 @@ def open_tree(file: FileInfo, limit: int) -> Iterator[Tree]:
         if held.read(4) in (b"PK\x03\x04", b"PK\x05\x06"):
             yield _zip(held, stack, broken)
         else:
-            yield _tar(held, _members(file) if seekable else Members.of(held), broken)
+            yield _tar(held, _members(file) if seekable else TarMembers.of(held), broken)
 
 
 def _copied(path: str, held: IO[bytes], limit: int) -> RecordError | None:
@@ -169,9 +169,9 @@ def _copied(path: str, held: IO[bytes], limit: int) -> RecordError | None:
         for block in blocks(path):
             size += len(block)
             if size > limit:
-                raise TooLarge(f"the repository has more than {limit} bytes when it is decompressed")
+                raise TreeTooLarge(f"the repository has more than {limit} bytes when it is decompressed")
             held.write(block)
-    except TooLarge:
+    except TreeTooLarge:
         raise
     except RecordError as error:
         if not size:
@@ -182,12 +182,14 @@ def _copied(path: str, held: IO[bytes], limit: int) -> RecordError | None:
 
 def _folder(folder: str) -> Tree:
     paths = dict(_walk(folder))
-    entries = sorted((Entry(name, os.path.getsize(path)) for name, path in paths.items()), key=lambda each: each.path)
+    entries = sorted(
+        (TreeFile(name, os.path.getsize(path)) for name, path in paths.items()), key=lambda each: each.path
+    )
     return Tree(entries, lambda entry: Path(paths[entry.path]).read_bytes(), _commit(folder), _remote(folder))
 
 
 @dataclass(frozen=True)
-class Members:
+class TarMembers:
     """The regular files of a tar archive.
 
     at       path -> where its bytes begin in the archive, and how many there are
@@ -200,7 +202,7 @@ class Members:
     broken: RecordError | None = None
 
     @staticmethod
-    def of(held: IO[bytes]) -> "Members":
+    def of(held: IO[bytes]) -> "TarMembers":
         """Read from the headers alone. Raises Damaged if it is not a tar archive."""
         held.seek(0)
         at: dict[str, tuple[int, int]] = {}
@@ -214,33 +216,33 @@ class Members:
                         cast(Any, archive).members.clear()  # of which each takes a kilobyte
                 except (tarfile.TarError, OSError, ValueError) as error:
                     broken = Damaged(f"the archive is damaged after {len(at)} files: {error}")
-                return Members(at, archive.pax_headers.get("comment", ""), broken)
+                return TarMembers(at, archive.pax_headers.get("comment", ""), broken)
         except tarfile.TarError as error:
             raise Damaged(f"not a tar archive: {error}") from error
 
 
-def _members(file: FileInfo) -> Members:
+def _members(file: FileInfo) -> TarMembers:
     return _indexed(file.path, file.size, file.fingerprint)
 
 
 @lru_cache(maxsize=1)
-def _indexed(path: str, size: int, mark: str) -> Members:
+def _indexed(path: str, size: int, mark: str) -> TarMembers:
     """Of the archive that a process reads: parts of it that follow each other do not look for its files again."""
     with open_read(path) as held:
-        return Members.of(held)
+        return TarMembers.of(held)
 
 
-def _tar(held: IO[bytes], members: Members, broken: RecordError | None) -> Tree:
+def _tar(held: IO[bytes], members: TarMembers, broken: RecordError | None) -> Tree:
     named = _without_top(members.at)
 
-    def read(entry: Entry) -> bytes:
+    def read(entry: TreeFile) -> bytes:
         held.seek(named[entry.path][0])
         data = held.read(entry.size)
         if len(data) != entry.size:
             raise Damaged(f"{entry.path}: {len(data)} of {entry.size} bytes are there")
         return data
 
-    entries = sorted((Entry(path, size) for path, (_, size) in named.items()), key=lambda each: each.path)
+    entries = sorted((TreeFile(path, size) for path, (_, size) in named.items()), key=lambda each: each.path)
     commit = members.commit if COMMIT.fullmatch(members.commit) else None
     return Tree(entries, read, commit, broken=broken or members.broken)
 
@@ -258,7 +260,7 @@ def _zip(held: IO[bytes], stack: contextlib.ExitStack, broken: RecordError | Non
     })  # fmt: skip
     commit = archive.comment.decode("ascii", "replace")
 
-    def read(entry: Entry) -> bytes:
+    def read(entry: TreeFile) -> bytes:
         try:
             with archive.open(named[entry.path]) as file:
                 return file.read(entry.size + 1)
@@ -267,7 +269,7 @@ def _zip(held: IO[bytes], stack: contextlib.ExitStack, broken: RecordError | Non
         except Exception as error:  # zlib, bz2 and lzma have errors of their own
             raise Damaged(f"{entry.path}: {error}") from error
 
-    entries = sorted((Entry(path, one.file_size) for path, one in named.items()), key=lambda each: each.path)
+    entries = sorted((TreeFile(path, one.file_size) for path, one in named.items()), key=lambda each: each.path)
     return Tree(entries, read, commit if COMMIT.fullmatch(commit) else None, broken=broken)
 
 

@@ -22,7 +22,7 @@ WINDOW = 1 << 20
 
 
 @dataclass(slots=True)
-class Block:
+class ExportBlock:
     """Bytes of the export, and where in the file they are from."""
 
     offset: int
@@ -31,7 +31,7 @@ class Block:
 
 
 @dataclass(slots=True)
-class Lost:
+class UnreadablePlace:
     """A place where the file cannot be read."""
 
     offset: int
@@ -39,7 +39,7 @@ class Lost:
 
 
 @dataclass(slots=True)
-class Part:
+class PagePart:
     """A piece of a page, in the order of the file: its head, each of its revisions, its end.
 
     kind       "page", "revision" or "end"; "lost": of a page, or outside of any, for `error`
@@ -53,15 +53,15 @@ class Part:
     error: RecordError | None = None
 
 
-def plain_blocks(path: str, start: int) -> Iterator[Block | Lost]:
+def plain_blocks(path: str, start: int) -> Iterator[ExportBlock | UnreadablePlace]:
     """The bytes of a file that is not compressed, from `start` on."""
     with open_read(path, start) as file:
         while data := file.read(SLICE):
-            yield Block(start, data)
+            yield ExportBlock(start, data)
             start += len(data)
 
 
-def bz2_blocks(path: str, start: int) -> Iterator[Block | Lost]:
+def bz2_blocks(path: str, start: int) -> Iterator[ExportBlock | UnreadablePlace]:
     """The content of the bz2 streams that begin at `start` or after it. A damaged stream is lost, not those after
     it."""
     with open_read(path) as file:
@@ -72,17 +72,17 @@ def bz2_blocks(path: str, start: int) -> Iterator[Block | Lost]:
             file.seek(found)
             member = inflater("bz2")
             read = found
-            yield Block(found, b"", True)
+            yield ExportBlock(found, b"", True)
             try:
                 while not member.eof:
                     data = b""
                     if member.needs_input and not (data := file.read(FEED)):
                         raise Truncated("the file ends inside its bz2 data")
                     read += len(data)
-                    yield Block(found, inflated(member, data, "bz2"), True)
+                    yield ExportBlock(found, inflated(member, data, "bz2"), True)
                 start = read - len(member.unused_data)
             except RecordError as error:
-                yield Lost(found, error)
+                yield UnreadablePlace(found, error)
                 start = found + 1
 
 
@@ -98,21 +98,21 @@ def _next_stream(file: IO[bytes], start: int) -> int | None:
         start += WINDOW - HEAD + 1
 
 
-def parts(blocks: Iterator[Block | Lost], stop: int, limit: int) -> Iterator[Part]:
+def parts(blocks: Iterator[ExportBlock | UnreadablePlace], stop: int, limit: int) -> Iterator[PagePart]:
     """The pages that begin before `stop`, part by part. Damage is told where it is before `stop`, and of the page that
     it cuts off."""
     buffer = bytearray()
-    begins: list[tuple[int, Block]] = []  # positions in `buffer` from which on its bytes are of a block
+    begins: list[tuple[int, ExportBlock]] = []  # positions in `buffer` from which on its bytes are of a block
     at = 0  # searched up to here
     inside = ""  # "page": in its head; "revision"; "between" revisions; "" outside
     begin: int | None = None  # where what is kept begins; None: it is too large, or nothing is kept
     position, stream, number = 0, -1, 0
     for block in blocks:
-        if isinstance(block, Lost):
+        if isinstance(block, UnreadablePlace):
             if inside:
-                yield Part("lost", position, None, block.error)
+                yield PagePart("lost", position, None, block.error)
             if block.offset < stop:
-                yield Part("lost", block.offset, None, block.error)
+                yield PagePart("lost", block.offset, None, block.error)
             elif not inside:
                 return
             buffer.clear()
@@ -127,7 +127,7 @@ def parts(blocks: Iterator[Block | Lost], stop: int, limit: int) -> Iterator[Par
             tag, at = match[0], match.end()
             if tag == b"<page>":
                 if inside:
-                    yield Part("lost", position, None, Truncated("the page has no end"))
+                    yield PagePart("lost", position, None, Truncated("the page has no end"))
                 there, origin = next(item for item in reversed(begins) if item[0] <= match.start())
                 offset = origin.offset if origin.is_stream else origin.offset + match.start() - there
                 if offset >= stop:
@@ -139,15 +139,15 @@ def parts(blocks: Iterator[Block | Lost], stop: int, limit: int) -> Iterator[Par
                 inside, begin = "page", at
             elif tag == b"<revision>" and inside in ("page", "between"):
                 if inside == "page":
-                    yield Part("page", position, _taken(buffer, begin, match.start(), limit))
+                    yield PagePart("page", position, _taken(buffer, begin, match.start(), limit))
                 inside, begin = "revision", at
             elif tag == b"</revision>" and inside == "revision":
-                yield Part("revision", position, _taken(buffer, begin, match.start(), limit))
+                yield PagePart("revision", position, _taken(buffer, begin, match.start(), limit))
                 inside, begin = "between", None
             elif tag == b"</page>" and inside:
                 if inside == "page":
-                    yield Part("page", position, _taken(buffer, begin, match.start(), limit))
-                yield Part("end", position)
+                    yield PagePart("page", position, _taken(buffer, begin, match.start(), limit))
+                yield PagePart("end", position)
                 inside, begin = "", None
         at = max(at, len(buffer) - LONGEST)
         if begin is not None and len(buffer) - begin > limit + LONGEST:
@@ -158,14 +158,14 @@ def parts(blocks: Iterator[Block | Lost], stop: int, limit: int) -> Iterator[Par
             begin = None if begin is None else begin - drop
             begins = _moved(begins, drop)
     if inside:
-        yield Part("lost", position, None, Truncated("the file ends inside a page"))
+        yield PagePart("lost", position, None, Truncated("the file ends inside a page"))
 
 
 def _taken(buffer: bytearray, begin: int | None, end: int, limit: int) -> bytes | None:
     return None if begin is None or end - begin > limit else bytes(buffer[begin:end])
 
 
-def _moved(begins: list[tuple[int, Block]], drop: int) -> list[tuple[int, Block]]:
+def _moved(begins: list[tuple[int, ExportBlock]], drop: int) -> list[tuple[int, ExportBlock]]:
     """The positions after the first `drop` bytes have gone; of the blocks before them, the last is kept."""
     first = max((i for i, (there, _) in enumerate(begins) if there <= drop), default=0)
-    return [(there - drop, Block(block.offset, b"", block.is_stream)) for there, block in begins[first:]]
+    return [(there - drop, ExportBlock(block.offset, b"", block.is_stream)) for there, block in begins[first:]]

@@ -8,9 +8,9 @@ from itertools import pairwise
 import pyarrow as pa
 
 from corpusmill.read import Piece, ReadCounts, whole
-from corpusmill.read._columns import Roles, Rows, one_content
-from corpusmill.read._documents import Documents
-from corpusmill.read._ipc import Block, Ipc, open_ipc
+from corpusmill.read._columns import Roles, RowReader, one_content
+from corpusmill.read._documents import DocumentBatches
+from corpusmill.read._ipc import BatchBlock, Ipc, open_ipc
 from corpusmill.read._tables import FAULTS, add_rows, check, is_damage, names_of, needed
 from corpusmill.storage import FileInfo, is_local
 
@@ -58,7 +58,7 @@ class Arrow:
         return pieces
 
     def read(self, piece: Piece, source: str, counts: ReadCounts) -> Iterator[pa.RecordBatch]:
-        docs = Documents(piece, source, STEP, counts)
+        docs = DocumentBatches(piece, source, STEP, counts)
         if piece.file.size == 0:
             docs.dead(0, "empty_file", "the file has no bytes", expected=True)
             return
@@ -74,10 +74,10 @@ class Arrow:
             yield from self._rows(file, names, piece, docs)
         yield from docs.rest()
 
-    def _rows(self, file: Ipc, all_names: list[str], piece: Piece, docs: Documents) -> Iterator[pa.RecordBatch]:
+    def _rows(self, file: Ipc, all_names: list[str], piece: Piece, docs: DocumentBatches) -> Iterator[pa.RecordBatch]:
         roles = self._roles()
         check(file.schema, roles, piece.file.path)
-        rows = Rows(roles, docs)
+        rows = RowReader(roles, docs)
         columns = needed(file.schema, roles)
         names = [all_names[number] for number in columns]
         position = 0
@@ -113,7 +113,7 @@ class Arrow:
         return [Piece(file, a, b, file.size * (b - a) // max(1, count)) for a, b in pairwise(cuts)]
 
 
-def _lost(block: Block, number: int, position: int, error: BaseException) -> str:
+def _lost(block: BatchBlock, number: int, position: int, error: BaseException) -> str:
     if not block.end:
         return f"the file is damaged from row {position} on, and what follows is lost: {error}"
     rows = f"rows {position} to {position + block.rows - 1} are lost" if block.rows else "its rows are lost"

@@ -10,18 +10,18 @@ import pyarrow as pa
 from corpusmill.errors import RecipeError, RecordError, did_you_mean
 from corpusmill.formats.code.code_files import KINDS, kind_of, language_of, languages, marks_of, named
 from corpusmill.formats.code.gitignore import Attributes, Ignored
-from corpusmill.formats.code.imports import Files, go_module, in_order, needed_by
+from corpusmill.formats.code.imports import RepositoryPaths, go_module, in_order, needed_by
 from corpusmill.formats.code.licence_texts import LONGEST, licence_of_source, of_files
 from corpusmill.read import END, Piece, ReadCounts, whole
 from corpusmill.read._bytes import Damaged, Truncated, WindowTooLarge, sniff
-from corpusmill.read._documents import Documents, as_json
+from corpusmill.read._documents import DocumentBatches, as_json
 from corpusmill.read._notebooks import NotANotebook, as_text, kernel_language
-from corpusmill.read._trees import ARCHIVES, ENDING, Entry, TooLarge, Tree, find_trees, open_tree
+from corpusmill.read._trees import ARCHIVES, ENDING, Tree, TreeFile, TreeTooLarge, find_trees, open_tree
 from corpusmill.read.text import decode
 from corpusmill.storage import FileInfo, printable
 
 STEP = "read/code"
-FAULTS = {TooLarge: "too_large", Truncated: "truncated", Damaged: "damaged", WindowTooLarge: "window_too_large"}
+FAULTS = {TreeTooLarge: "too_large", Truncated: "truncated", Damaged: "damaged", WindowTooLarge: "window_too_large"}
 LICENCES = ("license", "licence", "copying", "unlicense", "mit-license", "apache-license", "gpl-license")
 SNIFFED = 8000  # bytes in which a zero says that a file is binary, as git has it
 NOTEBOOK = ".ipynb"
@@ -132,7 +132,7 @@ class Code:
         return [Piece(file, start, stop, int(sum(sizes[start:stop]) * share)) for start, stop in zip(cuts, ends)]
 
     def read(self, piece: Piece, source: str, counts: ReadCounts) -> Iterator[pa.RecordBatch]:
-        docs = Documents(piece, source, STEP, counts)
+        docs = DocumentBatches(piece, source, STEP, counts)
         if piece.file.size == 0:
             docs.dead(0, "empty_file", "there are no bytes in it", expected=True)
             return
@@ -145,7 +145,7 @@ class Code:
             _lost(docs, 0, error)
         yield from docs.rest()
 
-    def _read(self, tree: Tree, docs: Documents) -> Iterator[pa.RecordBatch]:
+    def _read(self, tree: Tree, docs: DocumentBatches) -> Iterator[pa.RecordBatch]:
         repository = Repository(self, tree, docs)
         if self.document == "file":
             for position in repository.range():
@@ -175,7 +175,7 @@ def can_be_cut(file: FileInfo) -> bool:
     return file.is_folder or not sniff(file.path)
 
 
-def _lost(docs: Documents, position: int, error: RecordError) -> None:
+def _lost(docs: DocumentBatches, position: int, error: RecordError) -> None:
     kind = FAULTS.get(type(error), "damaged")
     docs.dead(position, kind, str(error), expected=kind == "too_large")
 
@@ -188,7 +188,7 @@ class File:
     about: dict[str, Any]
 
 
-class Part:
+class RepositoryPart:
     """Files of a repository that make one document."""
 
     def __init__(self, position: int) -> None:
@@ -214,7 +214,7 @@ class Part:
 class Repository:
     """One tree as it is read: which files are documents, and what is known of all of them."""
 
-    def __init__(self, reader: Code, tree: Tree, docs: Documents) -> None:
+    def __init__(self, reader: Code, tree: Tree, docs: DocumentBatches) -> None:
         self.reader = reader
         self.tree = tree
         self.docs = docs
@@ -243,13 +243,13 @@ class Repository:
                 self._count(position, entry, reason)
         return None
 
-    def _count(self, position: int, entry: Entry, reason: "NotRead") -> None:
+    def _count(self, position: int, entry: TreeFile, reason: "NotRead") -> None:
         if reason.said is None:
             self.docs.counts.skip(reason.kind)
         else:
             self.docs.dead(position, reason.kind, f"{entry.path}: {reason.said}", expected=reason.kind == "too_large")
 
-    def _file(self, entry: Entry) -> File:
+    def _file(self, entry: TreeFile) -> File:
         if self.ignored.is_ignored(entry.path):
             raise NotRead("ignored")
         if entry.size > self.limit:
@@ -294,9 +294,9 @@ class Repository:
         except NotANotebook as error:
             raise NotRead("bad_notebook", str(error)) from error
 
-    def parts(self, limit: int) -> Iterator[Part]:
+    def parts(self, limit: int) -> Iterator[RepositoryPart]:
         """The files of the repository as documents of up to `limit` bytes, in the order that the reader is given."""
-        part: Part | None = None
+        part: RepositoryPart | None = None
         quiet = self.reader.order == "dependency"  # they were counted when their imports were read
         for position in self._order():
             if (file := self.file(position, quiet)) is None:
@@ -305,7 +305,7 @@ class Repository:
             if part is not None and part.bytes + len(file.text) > limit:
                 yield part
                 part = None
-            part = part or Part(position)
+            part = part or RepositoryPart(position)
             part.add(before, file)
         if part is not None:
             yield part
@@ -316,7 +316,9 @@ class Repository:
             return numbers
         paths = {self.tree.entries[number].path: number for number in numbers}
         modules = {path.rpartition("/")[0]: text for path, text in self._texts("go.mod")}
-        files = Files(paths, {folder: module for folder, text in modules.items() if (module := go_module(text))})
+        files = RepositoryPaths(
+            paths, {folder: module for folder, text in modules.items() if (module := go_module(text))}
+        )
         needs: dict[str, list[str]] = {}
         for path, number in paths.items():
             if (file := self.file(number)) is not None:
@@ -337,13 +339,13 @@ class Repository:
             if "/" not in entry.path and entry.path.lower().startswith(LICENCES) and entry.size <= LONGEST:
                 yield entry.path, self._text(entry)
 
-    def _text(self, entry: Entry) -> str:
+    def _text(self, entry: TreeFile) -> str:
         try:
             return self._bytes(entry).decode("utf-8", "replace")
         except NotRead:
             return ""
 
-    def _bytes(self, entry: Entry) -> bytes:
+    def _bytes(self, entry: TreeFile) -> bytes:
         try:
             return self.tree.read(entry)
         except (RecordError, OSError) as error:

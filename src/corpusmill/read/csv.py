@@ -11,9 +11,9 @@ import pyarrow as pa
 from corpusmill.errors import InputError, RecipeError, RecordError
 from corpusmill.read import Piece, ReadCounts, whole
 from corpusmill.read._bytes import Damaged, Truncated, WindowTooLarge, blocks
-from corpusmill.read._columns import TEXT, Roles, Rows, one_content
+from corpusmill.read._columns import TEXT, Roles, RowReader, one_content
 from corpusmill.read._delimiter import AUTO, quoted, sniffed
-from corpusmill.read._documents import Documents
+from corpusmill.read._documents import DocumentBatches
 from corpusmill.read._encoding import advice, decoded, looks_like_utf16, marked
 from corpusmill.read._lines import TooLong, lines
 from corpusmill.read._values import numbered
@@ -74,7 +74,7 @@ class Csv:
         return [whole(file) for file in files]
 
     def read(self, piece: Piece, source: str, counts: ReadCounts) -> Iterator[pa.RecordBatch]:
-        docs = Documents(piece, source, STEP, counts)
+        docs = DocumentBatches(piece, source, STEP, counts)
         if piece.file.size == 0:
             docs.dead(0, "empty_file", "the file has no bytes", expected=True)
             return
@@ -87,7 +87,7 @@ class Csv:
         if header or text.error is None:
             self._check(header, piece.file)
         names = numbered(header)
-        rows = Rows(roles, docs)
+        rows = RowReader(roles, docs)
         position = before = 0
         for fields in text.rows:
             if text.ended:

@@ -9,8 +9,8 @@ import pyarrow as pa
 from corpusmill.errors import InputError, RecipeError
 from corpusmill.read import Piece, ReadCounts, whole
 from corpusmill.read._beside import (
-    Lines,
     Listings,
+    SignalLines,
     bare,
     check_found,
     find_documents,
@@ -20,7 +20,7 @@ from corpusmill.read._beside import (
     with_beside,
 )
 from corpusmill.read._columns import Roles
-from corpusmill.read._documents import Documents
+from corpusmill.read._documents import DocumentBatches
 from corpusmill.read.jsonl import Jsonl
 from corpusmill.storage import FileInfo
 
@@ -107,11 +107,11 @@ class Dolma:
         return [whole(file) for file in files]
 
     def read(self, piece: Piece, source: str, counts: ReadCounts) -> Iterator[pa.RecordBatch]:
-        docs = Documents(piece, source, STEP, counts)
+        docs = DocumentBatches(piece, source, STEP, counts)
         if piece.file.size == 0:
             docs.dead(0, "empty_file", "the file has no bytes", expected=True)
         limit, window = int(self.max_line_mb * 1e6), int(self.max_window_mb * 1e6)
-        beside = {one.name: (Lines(one.path, limit, window), _Join(one.name).join) for one in piece.file.beside}
+        beside = {one.name: (SignalLines(one.path, limit, window), _Join(one.name).join) for one in piece.file.beside}
         yield from joined(piece, docs, self._roles(), beside, _prepare, limit, window)
 
     def _roles(self) -> Roles:

@@ -16,7 +16,7 @@ import pyarrow as pa
 from corpusmill.errors import RecipeError, RecordError, did_you_mean
 from corpusmill.formats.charset import decode
 from corpusmill.read import Piece, ReadCounts, whole
-from corpusmill.read._documents import Documents, as_json
+from corpusmill.read._documents import DocumentBatches, as_json
 from corpusmill.storage import FileInfo, open_read
 
 STEP = "read/epub"
@@ -74,7 +74,7 @@ class Epub:
         return [whole(file) for file in files]
 
     def read(self, piece: Piece, source: str, counts: ReadCounts) -> Iterator[pa.RecordBatch]:
-        docs = Documents(piece, source, STEP, counts)
+        docs = DocumentBatches(piece, source, STEP, counts)
         try:
             if piece.file.size == 0:
                 raise Unreadable("empty_file", "the file has no bytes", True)
@@ -88,7 +88,7 @@ class Epub:
             docs.dead(0, "damaged", f"the file cannot be read as a ZIP archive: {error}")
         yield from docs.rest()
 
-    def _book(self, archive: zipfile.ZipFile, docs: Documents) -> None:
+    def _book(self, archive: zipfile.ZipFile, docs: DocumentBatches) -> None:
         book = book_of(archive)
         left = limit = int(self.max_mb * 1e6)
         bodies: list[str] = []

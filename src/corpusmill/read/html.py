@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from corpusmill.errors import RecipeError, RecordError
 from corpusmill.read import Piece, ReadCounts, whole
-from corpusmill.read._documents import Documents
+from corpusmill.read._documents import DocumentBatches
 from corpusmill.read.text import KINDS, content
 from corpusmill.storage import FileInfo
 
@@ -34,7 +34,7 @@ class Html:
         return [whole(file) for file in files]
 
     def read(self, piece: Piece, source: str, counts: ReadCounts) -> Iterator[pa.RecordBatch]:
-        docs = Documents(piece, source, STEP, counts)
+        docs = DocumentBatches(piece, source, STEP, counts)
         raw = content(piece, int(self.max_mb * 1e6))
         if piece.file.size == 0:
             docs.dead(0, "empty_file", "the file has no bytes", expected=True)

@@ -13,8 +13,8 @@ import pyarrow as pa
 from corpusmill.errors import InputError, RecipeError, RecordError
 from corpusmill.read import BATCH_BYTES, BATCH_ROWS, Piece, ReadCounts, split_bytes, whole
 from corpusmill.read._bytes import Damaged, Truncated, WindowTooLarge, sniff
-from corpusmill.read._columns import Roles, Rows, content_of, one_content
-from corpusmill.read._documents import Documents, Unfit
+from corpusmill.read._columns import Roles, RowReader, content_of, one_content
+from corpusmill.read._documents import DocumentBatches, Unfit
 from corpusmill.read._encoding import advice, decoded, is_marked, looks_like_utf16
 from corpusmill.read._lines import TooLong, lines
 from corpusmill.storage import FileInfo
@@ -82,8 +82,8 @@ class Jsonl:
         return pieces
 
     def read(self, piece: Piece, source: str, counts: ReadCounts) -> Iterator[pa.RecordBatch]:
-        docs = Documents(piece, source, STEP, counts)
-        rows = Rows(self._roles(), docs)
+        docs = DocumentBatches(piece, source, STEP, counts)
+        rows = RowReader(self._roles(), docs)
         if piece.file.size == 0:
             docs.dead(0, "empty_file", "the file has no bytes", expected=True)
         loads = orjson.loads

@@ -15,7 +15,7 @@ from corpusmill.errors import InputError, RecipeError, RecordError
 from corpusmill.formats.latex import group, without_comments
 from corpusmill.read import Piece, ReadCounts, whole
 from corpusmill.read._bytes import Damaged, blocks
-from corpusmill.read._documents import Documents, as_json
+from corpusmill.read._documents import DocumentBatches, as_json
 from corpusmill.read._lines import TooLong
 from corpusmill.read.text import KINDS
 from corpusmill.storage import FileInfo, open_read
@@ -63,7 +63,7 @@ class Latex:
         return [whole(file) for file in files]
 
     def read(self, piece: Piece, source: str, counts: ReadCounts) -> Iterator[pa.RecordBatch]:
-        docs = Documents(piece, source, STEP, counts)
+        docs = DocumentBatches(piece, source, STEP, counts)
         limit = int(self.max_mb * 1e6)
         name = posixpath.basename(piece.file.name.replace("\\", "/"))
         if piece.file.size == 0:
@@ -84,7 +84,7 @@ class Latex:
                 self._dead(docs, stream.position, error)
         yield from docs.rest()
 
-    def _file(self, file: FileInfo, docs: Documents, limit: int) -> None:
+    def _file(self, file: FileInfo, docs: DocumentBatches, limit: int) -> None:
         try:
             with open_read(file.path) as opened:
                 data = opened.read(limit + 1)
@@ -113,7 +113,7 @@ class Latex:
         except RecordError as error:
             self._dead(docs, 0, error)
 
-    def _archive(self, stream: "_Stream", paper: str, docs: Documents, limit: int) -> Iterator[pa.RecordBatch]:
+    def _archive(self, stream: "_Stream", paper: str, docs: DocumentBatches, limit: int) -> Iterator[pa.RecordBatch]:
         """The paper that an archive is, or the papers that are in it."""
         sources: dict[str, bytes] = {}
         left, papers = limit, 0
@@ -141,7 +141,7 @@ class Latex:
         elif sources or not papers:
             _add(docs, 0, paper, sources, limit)
 
-    def _inner(self, data: bytes | None, at: int, name: str, docs: Documents, limit: int) -> None:
+    def _inner(self, data: bytes | None, at: int, name: str, docs: DocumentBatches, limit: int) -> None:
         """A paper that is a member of an archive: gzip of a source, or of an archive, or an archive."""
         paper = _stem(posixpath.basename(name))
         try:
@@ -165,7 +165,7 @@ class Latex:
         except (RecordError, tarfile.TarError, EOFError) as error:
             self._dead(docs, at, error)
 
-    def _dead(self, docs: Documents, at: int, error: Exception) -> None:
+    def _dead(self, docs: DocumentBatches, at: int, error: Exception) -> None:
         kind = KINDS.get(type(error), "damaged") if isinstance(error, RecordError) else "damaged"
         if isinstance(error, tarfile.TarError):
             kind = "truncated" if "unexpected end" in str(error) else "damaged"
@@ -219,7 +219,7 @@ def _taken(archive: tarfile.TarFile, member: tarfile.TarInfo, limit: int) -> byt
     return opened.read()
 
 
-def _add(docs: Documents, at: int, paper: str, sources: dict[str, bytes], limit: int) -> None:
+def _add(docs: DocumentBatches, at: int, paper: str, sources: dict[str, bytes], limit: int) -> None:
     """The document of a paper, or why there is none."""
     texts = {name: _text(data) for name, data in sources.items()}
     main = main_file(texts)
@@ -230,7 +230,7 @@ def _add(docs: Documents, at: int, paper: str, sources: dict[str, bytes], limit:
     _document(docs, at, paper, main, text)
 
 
-def _document(docs: Documents, at: int, paper: str, main: str, text: str) -> None:
+def _document(docs: DocumentBatches, at: int, paper: str, main: str, text: str) -> None:
     old = OLD_ARXIV.fullmatch(paper)
     number = f"{old[1]}/{old[2]}" if old else paper
     url = f"https://arxiv.org/abs/{number}" if _is_arxiv(paper) and not paper.isdigit() else None

@@ -13,8 +13,8 @@ import pyarrow as pa
 from corpusmill.errors import RecipeError, RecordError, did_you_mean
 from corpusmill.read import Piece, ReadCounts, split_bytes, whole
 from corpusmill.read._bytes import blocks, sniff
-from corpusmill.read._documents import Documents, as_json
-from corpusmill.read._xml_pages import Block, Lost, Part, bz2_blocks, parts, plain_blocks
+from corpusmill.read._documents import DocumentBatches, as_json
+from corpusmill.read._xml_pages import ExportBlock, PagePart, UnreadablePlace, bz2_blocks, parts, plain_blocks
 from corpusmill.read.text import KINDS
 from corpusmill.storage import FileInfo
 
@@ -79,14 +79,14 @@ class Mediawiki:
         return pieces
 
     def read(self, piece: Piece, source: str, counts: ReadCounts) -> Iterator[pa.RecordBatch]:
-        docs = Documents(piece, source, STEP, counts)
+        docs = DocumentBatches(piece, source, STEP, counts)
         if piece.file.size == 0:
             docs.dead(0, "empty_file", "the file has no bytes", expected=True)
             return
         site = site_of(piece.file.path)
         limit = int(self.max_mb * 1e6)
         head: dict[str, str] | None = None  # of the page that is being read; None: none, or it is not wanted
-        latest: Part | None = None
+        latest: PagePart | None = None
         for part in parts(_blocks(piece), piece.stop, limit):
             if part.kind == "lost":
                 head, latest = None, None
@@ -106,7 +106,7 @@ class Mediawiki:
             yield from docs.full()
         yield from docs.rest()
 
-    def _head(self, part: Part, docs: Documents) -> dict[str, str] | None:
+    def _head(self, part: PagePart, docs: DocumentBatches) -> dict[str, str] | None:
         """The fields before the revisions of a page, if it is wanted."""
         try:
             if part.data is None:
@@ -124,7 +124,7 @@ class Mediawiki:
             return None
         return head
 
-    def _document(self, head: dict[str, str], part: Part, site: Site, docs: Documents) -> None:
+    def _document(self, head: dict[str, str], part: PagePart, site: Site, docs: DocumentBatches) -> None:
         at, title = part.position, head["title"]
         url = site.base + quote(title.replace(" ", "_"), safe="/:@!$*(),;'~-._") if site.base and title else None
         if part.data is None:
@@ -164,7 +164,7 @@ class Mediawiki:
             )
 
 
-def _blocks(piece: Piece) -> Iterator[Block | Lost]:
+def _blocks(piece: Piece) -> Iterator[ExportBlock | UnreadablePlace]:
     path = piece.file.path
     kind = sniff(path)
     if kind == "bz2":
@@ -172,14 +172,14 @@ def _blocks(piece: Piece) -> Iterator[Block | Lost]:
     return _decompressed(path) if kind else plain_blocks(path, piece.start)
 
 
-def _decompressed(path: str) -> Iterator[Block | Lost]:
+def _decompressed(path: str) -> Iterator[ExportBlock | UnreadablePlace]:
     offset = 0
     try:
         for data in blocks(path):
-            yield Block(offset, data)
+            yield ExportBlock(offset, data)
             offset += len(data)
     except RecordError as error:
-        yield Lost(offset, error)
+        yield UnreadablePlace(offset, error)
 
 
 def site_of(path: str) -> Site:

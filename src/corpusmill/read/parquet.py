@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from corpusmill.read import Piece, ReadCounts, whole
-from corpusmill.read._columns import Roles, Rows, one_content
-from corpusmill.read._documents import Documents
+from corpusmill.read._columns import Roles, RowReader, one_content
+from corpusmill.read._documents import DocumentBatches
 from corpusmill.read._ipc import opened
 from corpusmill.read._tables import FAULTS, ROWS, add_rows, check, decoded, is_damage, names_of, needed
 from corpusmill.storage import FileInfo
@@ -57,7 +57,7 @@ class Parquet:
     def read(self, piece: Piece, source: str, counts: ReadCounts) -> Iterator[pa.RecordBatch]:
         import pyarrow.parquet as pq
 
-        docs = Documents(piece, source, STEP, counts)
+        docs = DocumentBatches(piece, source, STEP, counts)
         if piece.file.size == 0:
             docs.dead(0, "empty_file", "the file has no bytes", expected=True)
             return
@@ -73,7 +73,7 @@ class Parquet:
                 return
             roles = self._roles()
             check(schema, roles, piece.file.path)
-            rows = Rows(roles, docs)
+            rows = RowReader(roles, docs)
             numbers = needed(schema, roles)
             names = [all_names[number] for number in numbers]
             # Parquet reads by name, which does not tell columns of one name apart.

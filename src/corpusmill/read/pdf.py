@@ -11,9 +11,9 @@ import pyarrow as pa
 
 from corpusmill.assets.extras import PDF, Extra
 from corpusmill.errors import RecipeError
-from corpusmill.formats.pdf_layout import Line, Page, document_text
+from corpusmill.formats.pdf_layout import PdfLine, PdfPage, document_text
 from corpusmill.read import Piece, ReadCounts, whole
-from corpusmill.read._documents import Documents, as_json
+from corpusmill.read._documents import DocumentBatches, as_json
 from corpusmill.storage import FileInfo, open_read
 
 STEP = "read/pdf"
@@ -53,7 +53,7 @@ class Pdf:
         return [whole(file) for file in files]
 
     def read(self, piece: Piece, source: str, counts: ReadCounts) -> Iterator[pa.RecordBatch]:
-        docs = Documents(piece, source, STEP, counts)
+        docs = DocumentBatches(piece, source, STEP, counts)
         library = _library()
         limit = int(self.max_mb * 1e6)
         with open_read(piece.file.path) as opened:
@@ -79,12 +79,12 @@ class Pdf:
                     document.close()
         yield from docs.rest()
 
-    def _document(self, document: Any, docs: Documents) -> None:
+    def _document(self, document: Any, docs: DocumentBatches) -> None:
         count = len(document)
         if count > self.max_pages:
             docs.dead(0, "too_large", f"the document has {count} pages, more than {self.max_pages}", expected=True)
             return
-        pages: list[Page] = []
+        pages: list[PdfPage] = []
         characters = bare = 0
         for number in range(count):
             page = page_of(document, number)
@@ -105,25 +105,25 @@ class Pdf:
         docs.add(0, text=text, metadata=as_json({**about, **({"title": title} if title else {})}))
 
 
-def page_of(document: Any, number: int) -> Page:
+def page_of(document: Any, number: int) -> PdfPage:
     """The lines of a page, as the document draws them."""
     page = document[number]
     try:
         width, height = page.get_size()
         text = page.get_textpage()
         try:
-            return Page(width, height, list(_lines(text.raw, text.count_chars())))
+            return PdfPage(width, height, list(_lines(text.raw, text.count_chars())))
         finally:
             text.close()
     finally:
         page.close()
 
 
-def _lines(handle: Any, count: int) -> Iterator[Line]:
+def _lines(handle: Any, count: int) -> Iterator[PdfLine]:
     """Characters are together on a line as long as they are on one height, and no wide blank is between them."""
     raw = _raw()
     box = raw.FS_RECTF()  # as high as the font, whatever the character: white between lines is then the same
-    line: Line | None = None
+    line: PdfLine | None = None
     for at in range(min(count, MAX_CHARACTERS)):
         code = raw.FPDFText_GetUnicode(handle, at)
         if code in (10, 13):
@@ -151,7 +151,7 @@ def _lines(handle: Any, count: int) -> Iterator[Line]:
                     yield line
                 line = None
         if line is None:
-            line = Line(x0, y0, x1, y1, char)
+            line = PdfLine(x0, y0, x1, y1, char)
             continue
         line.text += char
         line.x0, line.x1 = min(line.x0, x0), max(line.x1, x1)

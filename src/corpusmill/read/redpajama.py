@@ -11,8 +11,8 @@ from corpusmill.read import Piece, ReadCounts, whole
 from corpusmill.read._beside import (
     Beside,
     Join,
-    Lines,
     Listings,
+    SignalLines,
     bare,
     check_found,
     find_documents,
@@ -23,7 +23,7 @@ from corpusmill.read._beside import (
     with_beside,
 )
 from corpusmill.read._columns import Roles
-from corpusmill.read._documents import Documents
+from corpusmill.read._documents import DocumentBatches
 from corpusmill.read._ipc import opened
 from corpusmill.read._tables import FAULTS, decoded, is_damage
 from corpusmill.read.jsonl import Jsonl
@@ -103,21 +103,21 @@ class Redpajama:
         return [whole(file) for file in files]
 
     def read(self, piece: Piece, source: str, counts: ReadCounts) -> Iterator[pa.RecordBatch]:
-        docs = Documents(piece, source, STEP, counts)
+        docs = DocumentBatches(piece, source, STEP, counts)
         if piece.file.size == 0:
             docs.dead(0, "empty_file", "the file has no bytes", expected=True)
         limit = int(self.max_line_mb * 1e6)
         place = place_of(piece.file.path)
-        rows = _Rows(place.inner if place else piece.file.name)
+        rows = _JoinedRows(place.inner if place else piece.file.name)
         beside: dict[str, tuple[Beside, Join]] = {}
         for one in piece.file.beside:
             if one.name == "quality_signals":
-                beside[one.name] = (Lines(one.path, limit), rows.signals)
+                beside[one.name] = (SignalLines(one.path, limit), rows.signals)
             elif one.name == "duplicates":
                 duplicates = Duplicates(one.path)
                 beside[one.name] = (duplicates, rows.duplicate(duplicates))
             else:
-                beside[one.name] = (Table(one.path), rows.minhash)
+                beside[one.name] = (SignalTable(one.path), rows.minhash)
         yield from joined(piece, docs, self._roles(), beside, rows.prepare, limit, 128_000_000)
 
     def _roles(self) -> Roles:
@@ -133,7 +133,7 @@ def _stem(inner: str) -> str:
     return name.removesuffix(".json").removesuffix(".jsonl")
 
 
-class _Rows:
+class _JoinedRows:
     """What joins the records beside the documents of one file.
 
     A record's id ends with the name of the file of documents and the number of the document in it. The folders before
@@ -189,7 +189,7 @@ def tail(name: str) -> str:
     return "/".join(name.split("/")[-2:])
 
 
-class Table:
+class SignalTable:
     """Rows of a Parquet file beside documents, a row for each."""
 
     def __init__(self, path: str) -> None:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from corpusmill.errors import RecipeError, RecordError, did_you_mean
 from corpusmill.read import END, Piece, ReadCounts, whole
 from corpusmill.read._bytes import sniff
-from corpusmill.read._documents import Documents, as_json
+from corpusmill.read._documents import DocumentBatches, as_json
 from corpusmill.read._lines import lines
 from corpusmill.read.text import KINDS
 from corpusmill.storage import FileInfo
@@ -91,7 +91,7 @@ class Stackexchange:
         return pieces
 
     def read(self, piece: Piece, source: str, counts: ReadCounts) -> Iterator[pa.RecordBatch]:
-        docs = Documents(piece, source, STEP, counts)
+        docs = DocumentBatches(piece, source, STEP, counts)
         if piece.file.size == 0:
             docs.dead(0, "empty_file", "the file has no bytes", expected=True)
             return
@@ -107,7 +107,7 @@ class Stackexchange:
                         yield from docs.full()
         yield from docs.rest()
 
-    def _document(self, at: int, question: Row, answers: list[Row], site: str, docs: Documents) -> None:
+    def _document(self, at: int, question: Row, answers: list[Row], site: str, docs: DocumentBatches) -> None:
         number = question.get("Id", "")
         if self.min_score is not None and _score(question) < self.min_score:
             docs.counts.skip("low_score")
@@ -193,7 +193,7 @@ class Questions(NamedTuple):
     numbers: Numbers  # sorted
 
 
-def _questions(piece: Piece, limit: int, docs: Documents) -> Questions:
+def _questions(piece: Piece, limit: int, docs: DocumentBatches) -> Questions:
     """The questions of a piece. Rows that are none are counted here, and what cannot be read is told."""
     numbers: list[int] = []
     positions: list[int] = []
@@ -241,7 +241,7 @@ def _distribute(piece: Piece, limit: int, questions: Questions, folder: Path) ->
     return count
 
 
-def _bucket(path: Path, docs: Documents) -> Iterator[tuple[int, Row, list[Row]]]:
+def _bucket(path: Path, docs: DocumentBatches) -> Iterator[tuple[int, Row, list[Row]]]:
     """(position, question, its answers) of the questions in a file of posts."""
     questions: list[tuple[int, Row]] = []
     answers: dict[str, list[Row]] = {}

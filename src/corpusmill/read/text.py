@@ -11,7 +11,7 @@ import pyarrow as pa
 from corpusmill.errors import RecipeError, RecordError, did_you_mean
 from corpusmill.read import Piece, ReadCounts, split_bytes, whole
 from corpusmill.read._bytes import Damaged, Truncated, WindowTooLarge, blocks, sniff
-from corpusmill.read._documents import Documents
+from corpusmill.read._documents import DocumentBatches
 from corpusmill.read._encoding import advice, looks_like_utf16, marked
 from corpusmill.read._lines import TooLong, lines
 from corpusmill.storage import FileInfo
@@ -91,7 +91,7 @@ class Text:
         return pieces
 
     def read(self, piece: Piece, source: str, counts: ReadCounts) -> Iterator[pa.RecordBatch]:
-        docs = Documents(piece, source, STEP, counts)
+        docs = DocumentBatches(piece, source, STEP, counts)
         if piece.file.size == 0:
             docs.dead(0, "empty_file", "the file has no bytes", expected=True)
         elif reason := self._encoding(piece):

@@ -10,7 +10,7 @@ from corpusmill.errors import RecipeError
 from corpusmill.formats.charset import decode
 from corpusmill.read import Piece, ReadCounts, _http, split_bytes, whole
 from corpusmill.read._archive import LOOK_BACK, Damage, Record, packing, records
-from corpusmill.read._documents import Documents, as_json
+from corpusmill.read._documents import DocumentBatches, as_json
 from corpusmill.storage import FileInfo
 
 __all__ = [
@@ -75,7 +75,7 @@ class Warc:
         return split_archives(files, target_bytes)
 
     def read(self, piece: Piece, source: str, counts: ReadCounts) -> Iterator[pa.RecordBatch]:
-        docs = Documents(piece, source, STEP, counts)
+        docs = DocumentBatches(piece, source, STEP, counts)
         if piece.file.size == 0:
             docs.dead(0, "empty_file", "the file has no bytes", expected=True)
         limit = int(self.max_mb * 1e6)
@@ -95,7 +95,7 @@ class Warc:
     def _is_wanted(self, media: str) -> bool:
         return media in self.types or (self.plain_text and media == PLAIN)
 
-    def _page(self, record: Record, docs: Documents, limit: int) -> None:
+    def _page(self, record: Record, docs: DocumentBatches, limit: int) -> None:
         """Add the document of a record, or a dead letter that says why it is not one."""
         at, url = record.offset, record.fields.get("warc-target-uri")
         response = _http.parse(record.body)
@@ -115,9 +115,9 @@ class Warc:
             return
         try:
             if record.length > len(record.body):
-                raise _http.TooLarge(f"the record has {record.length} bytes, and a page at most {limit}")
+                raise _http.BodyTooLarge(f"the record has {record.length} bytes, and a page at most {limit}")
             raw = _http.content(response, limit)
-        except _http.TooLarge as error:
+        except _http.BodyTooLarge as error:
             docs.dead(at, "too_large", str(error), url=url, expected=True)
             return
         except _http.BadEncoding as error:

@@ -8,7 +8,7 @@ import pyarrow as pa
 from corpusmill.errors import RecipeError
 from corpusmill.read import Piece, ReadCounts
 from corpusmill.read._archive import LOOK_BACK, Damage, records
-from corpusmill.read._documents import Documents
+from corpusmill.read._documents import DocumentBatches
 from corpusmill.read.warc import date, metadata, skipped, split_archives
 from corpusmill.storage import FileInfo
 
@@ -37,7 +37,7 @@ class Wet:
         return split_archives(files, target_bytes)
 
     def read(self, piece: Piece, source: str, counts: ReadCounts) -> Iterator[pa.RecordBatch]:
-        docs = Documents(piece, source, STEP, counts)
+        docs = DocumentBatches(piece, source, STEP, counts)
         if piece.file.size == 0:
             docs.dead(0, "empty_file", "the file has no bytes", expected=True)
         for record in records(piece, int(self.max_mb * 1e6)):

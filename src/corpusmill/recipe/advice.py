@@ -38,7 +38,7 @@ END = ("mix", "tokenize", "pack")  # folders of steps before which text is as it
 
 
 @dataclass(frozen=True)
-class Change:
+class RecipeChange:
     """A change of a recipe.
 
     name         which advice it is part of
@@ -81,7 +81,7 @@ class Change:
         return {name: value for name, value in asdict(self).items() if value}
 
 
-def in_words(changes: Sequence[Change]) -> str:
+def in_words(changes: Sequence[RecipeChange]) -> str:
     return ", ".join(map(str, changes))
 
 
@@ -127,10 +127,10 @@ def without(recipe: Recipe, *names: str) -> list[str]:
     return left
 
 
-def strip_html(recipe: Recipe, sources: Sequence[str]) -> tuple[Change, ...]:
+def strip_html(recipe: Recipe, sources: Sequence[str]) -> tuple[RecipeChange, ...]:
     """For texts of these sources that hold HTML. None for pages, whose text is extracted, and what is stripped already:
     what is left there are tags that a text shows to its readers. A text passes an extraction as it is."""
     pages = [source.source for source in recipe.read if gives_pages(source.reader)]
     needy = [source for source in without(recipe, "clean/html") if source in sources and source not in pages]
     only = {} if len(needy) == len(recipe.read) else {"only": needy}
-    return (Change("strip html", "add", "clean/html", only, "first"),) if needy else ()
+    return (RecipeChange("strip html", "add", "clean/html", only, "first"),) if needy else ()

@@ -12,12 +12,24 @@ from corpusmill.errors import AssetError, CorpusmillError, RecipeError, did_you_
 from corpusmill.recipe import shipped
 from corpusmill.recipe.canaries import Canary, canaries
 from corpusmill.recipe.names import labels_of_names, short_name
-from corpusmill.recipe.order import Part, check_order, misplaced, place
+from corpusmill.recipe.order import RecipePart, check_order, misplaced, place
 from corpusmill.recipe.parts import RunSettings, Sections, Source, check_name, check_seed, same_name
 from corpusmill.recipe.selection import ForSources, Selection, applied
 from corpusmill.recipe.stages import PARTS
 from corpusmill.recipe.training_stage import TrainingStage
-from corpusmill.recipe.tree import At, Entry, Items, Node, Problems, Scalar, Table, expand, in_yaml, tree_of, wrong
+from corpusmill.recipe.tree import (
+    Items,
+    KeyValue,
+    Node,
+    Position,
+    Problems,
+    Scalar,
+    TableNode,
+    expand,
+    in_yaml,
+    tree_of,
+    wrong,
+)
 from corpusmill.recipe.tree import parse as parse_tree
 from corpusmill.recipe.values import Mismatch, convert, found, make
 from corpusmill.steps import Pack, Tokenize
@@ -78,7 +90,7 @@ def _changed(text: str, where: str, overrides: Overrides, problems: Problems) ->
 
 
 @dataclass
-class Parts:
+class LoadedParts:
     """A recipe as far as it is right.
 
     sections   those parts of it that are
@@ -88,12 +100,12 @@ class Parts:
     """
 
     sections: Sections
-    places: dict[str, list[At]]
+    places: dict[str, list[Position]]
     problems: Problems
     tree: Node
 
 
-def read_parts(text: str, where: str = "<string>", overrides: Overrides = (), name: str = "recipe") -> Parts:
+def read_parts(text: str, where: str = "<string>", overrides: Overrides = (), name: str = "recipe") -> LoadedParts:
     """What is right and what is wrong with a recipe in a text. Arguments as of `parse`.
 
     Raises RecipeError if the text is no mapping in YAML.
@@ -120,15 +132,15 @@ def build(tree: Node, name: str = "recipe", problems: Problems | None = None) ->
     return checked(parts_of(tree, name, Problems() if problems is None else problems))
 
 
-def checked(parts: Parts) -> Sections:
+def checked(parts: LoadedParts) -> Sections:
     """The recipe. Raises RecipeError with all problems."""
     parts.problems.check()
     return parts.sections
 
 
-def parts_of(tree: Node, name: str, problems: Problems) -> Parts:
+def parts_of(tree: Node, name: str, problems: Problems) -> LoadedParts:
     """What is right and what is wrong with a recipe in a tree. Raises RecipeError if it is no mapping."""
-    if not isinstance(tree, Table):
+    if not isinstance(tree, TableNode):
         problems.add(tree.at, f"a recipe is a mapping with the keys {', '.join(KEYS)}; got {found(tree)}")
         problems.check()
         raise AssertionError("unreachable: a problem was just added")
@@ -137,7 +149,7 @@ def parts_of(tree: Node, name: str, problems: Problems) -> Parts:
             hint = did_you_mean(key, KEYS) or "."
             problems.add(entry.at, f'a recipe has no key "{key}"{hint} It takes: {", ".join(KEYS)}.')
     if "read" not in tree.entries:
-        problems.add(At(tree.at.file), 'the recipe has no "read"; add one, as in: read: {jsonl: docs.jsonl}')
+        problems.add(Position(tree.at.file), 'the recipe has no "read"; add one, as in: read: {jsonl: docs.jsonl}')
     name = _checked(tree, "name", str, check_name, problems) or name
     seed = _checked(tree, "seed", int, check_seed, problems) or 0
     run = RunSettings()
@@ -173,7 +185,7 @@ def parts_of(tree: Node, name: str, problems: Problems) -> Parts:
             "steps": [applied(selection, names) for selection in selections],
         }
         parts = [
-            Part(section, thing.index, thing.name, cls, some)
+            RecipePart(section, thing.index, thing.name, cls, some)
             for section, things in written.items()
             for thing, cls, some in zip(things, classes[section], applies.get(section) or [None] * len(things))
         ]
@@ -188,10 +200,10 @@ def parts_of(tree: Node, name: str, problems: Problems) -> Parts:
             canaries(canary, seed, [source.source for source in right["read"]])
         except RecipeError as error:
             problems.add(tree.entries["canary"].at, str(error))
-    return Parts(sections, places, problems, tree)
+    return LoadedParts(sections, places, problems, tree)
 
 
-def _canaries(tree: Table, problems: Problems) -> list[Canary]:
+def _canaries(tree: TableNode, problems: Problems) -> list[Canary]:
     """What is planted. A single entry needs no list."""
     if "canary" not in tree.entries:
         return []
@@ -199,29 +211,29 @@ def _canaries(tree: Table, problems: Problems) -> list[Canary]:
     nodes = entry.value.items if isinstance(entry.value, Items) else (entry.value,)
     made = []
     for node in nodes:
-        if isinstance(node, Table):
+        if isinstance(node, TableNode):
             made.append(make(Canary, "canary", node.at, node.entries, problems))
         else:
             problems.add(node.at, f"canary is a mapping, as in: canary: {{made: 10, copies: 100}}; got {found(node)}")
     return [one for one in made if one is not None]
 
 
-def _stage_nodes(tree: Table, problems: Problems) -> Sequence[Node]:
+def _stage_nodes(tree: TableNode, problems: Problems) -> Sequence[Node]:
     """The stages of training, as they are written. A single one needs no list."""
     if "stages" not in tree.entries:
         return ()
     value = tree.entries["stages"].value
     nodes = value.items if isinstance(value, Items) else (value,)
     for node in nodes:
-        if not isinstance(node, Table):
+        if not isinstance(node, TableNode):
             example = "stages: [{name: pretrain, tokens: 2B, batch: 256}]"
             problems.add(node.at, f"a stage is a mapping, as in {example}; got {found(node)}")
-    return [node for node in nodes if isinstance(node, Table)]
+    return [node for node in nodes if isinstance(node, TableNode)]
 
 
 def stage_of(node: Node, problems: Problems) -> TrainingStage | None:
     """A stage of training; None where it is wrong, with all problems added."""
-    assert isinstance(node, Table)
+    assert isinstance(node, TableNode)
     made: dict[str, Any] = {}
     wrong = False
     for key in (key for key in PARTS if key in node.entries):
@@ -258,14 +270,14 @@ def stage_of(node: Node, problems: Problems) -> TrainingStage | None:
 def stage(written: Any, where: str, problems: Problems) -> TrainingStage | None:
     """A stage of training as a recipe writes it, in Python; its steps may be values. None where it is wrong."""
     made = {key for key in PARTS if dataclasses.is_dataclass(written.get(key))}
-    node = tree_of({key: value for key, value in written.items() if key not in made}, At(where))
+    node = tree_of({key: value for key, value in written.items() if key not in made}, Position(where))
     one = stage_of(node, problems)
     return replace(one, **{key: written[key] for key in made}) if one else None
 
 
-def _folder_alone(entry: Entry) -> RunSettings:
+def _folder_alone(entry: KeyValue) -> RunSettings:
     """Settings of which only the folder is as it was written, where that one is right."""
-    folder = entry.value.entries.get("folder") if isinstance(entry.value, Table) else None
+    folder = entry.value.entries.get("folder") if isinstance(entry.value, TableNode) else None
     given = make(RunSettings, "run", entry.at, {"folder": folder} if folder else {}, Problems())
     return given if isinstance(given, RunSettings) else RunSettings()
 
@@ -303,12 +315,12 @@ def source(written: Any, where: str, problems: Problems) -> Source | None:
 
 
 def _made(section: str, written: Any, where: str, problems: Problems) -> "tuple[Thing, type[Any]] | None":
-    thing = _thing(tree_of(written, At(where)), 0, SECTIONS[section][1], problems)
+    thing = _thing(tree_of(written, Position(where)), 0, SECTIONS[section][1], problems)
     cls = _find(thing, section, problems) if thing else None
     return (thing, cls) if thing and cls else None
 
 
-def _checked(tree: Table, key: str, want: type[T], check: Callable[[T], None], problems: Problems) -> T | None:
+def _checked(tree: TableNode, key: str, want: type[T], check: Callable[[T], None], problems: Problems) -> T | None:
     """A top-level setting that is one value; None if it is missing or wrong."""
     if key not in tree.entries:
         return None
@@ -324,8 +336,8 @@ def _checked(tree: Table, key: str, want: type[T], check: Callable[[T], None], p
     return None
 
 
-def _run(entry: Entry, problems: Problems) -> RunSettings | None:
-    if not isinstance(entry.value, Table):
+def _run(entry: KeyValue, problems: Problems) -> RunSettings | None:
+    if not isinstance(entry.value, TableNode):
         problems.add(entry.value.at, f"run wants a mapping of settings, got {found(entry.value)}")
         return None
     return make(RunSettings, "run", entry.at, entry.value.entries, problems)
@@ -335,13 +347,13 @@ def _run(entry: Entry, problems: Problems) -> RunSettings | None:
 class Thing:
     """A reader, step or writer as written: its name, and the node after the name."""
 
-    at: At
+    at: Position
     index: int
     name: str
     said: Node | None
 
 
-def _things(tree: Table, section: str, problems: Problems) -> list[Thing]:
+def _things(tree: TableNode, section: str, problems: Problems) -> list[Thing]:
     """The entries of a section. A single entry needs no list."""
     if section not in tree.entries:
         return []
@@ -360,11 +372,11 @@ def _thing(node: Node, index: int, kind: str, problems: Problems) -> Thing | Non
     match node:
         case Scalar() if isinstance(node.value, str):
             return Thing(node.at, index, node.text, None)
-        case Table() if len(node.entries) == 1:
+        case TableNode() if len(node.entries) == 1:
             (name, entry), *_ = node.entries.items()
             empty = isinstance(entry.value, Scalar) and entry.value.value is None
             return Thing(entry.at, index, name, None if empty else entry.value)
-        case Table() if len(node.entries) > 1:
+        case TableNode() if len(node.entries) > 1:
             name, *others = node.entries
             problems.add(
                 node.at,
@@ -392,7 +404,7 @@ def _find(thing: Thing, section: str, problems: Problems) -> type[Any] | None:
 
 def _selection(thing: Thing, problems: Problems) -> Selection | None:
     """The sources that a step is for, by its `only` or `except`; None for all."""
-    said = thing.said.entries if isinstance(thing.said, Table) else {}
+    said = thing.said.entries if isinstance(thing.said, TableNode) else {}
     given: dict[str, tuple[str, ...]] = {}
     for word in (word for word in OF_SOURCES if word in said):
         try:
@@ -412,12 +424,12 @@ def _selection(thing: Thing, problems: Problems) -> Selection | None:
         return None
 
 
-def _parameters(thing: Thing, cls: type[Any], section: str, problems: Problems) -> Mapping[str, Entry]:
-    if isinstance(thing.said, Table):
+def _parameters(thing: Thing, cls: type[Any], section: str, problems: Problems) -> Mapping[str, KeyValue]:
+    if isinstance(thing.said, TableNode):
         reserved = OF_SOURCES if section == "steps" else ()
         return {key: entry for key, entry in thing.said.entries.items() if key not in reserved}
     if isinstance(thing.said, Scalar) and (main := getattr(cls, "main_parameter", None)):
-        return {main: Entry(thing.said.at, thing.said)}
+        return {main: KeyValue(thing.said.at, thing.said)}
     if thing.said is not None:
         problems.add(thing.said.at, f"{thing.name} wants a mapping of its parameters, got {found(thing.said)}")
     return {}
@@ -429,7 +441,7 @@ def _sources(things: list[Thing], classes: list[type[Any] | None], problems: Pro
     taken: set[str] = set()
     for thing, cls in zip(things, classes):
         said = dict(_source_entries(thing))
-        own: dict[str, Entry] = {key: said.pop(key) for key in SOURCE if key in said}
+        own: dict[str, KeyValue] = {key: said.pop(key) for key in SOURCE if key in said}
         label = short_name(thing.name)
         try:
             if "source" in own:
@@ -452,14 +464,14 @@ def _sources(things: list[Thing], classes: list[type[Any] | None], problems: Pro
     return sources
 
 
-def _source_entries(thing: Thing) -> Mapping[str, Entry]:
+def _source_entries(thing: Thing) -> Mapping[str, KeyValue]:
     """The settings of a source; in the short form only its paths."""
-    if isinstance(thing.said, Table):
+    if isinstance(thing.said, TableNode):
         return thing.said.entries
-    return {} if thing.said is None else {"paths": Entry(thing.said.at, thing.said)}
+    return {} if thing.said is None else {"paths": KeyValue(thing.said.at, thing.said)}
 
 
-def _word(thing: Thing, key: str, entry: Entry, problems: Problems) -> str:
+def _word(thing: Thing, key: str, entry: KeyValue, problems: Problems) -> str:
     try:
         return str(convert(entry.value, str))
     except Mismatch as error:
@@ -467,14 +479,14 @@ def _word(thing: Thing, key: str, entry: Entry, problems: Problems) -> str:
         return ""
 
 
-def _paths(thing: Thing, own: Mapping[str, Entry], problems: Problems) -> tuple[str, ...] | None:
+def _paths(thing: Thing, own: Mapping[str, KeyValue], problems: Problems) -> tuple[str, ...] | None:
     if "paths" not in own:
         problems.add(thing.at, f"{thing.name} needs paths, as in: {thing.name}: {{paths: data/*}}")
         return None
     return _several(thing, "paths", own["paths"], problems)
 
 
-def _several(thing: Thing, key: str, entry: Entry, problems: Problems) -> tuple[str, ...] | None:
+def _several(thing: Thing, key: str, entry: KeyValue, problems: Problems) -> tuple[str, ...] | None:
     """A text, or a list of texts."""
     try:
         said: str | tuple[str, ...] = convert(entry.value, str | tuple[str, ...])
@@ -497,7 +509,7 @@ def override(tree: Node, setting: str, problems: Problems | None = None) -> Node
     Raises RecipeError if there is nothing of that key. A wrong parameter or value is reported by `build`, as if it were
     written in the recipe, with `--set SETTING` as its place.
     """
-    at = At(f"--set {setting}")
+    at = Position(f"--set {setting}")
     key, equals, text = setting.partition("=")
     path = key.strip().split(".")
     if not equals or not all(path):
@@ -508,7 +520,7 @@ def override(tree: Node, setting: str, problems: Problems | None = None) -> Node
         own.check()
     else:
         problems.extend(own.all)
-    if not isinstance(tree, Table):
+    if not isinstance(tree, TableNode):
         raise wrong(tree.at, f"a recipe is a mapping with the keys {', '.join(KEYS)}; got {found(tree)}")
     if path[0] not in KEYS and path[0] in (steps_of := _labels(tree, "steps")):
         path = ["steps", *path]
@@ -537,27 +549,27 @@ def override(tree: Node, setting: str, problems: Problems | None = None) -> Node
     index = known[label]
     changed = _put_in_thing(items[index], top, parameter, value, at)
     listed = Items(section.value.at, (*items[:index], changed, *items[index + 1 :]))
-    return replace(tree, entries={**tree.entries, top: Entry(section.at, listed)})
+    return replace(tree, entries={**tree.entries, top: KeyValue(section.at, listed)})
 
 
-def _value(text: str, at: At, problems: Problems) -> Node:
+def _value(text: str, at: Position, problems: Problems) -> Node:
     if text[:1] not in ("[", "{", '"', "'"):
         return expand(Scalar(at, text), problems)
     return _moved(parse_tree(text, at.file, problems), at)
 
 
-def _moved(node: Node, at: At) -> Node:
+def _moved(node: Node, at: Position) -> Node:
     """The node, with every part of it at one place."""
     match node:
         case Scalar():
             return replace(node, at=at)
         case Items():
             return Items(at, tuple(_moved(item, at) for item in node.items))
-        case Table():
-            return Table(at, {key: Entry(at, _moved(entry.value, at)) for key, entry in node.entries.items()})
+        case TableNode():
+            return TableNode(at, {key: KeyValue(at, _moved(entry.value, at)) for key, entry in node.entries.items()})
 
 
-def _labels(tree: Table, section: str) -> dict[str, int]:
+def _labels(tree: TableNode, section: str) -> dict[str, int]:
     """label -> index, of the well-formed entries of a section; the label of a source is its name."""
     if section not in tree.entries:
         return {}
@@ -570,32 +582,32 @@ def _labels(tree: Table, section: str) -> dict[str, int]:
     return {label: thing.index for label, thing in zip(labels, things)}
 
 
-def _example(tree: Table, section: str) -> str:
+def _example(tree: TableNode, section: str) -> str:
     label = next(iter(_labels(tree, section)), "name")
     return f"{section}.{label}.{'paths' if section == 'read' else 'parameter'}=value"
 
 
-def _put(table: Table, path: Sequence[str], value: Node, at: At) -> Table:
+def _put(table: TableNode, path: Sequence[str], value: Node, at: Position) -> TableNode:
     """The table with the value at the end of a path of keys."""
     key, rest = path[0], path[1:]
     if rest:
-        inside = table.entries[key].value if key in table.entries else Table(at, {})
+        inside = table.entries[key].value if key in table.entries else TableNode(at, {})
         if isinstance(inside, Scalar) and inside.value is None:
-            inside = Table(at, {})
-        if not isinstance(inside, Table):
+            inside = TableNode(at, {})
+        if not isinstance(inside, TableNode):
             raise wrong(at, f'"{key}" is {found(inside)}, which has no "{rest[0]}" inside; set all of it')
         value = _put(inside, rest, value, at)
-    return replace(table, entries={**table.entries, key: Entry(at, value)})
+    return replace(table, entries={**table.entries, key: KeyValue(at, value)})
 
 
-def _put_in_stage(tree: Table, path: Sequence[str], value: Node, at: At) -> Table:
+def _put_in_stage(tree: TableNode, path: Sequence[str], value: Node, at: Position) -> TableNode:
     """The recipe with a parameter of a stage of training set."""
     entry = tree.entries.get("stages")
     nodes = () if entry is None else entry.value.items if isinstance(entry.value, Items) else (entry.value,)
     named = {
         name.value.text: index
         for index, node in enumerate(nodes)
-        if isinstance(node, Table) and (name := node.entries.get("name")) and isinstance(name.value, Scalar)
+        if isinstance(node, TableNode) and (name := node.entries.get("name")) and isinstance(name.value, Scalar)
     }
     if len(path) < 2:
         raise wrong(at, f"the key must be stages.NAME.PARAMETER, as in stages.{next(iter(named), 'pretrain')}.batch=64")
@@ -604,16 +616,16 @@ def _put_in_stage(tree: Table, path: Sequence[str], value: Node, at: At) -> Tabl
         raise wrong(at, f'the recipe has no stage "{path[0]}"{did_you_mean(path[0], named) or "."} {has}')
     index = named[path[0]]
     stage = nodes[index]
-    assert isinstance(stage, Table)
+    assert isinstance(stage, TableNode)
     listed = Items(entry.value.at, (*nodes[:index], _put(stage, path[1:], value, at), *nodes[index + 1 :]))
-    return replace(tree, entries={**tree.entries, "stages": Entry(entry.at, listed)})
+    return replace(tree, entries={**tree.entries, "stages": KeyValue(entry.at, listed)})
 
 
-def _put_in_thing(node: Node, section: str, path: Sequence[str], value: Node, at: At) -> Table:
+def _put_in_thing(node: Node, section: str, path: Sequence[str], value: Node, at: Position) -> TableNode:
     """A reader, step or writer with a parameter set, in whatever form it was written."""
     thing = _thing(node, 0, "", Problems())
     assert thing is not None  # `_labels` has read its name
-    said = Table(thing.at, dict(_source_entries(thing)))
-    if section != "read" and thing.said is not None and not isinstance(thing.said, Table):
+    said = TableNode(thing.at, dict(_source_entries(thing)))
+    if section != "read" and thing.said is not None and not isinstance(thing.said, TableNode):
         raise wrong(thing.said.at, f"{thing.name} wants a mapping of its parameters, got {found(thing.said)}")
-    return Table(node.at, {thing.name: Entry(thing.at, _put(said, path, value, at))})
+    return TableNode(node.at, {thing.name: KeyValue(thing.at, _put(said, path, value, at))})

@@ -11,7 +11,7 @@ from corpusmill.recipe.names import name_of
 from corpusmill.recipe.parts import RecipeParts, Sections
 from corpusmill.recipe.selection import applied
 from corpusmill.recipe.stages import check_stages, parts_of
-from corpusmill.recipe.tree import At, Node, Problems, Table
+from corpusmill.recipe.tree import Node, Position, Problems, TableNode
 from corpusmill.recipe.values import parameters
 from corpusmill.steps import ChecksRecipe, Tokenize, keeps_parts
 
@@ -58,7 +58,7 @@ MEMBERS: dict[str, Kind] = {  # by which the protocols of corpusmill.steps are d
 
 
 @dataclass(frozen=True)
-class Part:
+class RecipePart:
     """A reader, step or writer of a recipe: its section, its place there, its name, and its class if that is known.
 
     sources       those that a step applies to, or the one that a reader reads; None: all of them, or it is not known
@@ -72,7 +72,7 @@ class Part:
     sources: tuple[str, ...] | None = None
     html_column: bool = False
 
-    def meets(self, other: "Part") -> bool:
+    def meets(self, other: "RecipePart") -> bool:
         """Whether a document may be of both."""
         return self.sources is None or other.sources is None or not set(self.sources).isdisjoint(other.sources)
 
@@ -85,7 +85,7 @@ def check_order(recipe: RecipeParts, tree: Node | None = None) -> None:
     problems = Problems()
     names = [source.source for source in recipe.read]
     parts = [
-        Part(section, index, name_of(thing), type(thing), some, section == "read" and _reads_column(thing))
+        RecipePart(section, index, name_of(thing), type(thing), some, section == "read" and _reads_column(thing))
         for section, things in (
             ("read", [(source.reader, (source.source,)) for source in recipe.read]),
             ("steps", [(step, applied(one, names)) for step, one in zip(recipe.steps, recipe.selections)]),
@@ -116,8 +116,8 @@ def _of_tokens(recipe: RecipeParts) -> list[tuple[int, str]]:
         except (TypeError, RecipeError):  # of its length, which `check_stages` says
             continue
         own = [tokenize] if pack is None else [tokenize, pack]
-        steps = [Part("steps", index, name_of(step), type(step)) for index, step in enumerate(own)]
-        parts = [*steps, Part("write", 0, name_of(writer), type(writer))]
+        steps = [RecipePart("steps", index, name_of(step), type(step)) for index, step in enumerate(own)]
+        parts = [*steps, RecipePart("write", 0, name_of(writer), type(writer))]
         variant = Sections("", 0, [], own, [writer], recipe.run, [None] * len(own), [])
         said += [(number, f"{part.name} {message}") for part, message in cuts_parts(variant, parts)]
     return said
@@ -132,7 +132,7 @@ def _reads_column(reader: Any) -> bool:
     return isinstance(getattr(reader, "html", None), str)
 
 
-def cuts_parts(recipe: RecipeParts, parts: Sequence[Part]) -> list[tuple[Part, str]]:
+def cuts_parts(recipe: RecipeParts, parts: Sequence[RecipePart]) -> list[tuple[RecipePart, str]]:
     """The tokenizing step, if packing would cut what it makes to be whole."""
     steps = list(zip((part for part in parts if part.section == "steps"), recipe.steps))
     tokenize = next((part for part, step in steps if keeps_parts(step)), None)
@@ -156,7 +156,7 @@ def cuts_parts(recipe: RecipeParts, parts: Sequence[Part]) -> list[tuple[Part, s
     return []
 
 
-def misfits(recipe: RecipeParts, parts: Sequence[Part]) -> list[tuple[Part, str]]:
+def misfits(recipe: RecipeParts, parts: Sequence[RecipePart]) -> list[tuple[RecipePart, str]]:
     """Each step that cannot work on these sources, with the reason and the remedy: `incompatibility` says so."""
     sources = tuple(source.source for source in recipe.read)
     tokenizer = any(kind_of(part) == "tokenize" for part in parts if part.section == "steps")
@@ -169,7 +169,7 @@ def misfits(recipe: RecipeParts, parts: Sequence[Part]) -> list[tuple[Part, str]
     return [(part, message) for part, message in said if message]
 
 
-def missed(recipe: RecipeParts, parts: Sequence[Part]) -> list[tuple[Part, str]]:
+def missed(recipe: RecipeParts, parts: Sequence[RecipePart]) -> list[tuple[RecipePart, str]]:
     """Each step that cannot be for the sources that it is said to be for, with the reason and the remedy."""
     names = [source.source for source in recipe.read]
     said = []
@@ -188,24 +188,24 @@ def missed(recipe: RecipeParts, parts: Sequence[Part]) -> list[tuple[Part, str]]
     return said
 
 
-def place(tree: Node | None, part: Part) -> At:
+def place(tree: Node | None, part: RecipePart) -> Position:
     """The place of a part in the text of the recipe."""
-    if isinstance(tree, Table) and part.section in tree.entries:
+    if isinstance(tree, TableNode) and part.section in tree.entries:
         section = tree.entries[part.section].value
         return getattr(section, "items", (section,))[part.index].at
-    return At(f"{part.section}[{part.index}]")
+    return Position(f"{part.section}[{part.index}]")
 
 
-def stage_place(tree: Node | None, number: int) -> At:
+def stage_place(tree: Node | None, number: int) -> Position:
     """The place of a stage of training in the text of the recipe."""
-    if isinstance(tree, Table) and "stages" in tree.entries:
+    if isinstance(tree, TableNode) and "stages" in tree.entries:
         section = tree.entries["stages"].value
         nodes: Sequence[Node] = getattr(section, "items", (section,))
         return nodes[number].at
-    return At(f"stages[{number}]")
+    return Position(f"stages[{number}]")
 
 
-def misplaced(parts: Sequence[Part]) -> list[tuple[Part, str]]:
+def misplaced(parts: Sequence[RecipePart]) -> list[tuple[RecipePart, str]]:
     """Each part that cannot work in its place, with the reason and the remedy.
 
     If a class is unknown or not a step, only classes that are not steps are reported: other problems may follow from
@@ -229,9 +229,9 @@ def misplaced(parts: Sequence[Part]) -> list[tuple[Part, str]]:
             own = f", with only: {', '.join(part.sources)}" if len(kinds_of_pages) > 1 and part.sources else ""
             message = f"gives {what}, and no step extracts their text; add {extract} as the first step{own}"
             mistakes.append((part, message))
-    tokenizer: Part | None = None
-    packer: Part | None = None
-    mix: Part | None = None
+    tokenizer: RecipePart | None = None
+    packer: RecipePart | None = None
+    mix: RecipePart | None = None
     for part, kind in kinds:
         if packer is not None and kind == "pack":
             mistakes.append((part, f"is a second step that packs, after {packer.name}; keep one of them"))
@@ -292,7 +292,7 @@ def _writes_tokens(cls: type[Any] | None) -> bool:
     return hasattr(cls, "write_tokens") or stream or bool(getattr(cls, "adds_tokens", False))
 
 
-def kind_of(part: Part) -> Kind | None:
+def kind_of(part: RecipePart) -> Kind | None:
     """What a step works on: by its folder, or by its members if it is your own; None if neither tells."""
     folder, slash, _ = part.name.partition("/")
     if slash and ":" not in part.name:
@@ -300,7 +300,9 @@ def kind_of(part: Part) -> Kind | None:
     return next((kind for member, kind in MEMBERS.items() if hasattr(part.cls, member)), None)
 
 
-def _later_extractor(part: Part, pages: Sequence[Part], extractors: Sequence[Part]) -> tuple[Part, Part] | None:
+def _later_extractor(
+    part: RecipePart, pages: Sequence[RecipePart], extractors: Sequence[RecipePart]
+) -> tuple[RecipePart, RecipePart] | None:
     """Pages that a step applies to, and their first extractor, if it comes after that step; None: the text is there."""
     for page in filter(part.meets, pages):
         first = next(filter(page.meets, extractors), None)
@@ -309,7 +311,7 @@ def _later_extractor(part: Part, pages: Sequence[Part], extractors: Sequence[Par
     return None
 
 
-def _reads_text(part: Part, kind: Kind | None) -> bool:
+def _reads_text(part: RecipePart, kind: Kind | None) -> bool:
     """Whether a step works on text: of the user's own it is known where they ask for measures of it."""
     if ":" not in part.name:
         return kind == "text" and part.name not in BEFORE_TEXT

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from corpusmill.errors import RecipeError, did_you_mean
 from corpusmill.recipe.names import labels, name_of
 from corpusmill.recipe.parts import RecipeParts
-from corpusmill.recipe.training_stage import Bounds, TrainingStage
+from corpusmill.recipe.training_stage import SignalBounds, TrainingStage
 from corpusmill.steps import Pack, Tokenize
 from corpusmill.tokens.budget import steps_of
 from corpusmill.write.shards import Shards
@@ -40,7 +40,7 @@ class Folder(NamedTuple):
     pack: Any | None
     writer: Shards
     source: str | None
-    where: tuple[tuple[str, Bounds], ...]
+    where: tuple[tuple[str, SignalBounds], ...]
 
     @property
     def content(self) -> tuple[Any, ...]:
@@ -170,7 +170,7 @@ def described(stage: TrainingStage, value: Any) -> dict[str, Any]:
     return said
 
 
-def _said(bounds: Bounds) -> dict[str, float]:
+def _said(bounds: SignalBounds) -> dict[str, float]:
     return {name: value for name, value in (("min", bounds.min), ("max", bounds.max)) if value is not None}
 
 

@@ -14,7 +14,7 @@ NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bounds:
+class SignalBounds:
     """From `min` to `max`, both included; one that is not given bounds nothing."""
 
     min: float | None = None
@@ -43,7 +43,7 @@ class TrainingStage:
     tokens: int | float | str  # budget, as 2000000000 or 2B: as many whole steps as it has room for
     batch: int  # rows in a step of all ranks together
     mix: tuple[tuple[str, float], ...] = ()  # {source: weight}, weights in rows; all sources as they come if empty
-    where: tuple[tuple[str, Bounds], ...] = ()  # {signal: {min, max}}: only documents within all bounds
+    where: tuple[tuple[str, SignalBounds], ...] = ()  # {signal: {min, max}}: only documents within all bounds
     length: int | None = None  # tokens in a row; that of the step that packs if not given
     tokenize: Any = None
     pack: Any = None

@@ -23,7 +23,7 @@ Plain: TypeAlias = bool | int | float | str | None
 
 
 @dataclass(frozen=True)
-class At:
+class Position:
     """A place named in messages: a line of a file, or something without lines, such as a command-line option."""
 
     file: str
@@ -37,7 +37,7 @@ class At:
 class Scalar:
     """One value as written."""
 
-    at: At
+    at: Position
     text: str
     bare: bool = True  # without quotes, so it may be a number, true, false or null
     untyped: bool = False  # a key, or the value of an environment variable: it may become any type
@@ -50,38 +50,38 @@ class Scalar:
 
 @dataclass(frozen=True)
 class Items:
-    at: At
+    at: Position
     items: tuple["Node", ...]
 
 
 @dataclass(frozen=True)
-class Entry:
+class KeyValue:
     """A key's place and its value."""
 
-    at: At
+    at: Position
     value: "Node"
 
 
 @dataclass(frozen=True)
-class Table:
-    at: At
-    entries: dict[str, Entry]
+class TableNode:
+    at: Position
+    entries: dict[str, KeyValue]
 
 
-Node: TypeAlias = Scalar | Items | Table
+Node: TypeAlias = Scalar | Items | TableNode
 
 
 class Problems:
     """All problems of a recipe, so that they are reported together."""
 
     def __init__(self) -> None:
-        self._problems: list[tuple[At, str]] = []
+        self._problems: list[tuple[Position, str]] = []
 
-    def add(self, at: At, message: str) -> None:
+    def add(self, at: Position, message: str) -> None:
         self._problems.append((at, message))
 
     def extend(self, problems: Sequence[Problem]) -> None:
-        self._problems += [(At(problem.file, problem.line), problem.message) for problem in problems]
+        self._problems += [(Position(problem.file, problem.line), problem.message) for problem in problems]
 
     def __bool__(self) -> bool:
         return bool(self._problems)
@@ -97,7 +97,7 @@ class Problems:
             raise of_problems(self.all)
 
 
-def wrong(at: At, message: str) -> CorpusmillError:
+def wrong(at: Position, message: str) -> CorpusmillError:
     """The RecipeError of one problem."""
     return of_problems([Problem(message, at.file, at.line)])
 
@@ -183,12 +183,12 @@ class _Walk:
         elif isinstance(node, yaml.SequenceNode):
             made = Items(at, tuple(self.node(item) for item in node.value))
         else:
-            made = Table(at, self.entries(node))
+            made = TableNode(at, self.entries(node))
         self.done[id(node)] = made
         return made
 
-    def entries(self, node: Any) -> dict[str, Entry]:
-        entries: dict[str, Entry] = {}
+    def entries(self, node: Any) -> dict[str, KeyValue]:
+        entries: dict[str, KeyValue] = {}
         for key, value in node.value:
             at = self.at(key)
             if not isinstance(key, yaml.ScalarNode):
@@ -199,11 +199,11 @@ class _Walk:
                 first = entries[key.value].at.line
                 self.problems.add(at, f'"{key.value}" is written twice, first on line {first}; keep one of them')
             else:
-                entries[key.value] = Entry(at, self.node(value))
+                entries[key.value] = KeyValue(at, self.node(value))
         return entries
 
-    def at(self, node: Any) -> At:
-        return At(self.file, node.start_mark.line + 1)
+    def at(self, node: Any) -> Position:
+        return Position(self.file, node.start_mark.line + 1)
 
 
 VARIABLE = re.compile(r"\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)(:-[^}]*)?\}|\$\{")
@@ -252,11 +252,11 @@ def escape(text: str) -> str:
 NO_VALUE = "{!r:.80} cannot be written in a recipe; a value is text, a number, a list or a mapping"
 
 
-def tree_of(value: Any, at: At) -> Node:
+def tree_of(value: Any, at: Position) -> Node:
     """A value of Python as a node, every part of it at one place. Raises RecipeError for what YAML has no value for."""
     match value:
         case Mapping():
-            return Table(at, {str(key): Entry(at, tree_of(item, at)) for key, item in value.items()})
+            return TableNode(at, {str(key): KeyValue(at, tree_of(item, at)) for key, item in value.items()})
         case list() | tuple() | set() | frozenset():
             return Items(at, tuple(tree_of(item, at) for item in value))
         case str() | os.PathLike():

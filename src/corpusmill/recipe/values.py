@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin
 
 from corpusmill.errors import CorpusmillError, did_you_mean, raised
-from corpusmill.recipe.tree import At, Entry, Items, Node, Problems, Scalar, Table, read_scalar
+from corpusmill.recipe.tree import Items, KeyValue, Node, Position, Problems, Scalar, TableNode, read_scalar
 from corpusmill.steps.verdict import NOT_LISTED, unlisted
 
 MANY: dict[Any, Any] = {
@@ -46,7 +46,7 @@ class Mismatch(Exception):
     all   what does not fit, the first of it as `at`, `inside` and `message`: there is more where parts do not
     """
 
-    def __init__(self, at: At, message: str, inside: str = "", more: Sequence["Mismatch"] = ()) -> None:
+    def __init__(self, at: Position, message: str, inside: str = "", more: Sequence["Mismatch"] = ()) -> None:
         super().__init__(message)
         self.at, self.message, self.inside, self._more = at, message, inside, more
 
@@ -73,8 +73,8 @@ def _parameters(cls: Any) -> Mapping[str, Any]:
 def make(
     cls: type[Any],
     name: str,
-    at: At,
-    given: Mapping[str, Entry],
+    at: Position,
+    given: Mapping[str, KeyValue],
     problems: Problems,
     others: tuple[str, ...] = (),
 ) -> Any | None:
@@ -123,7 +123,7 @@ def make(
 
 
 def _of_class(
-    cls: type[Any], name: str, at: At, values: dict[str, Any], wrong: set[str], problems: Problems
+    cls: type[Any], name: str, at: Position, values: dict[str, Any], wrong: set[str], problems: Problems
 ) -> Any | None:
     """`cls` with these values; None if some are `wrong` or it refuses them.
 
@@ -178,7 +178,7 @@ def convert(node: Node, want: Any) -> Any:
         return _literal(node, want)
     if isinstance(want, type) and dataclasses.is_dataclass(want):
         return _nested(node, want)
-    if (element := pair_value(want)) is not None and isinstance(node, Table):
+    if (element := pair_value(want)) is not None and isinstance(node, TableNode):
         return tuple((key, _part(entry.value, element, f".{key}")) for key, entry in node.entries.items())
     if origin is tuple and len(args) == 2 and args[1] is Ellipsis:
         return tuple(_each(node, want, args[0]))
@@ -191,7 +191,7 @@ def convert(node: Node, want: Any) -> Any:
     if want in UNNAMED:
         return convert(node, UNNAMED[want])
     if origin in MAPPINGS:
-        if not isinstance(node, Table):
+        if not isinstance(node, TableNode):
             raise _mismatch(node, want)
         return {
             _part(Scalar(entry.at, key, untyped=True), args[0], f".{key}"): _part(entry.value, args[1], f".{key}")
@@ -288,12 +288,12 @@ def _literal(node: Node, want: Any) -> Any:
 
 
 def _nested(node: Node, want: type[Any]) -> Any:
-    if not isinstance(node, Table):
+    if not isinstance(node, TableNode):
         raise _mismatch(node, want)
     problems = Problems()
     made = make(want, want.__name__, node.at, node.entries, problems)
     if made is None:
-        first, *more = [Mismatch(At(one.file, one.line), f"is wrong: {one.message}") for one in problems.all]
+        first, *more = [Mismatch(Position(one.file, one.line), f"is wrong: {one.message}") for one in problems.all]
         raise Mismatch(first.at, first.message, more=more)
     return made
 
@@ -356,7 +356,7 @@ def found(node: Node) -> str:
     """A node in words, for messages."""
     if isinstance(node, Items):
         return f"a list of {len(node.items)}" if node.items else "an empty list"
-    if isinstance(node, Table):
+    if isinstance(node, TableNode):
         return f"a mapping with the keys {', '.join(node.entries)}" if node.entries else "an empty mapping"
     value = node.value
     if isinstance(value, str):

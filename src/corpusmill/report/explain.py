@@ -92,7 +92,7 @@ class TokenPlacement:
 
 
 @dataclass(frozen=True)
-class Loss:
+class DocumentLoss:
     """Why there is no document: what could not be read, or what a step could not process."""
 
     step: str
@@ -119,7 +119,7 @@ class DocumentHistory:
     date: str | None
     kept: bool
     dropped_by: str | None
-    lost: Loss | None
+    lost: DocumentLoss | None
     steps: tuple[StepOutcome, ...]
     bytes: int | None
     tokens: int | None
@@ -214,11 +214,11 @@ def history(
     where = "id = ? AND file IS NOT DISTINCT FROM ? AND position IS NOT DISTINCT FROM ?"
     values = [name, file, position]
     rows: list[dict[str, Any]] = []  # one per pass that the document reached
-    lost: list[tuple[int, Loss]] = []
+    lost: list[tuple[int, DocumentLoss]] = []
     about: dict[str, Any] = {}
     for number in range(len(tables.passes)):
         for letter in tables.rows(f"SELECT * FROM ({tables.table('dead', number, units=units)}) WHERE {where}", values):
-            lost.append((number, Loss(letter["step"], letter["kind"], letter["reason"], letter["expected"])))
+            lost.append((number, DocumentLoss(letter["step"], letter["kind"], letter["reason"], letter["expected"])))
             about = letter | about
         signals = tables.table("signals", number, units=units)
         row = tables.rows(f"SELECT * FROM ({signals}) WHERE {where} LIMIT 1", values)

@@ -35,7 +35,7 @@ ROWS = 1024  # documents in memory at a time
 
 
 @dataclass(frozen=True)
-class Index:
+class WrittenIndex:
     """An index that was written: for which step, of how many documents, and its bytes."""
 
     folder: Path
@@ -44,7 +44,7 @@ class Index:
     bytes: int
 
 
-def export(run: str | PathLike[str], folder: str | PathLike[str], step: str | None = None) -> Index:
+def export(run: str | PathLike[str], folder: str | PathLike[str], step: str | None = None) -> WrittenIndex:
     """Write an index of what a run kept into a new folder.
 
     step   the label of the step whose keys it is to have; None where the run has one such step
@@ -72,7 +72,9 @@ def export(run: str | PathLike[str], folder: str | PathLike[str], step: str | No
     documents = sum(file["rows"] for file in files)
     record = {"run": tables.name, "keys_of": comparable(made_by), "documents": documents, "files": files}
     write_atomic(str(target / INDEX), json.dumps(record, indent=1, ensure_ascii=False).encode())
-    return Index(target, label, documents, sum(path.stat().st_size for path in target.rglob("*") if path.is_file()))
+    return WrittenIndex(
+        target, label, documents, sum(path.stat().st_size for path in target.rglob("*") if path.is_file())
+    )
 
 
 def _step(tables: RunFiles, wanted: str | None) -> tuple[str, CorpusStep]:

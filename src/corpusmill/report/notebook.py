@@ -17,7 +17,7 @@ from corpusmill.engine.work.bins import count
 from corpusmill.errors import InputError, did_you_mean
 from corpusmill.report.bins import Histogram, octaves
 from corpusmill.report.html import markup, svg
-from corpusmill.report.html.markup import Html, Inside, tag
+from corpusmill.report.html.markup import HtmlText, Inside, tag
 from corpusmill.report.page import SECTIONS
 from corpusmill.report.tables import RunTables
 from corpusmill.store.run_folder import RunFolder
@@ -29,12 +29,14 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 class Inline:
     """Something to display. `height` is that of its frame, in pixels; what does not fit scrolls."""
 
-    body: Html
+    body: HtmlText
     height: int
 
     def _repr_html_(self) -> str:
         style = (Path(markup.__file__).parent / "style.css").read_text("utf-8")
-        head = tag("head", tag("meta", http_equiv="Content-Security-Policy", content=POLICY), tag("style", Html(style)))
+        head = tag(
+            "head", tag("meta", http_equiv="Content-Security-Policy", content=POLICY), tag("style", HtmlText(style))
+        )
         page = f"<!doctype html>{tag('html', head, tag('body', tag('section', self.body)))}"
         frame = f"width:100%;height:{self.height}px;border:0"
         return f'<iframe sandbox style="{frame}" srcdoc="{escape(page)}"></iframe>'

@@ -31,7 +31,7 @@ ORDERED = tuple(ORDER.split(", "))
 MISSING = "missing"  # a column: whether there is no text of the document
 
 
-class Group(NamedTuple):
+class RowGroup(NamedTuple):
     """A row group of a file, its first row and how many there are."""
 
     path: str
@@ -238,7 +238,7 @@ def _first(tables: RunTables, wanted: Sequence[tuple[str, int]], n: int) -> list
     return drawn
 
 
-def row_groups(tables: RunTables, wanted: Sequence[tuple[str, int]]) -> tuple[list[Group], Iterator[Group]]:
+def row_groups(tables: RunTables, wanted: Sequence[tuple[str, int]]) -> tuple[list[RowGroup], Iterator[RowGroup]]:
     """Row groups of some tables that stand for all of them: those in which GROUPS rows are that are spread evenly over
     all rows, or all if there are no more. And the others, in order.
 
@@ -251,7 +251,7 @@ def row_groups(tables: RunTables, wanted: Sequence[tuple[str, int]]) -> tuple[li
         every = [group for path in paths for group in _groups_of(path)]
         if len(every) <= GROUPS:
             return every, iter(())
-    chosen: dict[Group, None] = {}
+    chosen: dict[RowGroup, None] = {}
     for i in range(GROUPS):
         row = (2 * i + 1) * int(ends[-1]) // (2 * GROUPS)
         file = int(np.searchsorted(ends, row, "right"))
@@ -261,13 +261,13 @@ def row_groups(tables: RunTables, wanted: Sequence[tuple[str, int]]) -> tuple[li
     return list(chosen), others
 
 
-def _groups_of(path: str) -> list[Group]:
+def _groups_of(path: str) -> list[RowGroup]:
     metadata = pq.read_metadata(path)
     sizes = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
-    return [Group(path, i, sum(sizes[:i]), size) for i, size in enumerate(sizes)]
+    return [RowGroup(path, i, sum(sizes[:i]), size) for i, size in enumerate(sizes)]
 
 
-def _columns(groups: Iterable[Group], columns: Sequence[str], missing: bool = False) -> pa.Table:
+def _columns(groups: Iterable[RowGroup], columns: Sequence[str], missing: bool = False) -> pa.Table:
     """Columns of row groups, and PLACE.
 
     missing   and MISSING, which says whether there is no text: where only some are stored, reading them costs little

@@ -176,18 +176,18 @@ def _references(tree: Any) -> Sequence[dict[str, Any]]:
 
 
 @dataclass(frozen=True)
-class Answer:
+class QueryResult:
     """The result of a query."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
 
 
-def sql(tables: RunTables, query: str) -> Answer:
+def sql(tables: RunTables, query: str) -> QueryResult:
     """The columns and rows that a SELECT gives, see `Views.query`."""
     table = Views(tables).query(query)
     columns = [_values(name, column) for name, column in zip(table.column_names, table.columns)]
-    return Answer(tuple(table.column_names), tuple(zip(*columns)))
+    return QueryResult(tuple(table.column_names), tuple(zip(*columns)))
 
 
 def _values(name: str, column: pa.ChunkedArray) -> list[Any]:

@@ -11,7 +11,7 @@ from corpusmill.store.facts import Facts, total
 from corpusmill.store.units import Results
 
 if TYPE_CHECKING:  # 50 ms of import that questions to a run need not wait for
-    from corpusmill.engine.plan.plan import Plan
+    from corpusmill.engine.plan.plan import RunPlan
 
 FLOW = ("documents_in", "documents_out", "bytes_in", "bytes_out", "tokens_in", "tokens_out")
 NOTHING = dict.fromkeys(FLOW, 0)  # of a source all of whose documents a step failed on
@@ -21,7 +21,7 @@ PACKED = ("rows", "tokens", "padding", "cut_documents", "discarded_tokens", "con
 
 
 @dataclass(frozen=True)
-class Row:
+class WaterfallRow:
     """One step.
 
     Bytes are those of the texts, before and after the step itself; of a page until its text is extracted, of HTML.
@@ -62,7 +62,7 @@ class Waterfall:
     """
 
     read: Mapping[str, Mapping[str, Any]]
-    rows: tuple[Row, ...]
+    rows: tuple[WaterfallRow, ...]
     packed: Mapping[str, Any] = field(default_factory=dict)
     written: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
@@ -123,12 +123,13 @@ class Waterfall:
         return head, rows
 
     def to_pandas(self) -> Any:
-        """A row per step, with the numbers of `Row`; the reasons as a dict. Raises MissingExtraError without pandas."""
+        """A row per step, with the numbers of `WaterfallRow`, and reasons as a dict. Raises MissingExtraError without
+        pandas."""
         try:
             import pandas as pd  # type: ignore[import-untyped]
         except ImportError:
             raise MissingExtraError("Waterfall.to_pandas()", libraries=["pandas"]) from None
-        numbers = [name for name in Row.__dataclass_fields__ if name not in ("step", "sources")]
+        numbers = [name for name in WaterfallRow.__dataclass_fields__ if name not in ("step", "sources")]
         return pd.DataFrame(
             {name: [getattr(row, name) for row in self.rows] for name in numbers},
             index=pd.Index([row.step for row in self.rows], name="step"),
@@ -161,7 +162,7 @@ class Waterfall:
         ]
 
     def to_json(self) -> dict[str, Any]:
-        rows = [{name: getattr(row, name) for name in Row.__dataclass_fields__} for row in self.rows]
+        rows = [{name: getattr(row, name) for name in WaterfallRow.__dataclass_fields__} for row in self.rows]
         for row in rows:
             for name in ("passed_through", *UNCOUNTED):  # as in `sources`, only where there is something to say
                 if not row[name]:
@@ -172,11 +173,14 @@ class Waterfall:
     @staticmethod
     def from_json(record: Mapping[str, Any]) -> "Waterfall":
         return Waterfall(
-            record["read"], tuple(Row(**row) for row in record["steps"]), record["packed"], record.get("written", {})
+            record["read"],
+            tuple(WaterfallRow(**row) for row in record["steps"]),
+            record["packed"],
+            record.get("written", {}),
         )
 
 
-def waterfall(plan: "Plan", results: Mapping[str, Results]) -> Waterfall:
+def waterfall(plan: "RunPlan", results: Mapping[str, Results]) -> Waterfall:
     """The waterfall of a run from the facts of its stages."""
     facts = {name: stage.facts for name, stage in results.items()}
     first = facts[plan.passes[0].stage]
@@ -188,7 +192,7 @@ def waterfall(plan: "Plan", results: Mapping[str, Results]) -> Waterfall:
     return Waterfall(read, rows, packed, written)
 
 
-def special_tokens_per_document(tokenized: Facts, last: Row) -> int:
+def special_tokens_per_document(tokenized: Facts, last: WaterfallRow) -> int:
     """Special tokens per document, BOS and EOS.
 
     tokenized   what the stage `tokens` counted; 1 is returned if there was none
@@ -204,12 +208,12 @@ def _source(facts: Facts) -> Facts:
     return {**{name: facts.get(name, 0) for name in ("records", "documents", "bytes")}, **kinds}
 
 
-def rows_of(labels: tuple[str, ...], facts: Facts) -> list[Row]:
+def rows_of(labels: tuple[str, ...], facts: Facts) -> list[WaterfallRow]:
     """The rows of a pass, from the last step to the first.
 
     The pass counts only documents that no step failed on; one that failed at a step passed those before it.
     """
-    rows: list[Row] = []
+    rows: list[WaterfallRow] = []
     later: dict[str, int] = {}  # source -> documents that a later step of the pass failed on
     for label in reversed(labels):
         failed = facts.get("failed", {}).get(label, {})
@@ -232,7 +236,7 @@ def rows_of(labels: tuple[str, ...], facts: Facts) -> list[Row]:
         flow |= {name: sum(source.get(name, 0) for source in sources.values()) for name in UNCOUNTED}
         passed = sum(source.get("passed_through", 0) for source in sources.values())
         rows.append(
-            Row(
+            WaterfallRow(
                 label,
                 **flow,
                 failed=sum(failed.values()),

@@ -20,8 +20,8 @@ FORMAT.md is the contract.
 Reading needs NumPy alone, so that a training loop can do it; only the tables of documents need pyarrow.
 """
 
-from corpusmill.shards.reader import Place, Shards, open_shards
+from corpusmill.shards.reader import Shards, TokenOrigin, open_shards
 
 open = open_shards  # `shards.open(path)`
 
-__all__ = ["Place", "Shards", "open", "open_shards"]
+__all__ = ["Shards", "TokenOrigin", "open", "open_shards"]

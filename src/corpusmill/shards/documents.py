@@ -14,7 +14,7 @@ from corpusmill.tokens.packing import Int64s
 BLOCK = 1 << 22  # tokens; a block ends with the document that reaches this size
 
 
-class Documents(NamedTuple):
+class DocumentRange(NamedTuple):
     """Neighbouring documents.
 
     first     number of the first
@@ -27,7 +27,7 @@ class Documents(NamedTuple):
     lengths: Int64s
 
 
-def documents(shards: Shards, block: int = BLOCK) -> Iterator[Documents]:
+def documents(shards: Shards, block: int = BLOCK) -> Iterator[DocumentRange]:
     """Every document once, in order of their numbers, without padding and without those that are forgotten. Holds one
     block in memory, and the spans of one shard.
 
@@ -40,19 +40,19 @@ def documents(shards: Shards, block: int = BLOCK) -> Iterator[Documents]:
         yield from _left(part, shards.forgotten) if len(shards.forgotten) else (part,)
 
 
-def _left(part: Documents, forgotten: Int64s) -> Iterator[Documents]:
+def _left(part: DocumentRange, forgotten: Int64s) -> Iterator[DocumentRange]:
     """The runs of neighbouring documents that are not forgotten."""
     numbers = np.arange(part.first, part.first + len(part.lengths))
     edges = np.append(0, np.cumsum(part.lengths))
     gone = np.flatnonzero(np.isin(numbers, forgotten))
     for low, high in zip([0, *(gone + 1).tolist()], [*gone.tolist(), len(numbers)]):
         if low < high:
-            yield Documents(part.first + low, part.ids[edges[low] : edges[high]], part.lengths[low:high])
+            yield DocumentRange(part.first + low, part.ids[edges[low] : edges[high]], part.lengths[low:high])
 
 
-def _with_forgotten(shards: Shards, block: int) -> Iterator[Documents]:
+def _with_forgotten(shards: Shards, block: int) -> Iterator[DocumentRange]:
     expected = 0
-    held: Documents | None = None  # the beginning of a document that continues in the next shard
+    held: DocumentRange | None = None  # the beginning of a document that continues in the next shard
     for number in range(len(shards.index.shards)):
         tokens, runs = shards.mapped(number), shards.runs(number)
         length = np.append(runs.start[1:], len(tokens)) - runs.start
@@ -81,7 +81,7 @@ def _with_forgotten(shards: Shards, block: int) -> Iterator[Documents]:
             target = int(total[low] - sizes[low]) + block
             high = min(len(head), 1 + int(np.searchsorted(total, target)))
             a, b = int(head[low]), int(ends[high - 1])
-            part = Documents(first + low, gathered(tokens, start[a:b], length[a:b]), sizes[low:high])
+            part = DocumentRange(first + low, gathered(tokens, start[a:b], length[a:b]), sizes[low:high])
             if held is not None:
                 part = _joined(held, part)
                 held = None
@@ -96,7 +96,7 @@ def _with_forgotten(shards: Shards, block: int) -> Iterator[Documents]:
         yield held
 
 
-def _goes_on(shards: Shards, number: int, part: Documents) -> bool:
+def _goes_on(shards: Shards, number: int, part: DocumentRange) -> bool:
     """Whether the last of these documents, with which a shard ends, continues in the next one, or has lost its end."""
     last = part.first + len(part.lengths) - 1
     if last not in shards.erased:
@@ -112,13 +112,13 @@ def gathered(tokens: NDArray[Any], start: Int64s, length: Int64s) -> NDArray[Any
     return np.concatenate([tokens[a : a + n] for a, n in zip(start.tolist(), length.tolist())])
 
 
-def _joined(head: Documents, rest: Documents) -> Documents:
+def _joined(head: DocumentRange, rest: DocumentRange) -> DocumentRange:
     lengths = rest.lengths.copy()
     lengths[0] += len(head.ids)
-    return Documents(rest.first, np.concatenate([head.ids, rest.ids]), lengths)
+    return DocumentRange(rest.first, np.concatenate([head.ids, rest.ids]), lengths)
 
 
-def _without_last(documents: Documents) -> tuple[Documents, Documents]:
+def _without_last(documents: DocumentRange) -> tuple[DocumentRange, DocumentRange]:
     cut = len(documents.ids) - int(documents.lengths[-1])
-    last = Documents(documents.first + len(documents.lengths) - 1, documents.ids[cut:], documents.lengths[-1:])
-    return Documents(documents.first, documents.ids[:cut], documents.lengths[:-1]), last
+    last = DocumentRange(documents.first + len(documents.lengths) - 1, documents.ids[cut:], documents.lengths[-1:])
+    return DocumentRange(documents.first, documents.ids[:cut], documents.lengths[:-1]), last

@@ -17,7 +17,7 @@ import numpy as np
 import xxhash
 
 from corpusmill.errors import ShardError
-from corpusmill.shards.layout import INDEX, RECORD, Entries, Index
+from corpusmill.shards.layout import INDEX, RECORD, ShardEntries, ShardIndex
 
 ENTRIES = "index.entries"
 FEWEST = 64  # shards: of fewer, index.json is read in a millisecond, and nothing is written
@@ -26,7 +26,7 @@ HEADER = 64  # bytes: magic, shards, bytes of JSON, zero; checksums of index.jso
 SUM = 16  # bytes
 
 
-def index_files(index: Index) -> dict[str, bytes]:
+def index_files(index: ShardIndex) -> dict[str, bytes]:
     """The files of an index, in the order in which they are to be written: index.json is last."""
     content = index.to_bytes()
     entries = entries_of(content) if len(index.shards) >= FEWEST else None
@@ -37,8 +37,8 @@ def entries_of(content: bytes) -> bytes | None:
     """The file beside an index.json of this content; None if that can have none, as it is no index or says what cannot
     be in the file."""
     try:
-        index = Index.from_bytes(content, Path(INDEX))
-        shards = Entries.of(index.shards)
+        index = ShardIndex.from_bytes(content, Path(INDEX))
+        shards = ShardEntries.of(index.shards)
     except (ShardError, ValueError, TypeError, OverflowError):
         return None
     if shards != index.shards:  # a checksum in capitals, for example
@@ -51,12 +51,12 @@ def entries_of(content: bytes) -> bytes | None:
     return head + xxhash.xxh3_128_digest(head + body) + body
 
 
-def open_index(folder: Path) -> Index:
-    """The index of a folder, its shards mapped if `index.entries` is of it. Raises ShardError as `Index.read` does."""
-    return mapped_index(folder) or Index.read(folder / INDEX)
+def open_index(folder: Path) -> ShardIndex:
+    """The index of a folder, its shards mapped if `index.entries` is of it. Raises ShardError as `ShardIndex.read`."""
+    return mapped_index(folder) or ShardIndex.read(folder / INDEX)
 
 
-def mapped_index(folder: Path) -> Index | None:
+def mapped_index(folder: Path) -> ShardIndex | None:
     """The index as `index.entries` has it; None if that is not there, is damaged, or is not of this index.json."""
     try:
         with (folder / ENTRIES).open("rb") as file:
@@ -75,8 +75,8 @@ def mapped_index(folder: Path) -> Index | None:
     except OSError:
         return None
     edges, records = HEADER + facts, HEADER + facts + 8 * (count + 1)
-    shards = Entries(held[edges:records].view("<i8"), held[records:].view(RECORD))
-    return Index.of(json.loads(held[HEADER:edges].tobytes()), shards)
+    shards = ShardEntries(held[edges:records].view("<i8"), held[records:].view(RECORD))
+    return ShardIndex.of(json.loads(held[HEADER:edges].tobytes()), shards)
 
 
 def problems(folder: Path) -> Iterator[str]:

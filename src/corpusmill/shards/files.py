@@ -11,7 +11,7 @@ import xxhash
 from numpy.typing import NDArray
 
 from corpusmill.errors import ShardError
-from corpusmill.shards.layout import Entry, Index, Spans, stored
+from corpusmill.shards.layout import DocumentSpans, ShardEntry, ShardIndex, stored
 
 
 class ShardFiles:
@@ -21,11 +21,11 @@ class ShardFiles:
     Tokens are not: `check_tokens` does that.
     """
 
-    def __init__(self, folder: Path, index: Index) -> None:
+    def __init__(self, folder: Path, index: ShardIndex) -> None:
         self.folder = folder
         self.index = index
         self._tokens: dict[int, NDArray[Any]] = {}
-        self._spans: dict[int, Spans] = {}
+        self._spans: dict[int, DocumentSpans] = {}
         self._sound: set[str] = set()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -37,11 +37,11 @@ class ShardFiles:
         held = self._tokens.get(shard)
         return self.tokens(self.index.shards[shard]) if held is None else held
 
-    def runs(self, shard: int) -> Spans:
+    def runs(self, shard: int) -> DocumentSpans:
         """`spans` by the position in the index."""
         return self._spans.get(shard) or self.spans(self.index.shards[shard])
 
-    def tokens(self, entry: Entry) -> NDArray[Any]:
+    def tokens(self, entry: ShardEntry) -> NDArray[Any]:
         """All tokens of a shard, padding included. Raises ShardError if the file is missing, or has another size than
         the index says."""
         if entry.number not in self._tokens:
@@ -56,16 +56,16 @@ class ShardFiles:
             self._tokens[entry.number] = np.asarray(mapped)
         return self._tokens[entry.number]
 
-    def spans(self, entry: Entry) -> Spans:
+    def spans(self, entry: ShardEntry) -> DocumentSpans:
         """Which document each token of a shard belongs to. Raises ShardError if the file is damaged."""
         if entry.number not in self._spans:
             name = self.index.spans_name(entry.number)
-            spans = Spans.map(self.folder / name, entry.tokens)
+            spans = DocumentSpans.map(self.folder / name, entry.tokens)
             self._check(name, entry.spans_xxh3_128)
             self._spans[entry.number] = spans
         return self._spans[entry.number]
 
-    def table(self, entry: Entry) -> Path:
+    def table(self, entry: ShardEntry) -> Path:
         """The table of documents of a shard that has one. Raises ShardError if it is damaged."""
         assert entry.table_xxh3_128 is not None
         name = self.index.table_name(entry.number)
@@ -99,7 +99,7 @@ class ShardFiles:
                     except (OSError, ValueError) as error:
                         raise _missing(self.folder / name, error) from error
 
-    def check_tokens(self, entry: Entry) -> None:
+    def check_tokens(self, entry: ShardEntry) -> None:
         """Reads all tokens of a shard. Raises ShardError if they are damaged."""
         self._check(self.index.tokens_name(entry.number), entry.tokens_xxh3_128)
 

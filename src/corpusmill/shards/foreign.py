@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corpusmill.errors import ShardError
-from corpusmill.shards.layout import INDEX, PADDING, Spans
+from corpusmill.shards.layout import INDEX, PADDING, DocumentSpans
 from corpusmill.shards.reader import Shards
 
 Int64s = NDArray[np.int64]
@@ -42,7 +42,7 @@ def check_belongs(shards: Shards) -> None:
         shards.release()
 
 
-def _last_tokens(runs: Spans, size: int, left_out: Int64s) -> Int64s:
+def _last_tokens(runs: DocumentSpans, size: int, left_out: Int64s) -> Int64s:
     """The last tokens of the documents that end in a shard for certain: all but its last one, and those left out."""
     order = np.lexsort((runs.offset, runs.document))
     document = runs.document[order]

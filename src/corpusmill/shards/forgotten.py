@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from corpusmill.errors import ShardError
 from corpusmill.shards.entries import index_files
-from corpusmill.shards.layout import INDEX, Entry, Index, Spans, stored
+from corpusmill.shards.layout import INDEX, DocumentSpans, ShardEntry, ShardIndex, stored
 
 FORGOTTEN = "forgotten.json"
 FORMAT, VERSION = "corpusmill-forgotten", 1
@@ -65,7 +65,7 @@ def erase(folder: Path, numbers: Collection[int]) -> list[str]:
 
     Raises ShardError if a file is neither as it was written nor erased already.
     """
-    index = Index.read(folder / INDEX)
+    index = ShardIndex.read(folder / INDEX)
     before, erased = read_forgotten(folder)
     wanted = np.union1d(before, np.array(sorted(numbers), np.int64))
     if not len(np.setdiff1d(wanted, erased)):
@@ -83,9 +83,9 @@ def erase(folder: Path, numbers: Collection[int]) -> list[str]:
     return sorted(changed)
 
 
-def _erased(folder: Path, index: Index, entry: Entry, wanted: Int64s) -> tuple[Entry, list[str]]:
+def _erased(folder: Path, index: ShardIndex, entry: ShardEntry, wanted: Int64s) -> tuple[ShardEntry, list[str]]:
     """The entry of a shard without the tokens of these documents, and the files that were written for it."""
-    runs = Spans.map(folder / index.spans_name(entry.number), entry.tokens)
+    runs = DocumentSpans.map(folder / index.spans_name(entry.number), entry.tokens)
     mine = np.isin(runs.document, wanted)
     if not mine.any():
         return entry, []

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corpusmill.errors import ShardError
-from corpusmill.shards.loss import Loss
+from corpusmill.shards.loss import LossRule
 
 INDEX = "index.json"
 FORMAT = "corpusmill-shards"
@@ -52,7 +52,7 @@ def table_name(number: int, name: str | None = None) -> str:
     return f"documents/{(name or NAME).format(number)}.parquet"
 
 
-class Spans(NamedTuple):
+class DocumentSpans(NamedTuple):
     """Which document each token belongs to, as runs of tokens sorted by where they start.
 
     start      (spans,) the first token of the run; it ends where the next begins, the last with the shard
@@ -69,7 +69,7 @@ class Spans(NamedTuple):
         return MAGIC + head + b"".join(column.astype("<i8").tobytes() for column in self)
 
     @staticmethod
-    def map(path: Path, tokens: int) -> "Spans":
+    def map(path: Path, tokens: int) -> "DocumentSpans":
         """The spans of a file, mapped and not read. Raises ShardError unless `to_bytes(tokens)` wrote it."""
         try:
             size = path.stat().st_size
@@ -87,13 +87,13 @@ class Spans(NamedTuple):
         if covered != tokens:
             raise ShardError(f"{path}: covers {covered} tokens, its shard has {tokens}: they are from different runs.")
         if not count:
-            return Spans(*(np.empty(0, np.int64) for _ in range(3)))
+            return DocumentSpans(*(np.empty(0, np.int64) for _ in range(3)))
         columns = np.memmap(path, "<i8", "r", HEADER, (3, count))
-        return Spans(*(np.asarray(column) for column in columns))
+        return DocumentSpans(*(np.asarray(column) for column in columns))
 
 
 @dataclass(frozen=True)
-class Entry:
+class ShardEntry:
     """One shard in the index."""
 
     number: int
@@ -115,7 +115,7 @@ RECORD = np.dtype([*((name, "<i8") for name in COUNTS), *((name, "V16") for name
 NO_SUM = bytes(16)
 
 
-class Entries(Sequence[Entry]):
+class ShardEntries(Sequence[ShardEntry]):
     """The shards of an index as records, which may be mapped: an Entry is made when it is asked for.
 
     edges     (shards + 1,) tokens before each shard, and in all
@@ -127,7 +127,7 @@ class Entries(Sequence[Entry]):
         self.records = records
 
     @staticmethod
-    def of(shards: Sequence[Entry]) -> "Entries":
+    def of(shards: Sequence[ShardEntry]) -> "ShardEntries":
         """Raises ValueError or TypeError if a checksum is none of 32 hexadecimal digits."""
         rows = [
             (
@@ -136,22 +136,22 @@ class Entries(Sequence[Entry]):
             )
             for entry in shards
         ]
-        return Entries(_edges(shards), np.array(rows, RECORD))
+        return ShardEntries(_edges(shards), np.array(rows, RECORD))
 
     def __len__(self) -> int:
         return len(self.records)
 
     @overload
-    def __getitem__(self, at: int) -> Entry: ...
+    def __getitem__(self, at: int) -> ShardEntry: ...
     @overload
-    def __getitem__(self, at: slice) -> tuple[Entry, ...]: ...
-    def __getitem__(self, at: int | slice) -> Entry | tuple[Entry, ...]:
+    def __getitem__(self, at: slice) -> tuple[ShardEntry, ...]: ...
+    def __getitem__(self, at: int | slice) -> ShardEntry | tuple[ShardEntry, ...]:
         numbers = range(len(self))[at]  # IndexError where there is none
         if isinstance(numbers, range):
             return tuple(self[number] for number in numbers)
         return _entry(numbers, self.records[numbers].item())
 
-    def __iter__(self) -> Iterator[Entry]:
+    def __iter__(self) -> Iterator[ShardEntry]:
         for first in range(0, len(self), 1024):
             for number, row in enumerate(self.records[first : first + 1024].tolist(), first):
                 yield _entry(number, row)
@@ -163,17 +163,17 @@ class Entries(Sequence[Entry]):
         return hash(tuple(self))
 
 
-def _entry(number: int, row: tuple[Any, ...]) -> Entry:
+def _entry(number: int, row: tuple[Any, ...]) -> ShardEntry:
     sums = (None if known == NO_SUM else known.hex() for known in row[len(COUNTS) :])
-    return Entry(number, *row[: len(COUNTS)], *sums)
+    return ShardEntry(number, *row[: len(COUNTS)], *sums)
 
 
-def _edges(shards: Sequence[Entry]) -> NDArray[np.int64]:
+def _edges(shards: Sequence[ShardEntry]) -> NDArray[np.int64]:
     return np.cumsum([0, *(entry.tokens for entry in shards)], dtype=np.int64)
 
 
 @dataclass(frozen=True)
-class Index:
+class ShardIndex:
     """The content of index.json. Field names are its keys."""
 
     tokenizer: str
@@ -189,14 +189,14 @@ class Index:
     documents: int  # input of the packer
     discarded_documents: int  # of these, the last ones, without a token in any shard
     discarded_tokens: int
-    shards: Sequence[Entry]  # Entries where they are mapped
+    shards: Sequence[ShardEntry]  # Entries where they are mapped
     bos: str | None = None  # the token that every document begins with, if any
     bos_id: int | None = None
     split_at: str | None = None  # "paragraph" or "sentence"
     name: str | None = None  # of files, with the number of the shard in braces; None: NAME
     sample_tokens: int | None = None  # what the tokenizer gives for the texts of `shards.sample`
     sample_sha256: str | None = None
-    loss: Loss | None = None  # which tokens have none; None: all have one, but the ends of documents
+    loss: LossRule | None = None  # which tokens have none; None: all have one, but the ends of documents
 
     def tokens_name(self, number: int) -> str:
         return tokens_name(number, self.name)
@@ -215,18 +215,18 @@ class Index:
     @property
     def tokens(self) -> int:
         """Tokens in all files, padding included."""
-        if isinstance(self.shards, Entries):
+        if isinstance(self.shards, ShardEntries):
             return int(self.shards.edges[-1])
         return sum(shard.tokens for shard in self.shards)
 
     @property
     def edges(self) -> NDArray[np.int64]:
         """(shards + 1,) tokens before each shard, and in all."""
-        return self.shards.edges if isinstance(self.shards, Entries) else _edges(self.shards)
+        return self.shards.edges if isinstance(self.shards, ShardEntries) else _edges(self.shards)
 
     def column(self, name: str) -> NDArray[np.int64]:
         """(shards,) one of the COUNTS of each shard."""
-        if isinstance(self.shards, Entries):
+        if isinstance(self.shards, ShardEntries):
             return self.shards.records[name]
         return np.array([getattr(shard, name) for shard in self.shards], np.int64)
 
@@ -255,14 +255,14 @@ class Index:
         return {name: value for name, value in record.items() if name not in LATER or value is not None}
 
     @staticmethod
-    def of(facts: dict[str, Any], shards: Sequence[Entry]) -> "Index":
+    def of(facts: dict[str, Any], shards: Sequence[ShardEntry]) -> "ShardIndex":
         """The index of `facts()`. Raises KeyError, TypeError or ValueError if one is missing or unknown."""
         record = dict.fromkeys(LATER) | facts | {"shards": shards}
-        known: dict[str, Any] = {field.name: record[field.name] for field in fields(Index)}
-        return Index(**known | {"loss": None if known["loss"] is None else Loss.from_json(known["loss"])})
+        known: dict[str, Any] = {field.name: record[field.name] for field in fields(ShardIndex)}
+        return ShardIndex(**known | {"loss": None if known["loss"] is None else LossRule.from_json(known["loss"])})
 
     @staticmethod
-    def read(path: Path) -> "Index":
+    def read(path: Path) -> "ShardIndex":
         """Raises ShardError if the file is missing, is not an index, has another version, or contradicts itself.
 
         An index has no checksum of its own: a change that leaves it consistent, as that of a name does, is not noticed.
@@ -273,10 +273,10 @@ class Index:
             raise ShardError(
                 f"{path}: {error.strerror}. A folder of shards has an {INDEX}, written last: did the run finish?"
             ) from error
-        return Index.from_bytes(content, path)
+        return ShardIndex.from_bytes(content, path)
 
     @staticmethod
-    def from_bytes(content: bytes, path: Path) -> "Index":
+    def from_bytes(content: bytes, path: Path) -> "ShardIndex":
         """The index of the content of a file; raises ShardError as `read` does, naming it."""
         try:
             record = json.loads(content)
@@ -290,7 +290,7 @@ class Index:
                 "Install the corpusmill that wrote it."
             )
         try:
-            index = Index.of(record, tuple(Entry(**entry) for entry in record["shards"]))
+            index = ShardIndex.of(record, tuple(ShardEntry(**entry) for entry in record["shards"]))
         except (KeyError, TypeError, ValueError) as error:
             raise ShardError(
                 f"{path}: an entry is missing or unknown ({error}): the file was changed. Copy it again."
@@ -310,11 +310,11 @@ MOST = 1 << 62  # any number of an index is below: sums of them stay within 64 b
 PACKINGS = ("concat", "best_fit", "one_per_row", "buckets", NONE)
 
 
-def _contradictions(index: Index, totals: Any) -> Iterator[str]:
+def _contradictions(index: ShardIndex, totals: Any) -> Iterator[str]:
     """What an index that was read cannot be."""
-    things: list[tuple[str, Index | Entry]] = [("", index)]
+    things: list[tuple[str, ShardIndex | ShardEntry]] = [("", index)]
     things += [(f"shards[{i}].", entry) for i, entry in enumerate(index.shards)]
-    known = {Index: _kinds(Index), Entry: _kinds(Entry)}
+    known = {ShardIndex: _kinds(ShardIndex), ShardEntry: _kinds(ShardEntry)}
     for name, thing in things:
         for field, kind, may_lack in known[type(thing)]:
             value: Any = getattr(thing, field)

@@ -25,7 +25,7 @@ INVERSE = pow(BASE, -1, 1 << 64)
 
 
 @dataclass(frozen=True)
-class Loss:
+class LossRule:
     """The rule of a folder of shards.
 
     without      ids that are no target
@@ -46,13 +46,13 @@ class Loss:
         }
 
     @staticmethod
-    def from_json(record: Any) -> "Loss":
+    def from_json(record: Any) -> "LossRule":
         """Raises TypeError or ValueError if it is none of `to_json`."""
         if not isinstance(record, dict):
             raise TypeError("loss is no object")
         lists = ("without", "begin", "end")
         given: dict[str, Any] = {name: tuple(value) if name in lists else value for name, value in record.items()}
-        loss = Loss(**given)
+        loss = LossRule(**given)
         numbers = [*loss.without, *loss.begin, *loss.end, loss.k, loss.h]
         if not all(type(number) is int and number >= 0 for number in numbers) or bool(loss.k) != bool(loss.h):
             raise ValueError("loss has numbers that are none")
@@ -94,7 +94,7 @@ def _mix64(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return x ^ (x >> np.uint64(31))
 
 
-def prefix_length(ids: NDArray[Any], loss: Loss) -> int:
+def prefix_length(ids: NDArray[Any], loss: LossRule) -> int:
     """Tokens of the prefix with which these begin; 0 if they begin with none, or it does not end here.
 
     >>> prefix_length(np.array([7, 1, 2, 9, 5]), Loss(begin=(7,), end=(9,)))
@@ -109,7 +109,7 @@ def prefix_length(ids: NDArray[Any], loss: Loss) -> int:
     return 0
 
 
-def begins_prefix(ids: NDArray[Any], starts: Int64s, loss: Loss) -> Iterator[int]:
+def begins_prefix(ids: NDArray[Any], starts: Int64s, loss: LossRule) -> Iterator[int]:
     """Those of the places at which `ids` have the beginning of a prefix."""
     starts = starts[starts + len(loss.begin) <= len(ids)]
     for i, wanted in enumerate(loss.begin):

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corpusmill.errors import ShardError
-from corpusmill.shards.layout import PADDING, Spans
+from corpusmill.shards.layout import PADDING, DocumentSpans
 from corpusmill.shards.plan import ShardPlan
 from corpusmill.tokens.packing import (
     Int64s,
@@ -52,13 +52,13 @@ class Packed:
 
     plan: ShardPlan
     size: int
-    spans: Spans
+    spans: DocumentSpans
     lengths: Int64s
     report: Report
     pad_id: int
     dtype: np.dtype[Any]
     _sources: tuple[NDArray[Any], ...]  # the tokens of the extents
-    _copies: "Copies"
+    _copies: "TokenCopies"
 
     @property
     def row(self) -> int:
@@ -98,7 +98,7 @@ class Packed:
         return out
 
 
-class Copies(NamedTuple):
+class TokenCopies(NamedTuple):
     """What is copied where: the tokens [start, stop) of the shard come from `source`, beginning at its token `at`."""
 
     start: Int64s
@@ -107,7 +107,7 @@ class Copies(NamedTuple):
     at: Int64s
 
     @staticmethod
-    def of(layout: Layout, taken: Int64s, sizes: list[int]) -> "Copies":
+    def of(layout: Layout, taken: Int64s, sizes: list[int]) -> "TokenCopies":
         """The pieces of a layout, neighbours in both places made one.
 
         taken   (pieces,) where each piece begins in the sources put end to end
@@ -122,7 +122,7 @@ class Copies(NamedTuple):
         new[1:] = (layout.start[1:] != stop[:-1]) | (taken[1:] != (taken + layout.length)[:-1]) | (np.diff(source) != 0)
         first = np.flatnonzero(new)
         last = np.append(first[1:], len(at))[: len(first)] - 1
-        return Copies(layout.start[first], stop[last], source[first], at[first])
+        return TokenCopies(layout.start[first], stop[last], source[first], at[first])
 
 
 def pack(plan: ShardPlan, units: Units, pad_id: int) -> Packed:
@@ -165,7 +165,7 @@ def pack(plan: ShardPlan, units: Units, pad_id: int) -> Packed:
         pad_id,
         sources[0].dtype,
         sources,
-        Copies.of(layout, taken, [len(source) for source in sources]),
+        TokenCopies.of(layout, taken, [len(source) for source in sources]),
     )
 
 
@@ -210,7 +210,7 @@ def _dense(plan: ShardPlan, lengths: Int64s, overhang: int) -> tuple[Layout, Rep
     return layout, report
 
 
-def _with_padding(layout: Layout, document: Int64s, offset: Int64s) -> Spans:
+def _with_padding(layout: Layout, document: Int64s, offset: Int64s) -> DocumentSpans:
     """The pieces of a layout, and the room between them, as spans without gaps."""
     ends = layout.start + layout.length
     gap = ends != np.append(layout.start[1:], layout.size)
@@ -218,7 +218,7 @@ def _with_padding(layout: Layout, document: Int64s, offset: Int64s) -> Spans:
     order = np.argsort(start, kind="stable")
     document = np.concatenate([document, np.full(int(gap.sum()), PADDING)])
     offset = np.concatenate([offset, np.zeros(int(gap.sum()), np.int64)])
-    return Spans(start[order], document[order], offset[order])
+    return DocumentSpans(start[order], document[order], offset[order])
 
 
 def _joined(parts: list[Int64s]) -> Int64s:

@@ -213,7 +213,7 @@ class ShardCuts:
 
 
 @dataclass(frozen=True)
-class Plan:
+class StreamPlan:
     """All shards of a stream of which the tokens of every document are known, and how much there is of it."""
 
     cuts: ShardCuts
@@ -239,7 +239,7 @@ def plan_shards(
     tokens_per_shard: int = 100_000_000,
     remainder: Remainder = "keep",
     split_at: SplitAt | None = None,
-) -> Plan:
+) -> StreamPlan:
     """Plan the shards of a stream; parameters as of ShardCuts.
 
     lengths   a unit each: (documents,) tokens per document with its EOS, each >= 1; mapped arrays will do
@@ -248,4 +248,4 @@ def plan_shards(
     totals = Totals.of(lengths)
     ranges = cuts.ranges(totals, lambda unit: lengths[unit])
     shards = tuple(cuts.plan(shard, lengths[shard.first_unit : shard.stop_unit]) for shard in ranges)
-    return Plan(cuts, int(totals.documents.sum()), int(totals.tokens.sum()), shards)
+    return StreamPlan(cuts, int(totals.documents.sum()), int(totals.tokens.sum()), shards)

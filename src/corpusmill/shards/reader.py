@@ -14,14 +14,14 @@ from corpusmill.shards.entries import open_index
 from corpusmill.shards.entries import problems as entries_problems
 from corpusmill.shards.files import ShardFiles
 from corpusmill.shards.forgotten import read_forgotten
-from corpusmill.shards.layout import INDEX, PADDING, Entry, Index, Spans
+from corpusmill.shards.layout import INDEX, PADDING, DocumentSpans, ShardEntry, ShardIndex
 from corpusmill.shards.sample import SampleIds, ids_of
 
 if TYPE_CHECKING:
     from corpusmill.shards.verify import Controls
 
 
-class Place(NamedTuple):
+class TokenOrigin(NamedTuple):
     """The origin of a token."""
 
     document: int  # its number in the stream
@@ -67,7 +67,7 @@ def open_shards(path: str | PathLike[str], *, verify: bool = False) -> "Shards":
 class Shards:
     """Training shards as one array of `len` tokens, padding included."""
 
-    def __init__(self, folder: Path, index: Index) -> None:
+    def __init__(self, folder: Path, index: ShardIndex) -> None:
         self.folder = folder
         self.index = index
         self.dtype: np.dtype[Any] = np.dtype(index.dtype)
@@ -94,7 +94,7 @@ class Shards:
         gone = np.repeat(np.isin(runs.document, self.forgotten), np.diff(runs.start, append=stop - start))
         return np.where(gone, np.asarray(self.index.pad_id, ids.dtype), ids) if gone.any() else ids
 
-    def spans(self, start: int, stop: int) -> Spans:
+    def spans(self, start: int, stop: int) -> DocumentSpans:
         """Which document each of the tokens [start, stop) belongs to; positions are counted from `start`."""
         columns: list[list[NDArray[np.int64]]] = [[], [], []]
         for entry, a, b, before in self._parts(start, stop):
@@ -107,7 +107,7 @@ class Shards:
             for column, values in zip(columns, (begin + (before - start), document, runs.offset[first:last] + skipped)):
                 column.append(values)
         none = np.empty(0, np.int64)
-        return Spans(*(np.concatenate([none, *column]) for column in columns))
+        return DocumentSpans(*(np.concatenate([none, *column]) for column in columns))
 
     @property
     def row_length(self) -> int:
@@ -128,14 +128,14 @@ class Shards:
         for start in range(0, len(self), step):
             yield self.tokens(start, min(start + step, len(self)))
 
-    def document_at(self, token: int) -> Place | None:
+    def document_at(self, token: int) -> TokenOrigin | None:
         """The document that a token belongs to; None for padding."""
         ((entry, _, _, _),) = self._parts(token, token + 1)
         _, (document,), (offset,) = self.spans(token, token + 1)
         if document == PADDING:
             return None
         row = self.index.sequence_length
-        return Place(int(document), int(offset), entry.number, token // row if row else None)
+        return TokenOrigin(int(document), int(offset), entry.number, token // row if row else None)
 
     def provenance(self, document: int) -> dict[str, Any]:
         """The row of a document in the table of documents: document, id, source, file, position, url, tokens.
@@ -262,11 +262,11 @@ class Shards:
         """Unmap all files: pages that were read count as memory of the process. They are mapped again on next use."""
         self._files.release()
 
-    def runs(self, shard: int) -> Spans:
+    def runs(self, shard: int) -> DocumentSpans:
         """Which document each token of a shard belongs to."""
         return self._files.runs(shard)
 
-    def _parts(self, start: int, stop: int) -> list[tuple[Entry, int, int, int]]:
+    def _parts(self, start: int, stop: int) -> list[tuple[ShardEntry, int, int, int]]:
         """(shard, first and last token in it, tokens in the shards before it) of a range."""
         if not 0 <= start <= stop <= len(self):
             raise ShardError(f"{self.folder}: tokens {start} to {stop} are out of range; there are {len(self)}.")

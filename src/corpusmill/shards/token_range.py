@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corpusmill.shards.layout import Spans
+from corpusmill.shards.layout import DocumentSpans
 from corpusmill.shards.reader import Shards
 
 
@@ -33,7 +33,7 @@ class TokenRange:
         return self.shards.dtype
 
     @cached_property
-    def spans(self) -> Spans:
+    def spans(self) -> DocumentSpans:
         return self.shards.spans(self.start, self.stop)
 
     def chunks(self, rows: int) -> Iterator[NDArray[Any]]:

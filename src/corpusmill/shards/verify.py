@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from corpusmill.errors import ShardError
 from corpusmill.shards.files import ShardFiles
 from corpusmill.shards.forgotten import NONE
-from corpusmill.shards.layout import PADDING, Entry, Spans
+from corpusmill.shards.layout import PADDING, DocumentSpans, ShardEntry
 
 CHUNK = 1 << 22  # tokens
 
@@ -60,9 +60,9 @@ def problems(files: ShardFiles, controls: Controls | None = None, erased: NDArra
         yield f"{files.folder}: ends within document {document}, and the index says that nothing was discarded"
 
 
-def _damage(files: ShardFiles, entry: Entry) -> Iterator[str]:
+def _damage(files: ShardFiles, entry: ShardEntry) -> Iterator[str]:
     index = files.index
-    looks: list[Callable[[Entry], object]] = [files.check_tokens, files.spans]
+    looks: list[Callable[[ShardEntry], object]] = [files.check_tokens, files.spans]
     if entry.table_xxh3_128 is not None:
         looks.append(files.table)
     for look in looks:
@@ -77,7 +77,9 @@ def _damage(files: ShardFiles, entry: Entry) -> Iterator[str]:
         yield f"{files.folder / index.spans_name(entry.number)}: {len(runs.start)} spans, the index says {entry.spans}"
 
 
-def _ids(files: ShardFiles, entry: Entry, runs: Spans, controls: Controls, erased: NDArray[np.int64]) -> Iterator[str]:
+def _ids(
+    files: ShardFiles, entry: ShardEntry, runs: DocumentSpans, controls: Controls, erased: NDArray[np.int64]
+) -> Iterator[str]:
     """Ids are in the vocabulary; EOS is at the end of each document and nowhere else; BOS, if there is one, at the
     beginning of each and nowhere else; padding and erased documents are the padding token."""
     path = files.folder / files.index.tokens_name(entry.number)
@@ -123,7 +125,7 @@ def _ids(files: ShardFiles, entry: Entry, runs: Spans, controls: Controls, erase
 
 
 def _order(
-    files: ShardFiles, entry: Entry, runs: Spans, document: int, offset: int, erased: NDArray[np.int64]
+    files: ShardFiles, entry: ShardEntry, runs: DocumentSpans, document: int, offset: int, erased: NDArray[np.int64]
 ) -> tuple[list[str], int, int]:
     """Every document occurs once, from its first token to its EOS; one may continue in the next shard.
 
@@ -169,7 +171,7 @@ def _order(
     return problems, int(who[-1]), int(since[-1] + length[-1])
 
 
-def _table(files: ShardFiles, entry: Entry, runs: Spans) -> Iterator[str]:
+def _table(files: ShardFiles, entry: ShardEntry, runs: DocumentSpans) -> Iterator[str]:
     """The table lists the documents that start here, with their number of tokens in the shards."""
     import pyarrow.parquet as pq
 

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from corpusmill.errors import ShardError
 from corpusmill.shards.entries import index_files
-from corpusmill.shards.layout import NONE, Entry, Index, spans_name, stored, table_name, tokens_name
-from corpusmill.shards.loss import Loss
+from corpusmill.shards.layout import NONE, ShardEntry, ShardIndex, spans_name, stored, table_name, tokens_name
+from corpusmill.shards.loss import LossRule
 from corpusmill.shards.pack import Packed, Units, pack
-from corpusmill.shards.plan import Plan, ShardCuts
+from corpusmill.shards.plan import ShardCuts, StreamPlan
 from corpusmill.shards.sample import SampleIds, texts
 from corpusmill.storage import checksum
 from corpusmill.store.tables import TableWriter
@@ -33,7 +33,7 @@ DOCUMENTS = pa.schema(
 )
 
 
-def write_shard(packed: Packed, tokens: BinaryIO, spans: BinaryIO) -> Entry:
+def write_shard(packed: Packed, tokens: BinaryIO, spans: BinaryIO) -> ShardEntry:
     """Write one shard to two open files and return its entry in the index. Holds 2 M tokens in memory."""
     digest = xxhash.xxh3_128()
     for part in packed.stretches():
@@ -42,7 +42,7 @@ def write_shard(packed: Packed, tokens: BinaryIO, spans: BinaryIO) -> Entry:
         tokens.write(block)
     runs = packed.spans.to_bytes(packed.size)
     spans.write(runs)
-    return Entry(
+    return ShardEntry(
         number=packed.plan.number,
         tokens=packed.size,
         padding=packed.report.padding,
@@ -142,15 +142,15 @@ def make_index(
     tokens: int,
     tokenizer: TokenizerFacts,
     pad_id: int,
-    entries: Iterable[Entry],
+    entries: Iterable[ShardEntry],
     name: str | None = None,
     has_rows: bool = True,
-    loss: Loss | None = None,
-) -> Index:
+    loss: LossRule | None = None,
+) -> ShardIndex:
     """The index of shards that were written, in any order.
 
     documents, tokens   of the stream that `cuts` cuts into shards
-    name                of files, see `Index`
+    name                of files, see `ShardIndex`
     loss                which tokens have none
     has_rows            False: the stream is not divided into rows; those of `cuts` are the shards
 
@@ -164,7 +164,7 @@ def make_index(
             f"shards of {held} tokens were planned, and {[s.number for s in shards]} with {written} were written. Run "
             f"again."
         )
-    return Index(
+    return ShardIndex(
         tokenizer=tokenizer.spec,
         tokenizer_sha256=tokenizer.fingerprint,
         vocabulary=tokenizer.vocab_size,
@@ -189,7 +189,9 @@ def make_index(
     )
 
 
-def write_folder(folder: Path, plan: Plan, units: Units, tokenizer: Encodes, pad_id: int | None = None) -> Index:
+def write_folder(
+    folder: Path, plan: StreamPlan, units: Units, tokenizer: Encodes, pad_id: int | None = None
+) -> ShardIndex:
     """Write all shards of a plan, without tables of documents; the index is written last.
 
     pad_id   the padding token; EOS by default
@@ -197,7 +199,7 @@ def write_folder(folder: Path, plan: Plan, units: Units, tokenizer: Encodes, pad
     pad = tokenizer.eos_id if pad_id is None else pad_id
     folder.mkdir(parents=True, exist_ok=True)
 
-    def written() -> Iterator[Entry]:
+    def written() -> Iterator[ShardEntry]:
         for shard in plan.shards:
             tokens, spans = folder / tokens_name(shard.number), folder / spans_name(shard.number)
             with tokens.open("wb") as token_file, spans.open("wb") as span_file:

@@ -49,7 +49,7 @@ class Capture:
 
 
 @dataclass(frozen=True)
-class Found:
+class CapturedAnswer:
     """What was found in a crawl: one answer of a host, of one kind."""
 
     origin: str
@@ -137,7 +137,7 @@ class Captures:
         return Capture(batch["status"][row].as_py(), batch["body"][row].as_py(), batch["date"][row].as_py())
 
 
-def collect(found: Iterator[Found], out: Path, memory_mb: int = 1024) -> int:
+def collect(found: Iterator[CapturedAnswer], out: Path, memory_mb: int = 1024) -> int:
     """Write the table of captures; returns how many there are. Without any, nothing is written.
 
     The latest capture of a file counts, and of equally late ones that of the first content in order, so the order in
@@ -186,7 +186,7 @@ def collect(found: Iterator[Found], out: Path, memory_mb: int = 1024) -> int:
     return count
 
 
-def _parts(found: Iterator[Found]) -> Iterator[pa.Table]:
+def _parts(found: Iterator[CapturedAnswer]) -> Iterator[pa.Table]:
     """The captures, in tables of some megabytes."""
     rows: list[dict[str, Any]] = []
     size = 0

@@ -23,8 +23,8 @@ from corpusmill.steps.sorted_numbers import absent, sort_distinct
 from corpusmill.steps.verdict_tables import ROWS, UNITS
 from corpusmill.store.arrays import Arrays
 from corpusmill.store.unit_io import UnitIO, Upstream
-from corpusmill.store.units import Files, Results
-from corpusmill.store.work import Planned, Planner, Stage
+from corpusmill.store.units import OutputFiles, Results
+from corpusmill.store.work import PlannedUnit, Planner, Stage
 
 T = TypeVar("T")
 AHEAD = 16  # files that are opened, and whose rows are asked for, before they are read
@@ -146,7 +146,7 @@ def documents_content(keys: KeyStage, upstream: Upstream, number: int) -> str:
     return upstream.results(keys.stage)["docs"].checksum(own)
 
 
-def digest(files: Files) -> str:
+def digest(files: OutputFiles) -> str:
     """The content of the files of one output, in their order."""
     text = ",".join(value or "" for value in files.checksums.to_pylist())
     return hashlib.sha256(text.encode()).hexdigest()
@@ -160,7 +160,7 @@ def against_stages(keys: KeyStage) -> list[Stage]:
     """Which documents of earlier runs were not kept to the end there; no stage if that need not be asked."""
     if not keys.earlier.filtered:
         return []
-    planned = [Planned(DocumentFile(i), (keys.earlier.content, str(i))) for i in range(len(keys.earlier.files))]
+    planned = [PlannedUnit(DocumentFile(i), (keys.earlier.content, str(i))) for i in range(len(keys.earlier.files))]
     return [Stage(against_stage(keys), Unkept(keys.earlier), (), lambda upstream: planned)]
 
 
@@ -194,7 +194,7 @@ class Unkept:
 def partition_ranges(keys: KeyStage, bands: int) -> Planner:
     """As many partitions to a unit as `grouped` allows: a small corpus is one unit, and not one per band."""
 
-    def units(upstream: Upstream) -> list[Planned]:
+    def units(upstream: Upstream) -> list[PlannedUnit]:
         rows = upstream.results(keys.stage)[keys.output].rows
         each = (keys.earlier.rows + int(rows.sum())) // keys.partitions_per_band + 1
         together = grouped(len(keys.earlier.files) + len(rows)) // each
@@ -208,13 +208,13 @@ def grouped(files: int) -> int:
     return max(RECORDS, min(files * SLICE, MOST_RECORDS))
 
 
-def ranges(keys: KeyStage, upstream: Upstream, partitions: int, together: int) -> list[Planned]:
+def ranges(keys: KeyStage, upstream: Upstream, partitions: int, together: int) -> list[PlannedUnit]:
     """Units of `together` partitions each."""
     together = max(1, min(together, partitions))
     content = keys_content(keys, upstream)
     starts = range(0, partitions, together)
     planned = [PartitionRange(start, min(start + together, partitions)) for start in starts]
-    return [Planned(inputs, (*content, f"{inputs.first}:{inputs.stop}")) for inputs in planned]
+    return [PlannedUnit(inputs, (*content, f"{inputs.first}:{inputs.stop}")) for inputs in planned]
 
 
 def partitions(
@@ -232,7 +232,7 @@ def partitions(
     """
     # All partitions of a unit from a file at once: there are few records in each, and thousands of files.
     opened = (partial(_with_slices, inputs, files, io, path, payload, columns) for path in files.keys)
-    read: list[Piece] = []
+    read: list[RecordPiece] = []
     for number, slices in enumerate(ahead(opened, io, files)):
         io.heart.at(number, len(files.keys))
         read.append(_piece(inputs, files, slices, _dropped_rows(files, number, io), payload, columns))
@@ -265,7 +265,7 @@ class Slices(NamedTuple):
     offsets: NDArray[np.int64]
 
 
-class Piece(NamedTuple):
+class RecordPiece(NamedTuple):
     """The records of some partitions in one file, one partition after the other.
 
     rows      (records,) uint32: the row of each record's document
@@ -361,7 +361,7 @@ def _piece(
     dropped: NDArray[np.int64],
     payload: tuple[str, ...],
     columns: tuple[str, ...],
-) -> Piece:
+) -> RecordPiece:
     """Without the records of dropped rows."""
     arrays, held, offsets = slices
     if held == files.partitions:
@@ -385,7 +385,7 @@ def _piece(
         keys, row, carried = keys[kept], row[kept], {name: values[kept] for name, values in carried.items()}
         ends = np.append(0, np.cumsum(kept))[ends]
     carried |= {name: arrays.take(name, row) if name in arrays else np.zeros(len(row)) for name in columns}
-    return Piece(keys, row, carried, ends)
+    return RecordPiece(keys, row, carried, ends)
 
 
 def _records(partition: int, partitions: int, arrays: Arrays) -> tuple[int, NDArray[np.int64]]:

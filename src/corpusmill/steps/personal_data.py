@@ -79,7 +79,7 @@ SCANNED = (*KINDS, *ids.NAMES)  # as the searches number them
 SPANS = pa.list_(pa.struct([("kind", pa.string()), ("start", pa.int64()), ("end", pa.int64())]))
 
 
-class Regions(Protocol):
+class RegionSettings(Protocol):
     """Which countries' telephone numbers a document may have (ISO 3166, two capitals)."""
 
     def __call__(self, document: int) -> tuple[str, ...]: ...
@@ -142,7 +142,7 @@ def find(
     kinds: tuple[Kind, ...],
     public_only: bool,
     forms: FormsOf = "any",
-    regions: Regions | None = None,
+    regions: RegionSettings | None = None,
 ) -> PersonalData:
     """The personal data of these kinds; with `public_only`, without the IP addresses that are not public.
 
@@ -176,11 +176,11 @@ class _Search:
     names: list[str]
     public_only: bool
     forms: FormsOf
-    regions: Regions
+    regions: RegionSettings
 
     def __call__(self, texts: pa.LargeStringArray, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         more = self.forms == "any"
-        forms = Forms(more, not self.public_only, more, _Rows(self.regions, rows), networks=more)
+        forms = Forms(more, not self.public_only, more, _DocumentRegions(self.regions, rows), networks=more)
         spans = pii_spans(texts, [name for name in self.names if name in KINDS], forms)
         if numbers := [name for name in self.names if name not in KINDS]:
             found = ids.id_spans(view(texts), numbers)
@@ -190,10 +190,10 @@ class _Search:
 
 
 @dataclass(frozen=True)
-class _Rows:
+class _DocumentRegions:
     """The regions of some documents."""
 
-    regions: Regions
+    regions: RegionSettings
     rows: NDArray[np.int64]
 
     def __getitem__(self, number: int) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ LARGEST = (1 << 64) - 1
 SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
 
 
-class Line(NamedTuple):
+class RankLine(NamedTuple):
     """A place in the order: before the document that has this key and number."""
 
     key: int
@@ -29,7 +29,7 @@ class Line(NamedTuple):
         return np.asarray((keys < key) | ((keys == key) & (documents < self.document)))
 
 
-END = Line(LARGEST, np.iinfo(np.int64).max)  # behind all documents
+END = RankLine(LARGEST, np.iinfo(np.int64).max)  # behind all documents
 
 
 def ordered(values: NDArray[np.float64]) -> NDArray[np.uint64]:
@@ -52,7 +52,7 @@ def weight(runs: Runs) -> int:
     return sum(int(run["sums"][-1]) for run in opened(runs))
 
 
-def line_at(runs: Runs, bound: float) -> Line:
+def line_at(runs: Runs, bound: float) -> RankLine:
     """Before the first document that, with all before it, weighs more than this; END if there is none."""
     if weight(runs) <= bound:
         return END
@@ -79,7 +79,7 @@ def line_at(runs: Runs, bound: float) -> Line:
             found += int(arrays["sums"][end] - arrays["sums"][tie.start])
         return found
 
-    return Line(key, least(0, last, lambda document: with_ties(document) > bound))
+    return RankLine(key, least(0, last, lambda document: with_ties(document) > bound))
 
 
 def opened(runs: Runs) -> Iterator[Run]:

@@ -22,7 +22,7 @@ from corpusmill.errors import InputError, StorageError
 from corpusmill.storage import stores
 from corpusmill.storage.asking import ask, may_pass, once, root_of, status_of
 from corpusmill.storage.object_file import ObjectFile
-from corpusmill.storage.places import BLOCK, S3, WILD, Entry, scheme_of
+from corpusmill.storage.places import BLOCK, S3, WILD, ListedFile, scheme_of
 from corpusmill.storage.trouble import StoreError, errors_of
 
 SCHEMES = stores.EXTRAS.keys()
@@ -43,17 +43,17 @@ def name(path: str) -> str:
 # ------------------------------------------------------------------ finding
 
 
-def find(path: str) -> tuple[bool, list[Entry]]:
+def find(path: str) -> tuple[bool, list[ListedFile]]:
     if (found := _head(path)) is not None and not path.endswith("/"):
         return False, [_entry(path, found)]
     below = _below(path)
     return bool(below), below
 
 
-def _below(path: str) -> list[Entry]:
+def _below(path: str) -> list[ListedFile]:
     """All files below a folder."""
 
-    def look(store: Any, key: str) -> list[Entry]:
+    def look(store: Any, key: str) -> list[ListedFile]:
         import obstore
 
         entries = []
@@ -65,10 +65,10 @@ def _below(path: str) -> list[Entry]:
     return ask(path, look)
 
 
-def _one_level(path: str) -> tuple[list[Entry], list[str]]:
+def _one_level(path: str) -> tuple[list[ListedFile], list[str]]:
     """The files in a folder, and the names of the folders in it."""
 
-    def look(store: Any, key: str) -> tuple[list[Entry], list[str]]:
+    def look(store: Any, key: str) -> tuple[list[ListedFile], list[str]]:
         import obstore
 
         found = obstore.list_with_delimiter(store, key or None)
@@ -90,13 +90,13 @@ def tree(path: str) -> dict[str, str]:
     return {entry.path[start:]: f"{entry.size} {entry.mark}" for entry in _below(path)}
 
 
-def glob(pattern: str) -> list[Entry]:
+def glob(pattern: str) -> list[ListedFile]:
     parts = pattern.split("/")
     wild = next(i for i, part in enumerate(parts) if WILD & set(part))
     return _matching("/".join(parts[:wild]), parts[wild:])
 
 
-def _matching(folder: str, parts: Sequence[str]) -> list[Entry]:
+def _matching(folder: str, parts: Sequence[str]) -> list[ListedFile]:
     """Files below a folder by the rest of a pattern: one level after another, not to list all that is there."""
     head, *rest = parts
     if "**" in head:
@@ -117,10 +117,12 @@ def _fitting(pattern: str) -> Callable[[str], Any]:
     return re.compile(glob_translate(pattern)).match
 
 
-def _entry(path: str, found: Any) -> Entry:
+def _entry(path: str, found: Any) -> ListedFile:
     head, _, rest = path.partition("://")
     mark = f"etag:{found['e_tag']}" if found["e_tag"] else f"mtime:{found['last_modified'].isoformat()}"
-    return Entry(f"{head.lower()}://{rest.partition('/')[0]}/{found['path']}", found["size"], mark.replace('"', ""))
+    return ListedFile(
+        f"{head.lower()}://{rest.partition('/')[0]}/{found['path']}", found["size"], mark.replace('"', "")
+    )
 
 
 def _last(name: str) -> str:

@@ -10,7 +10,7 @@ from typing import IO, Any, TypeVar, cast
 from corpusmill.assets.extras import HTTP
 from corpusmill.errors import InputError, StorageError, did_you_mean
 from corpusmill.retry import patiently
-from corpusmill.storage.places import BLOCK, Entry, address_of, scheme_of
+from corpusmill.storage.places import BLOCK, ListedFile, address_of, scheme_of
 from corpusmill.storage.trouble import errors_of, first_line
 
 EXTRAS = {"http": HTTP, "https": HTTP}
@@ -22,26 +22,26 @@ def name(path: str) -> str:
     return ask(path, lambda fs, inner: str(fs.unstrip_protocol(inner)))
 
 
-def glob(pattern: str) -> list[Entry]:
+def glob(pattern: str) -> list[ListedFile]:
     return ask(pattern, lambda fs, inner: _entries(fs, fs.glob(inner, detail=True)))
 
 
-def find(path: str) -> tuple[bool, list[Entry]]:
-    def look(fs: Any, inner: str) -> tuple[bool, list[Entry]]:
+def find(path: str) -> tuple[bool, list[ListedFile]]:
+    def look(fs: Any, inner: str) -> tuple[bool, list[ListedFile]]:
         try:
             info = fs.info(inner)
         except FileNotFoundError:
             return False, []
         if info["type"] == "directory":
             return True, _entries(fs, fs.find(inner, detail=True))
-        return False, [Entry(fs.unstrip_protocol(inner), _size(fs, inner, info), _mark(info))]
+        return False, [ListedFile(fs.unstrip_protocol(inner), _size(fs, inner, info), _mark(info))]
 
     return ask(path, look)
 
 
-def _entries(fs: Any, found: dict[str, dict[str, Any]]) -> list[Entry]:
+def _entries(fs: Any, found: dict[str, dict[str, Any]]) -> list[ListedFile]:
     return [
-        Entry(fs.unstrip_protocol(name), _size(fs, name, info), _mark(info))
+        ListedFile(fs.unstrip_protocol(name), _size(fs, name, info), _mark(info))
         for name, info in found.items()
         if info["type"] == "file"
     ]

@@ -15,8 +15,8 @@ from corpusmill.errors import InputError, StorageError, did_you_mean
 from corpusmill.hidden import MASK, is_masked
 from corpusmill.storage.places import (
     WILD,
-    Entry,
     FileInfo,
+    ListedFile,
     address_of,
     before_wildcard,
     is_hidden,
@@ -171,13 +171,13 @@ def _expand_remote(pattern: str, suffixes: tuple[str, ...]) -> tuple[str, Found]
     return name.rpartition("/")[0], {entry.path: (entry.size, entry.mark) for entry in _named(entries)}
 
 
-def _named(entries: list[Entry]) -> list[Entry]:
+def _named(entries: list[ListedFile]) -> list[ListedFile]:
     """Files by their names, which say no secrets."""
     refuse_alike(entry.path for entry in entries)
     return [replace(entry, path=named(entry.path)) for entry in entries]
 
 
-def _shown(entries: list[Entry], root: str) -> Found:
+def _shown(entries: list[ListedFile], root: str) -> Found:
     return {entry.path: (entry.size, entry.mark) for entry in entries if not is_hidden(relative(entry.path, root))}
 
 

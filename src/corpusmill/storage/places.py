@@ -55,7 +55,7 @@ def _received(address: str, *parts: Any) -> FileInfo:
 
 
 @dataclass(frozen=True)
-class Entry:
+class ListedFile:
     """A remote file as a listing has it: its full name, bytes, and what changes when its content does."""
 
     path: str

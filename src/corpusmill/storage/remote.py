@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import IO, Protocol
 
 from corpusmill.storage import objects, others
-from corpusmill.storage.places import Entry, scheme_of
+from corpusmill.storage.places import ListedFile, scheme_of
 
 
 class Remote(Protocol):
@@ -17,10 +17,10 @@ class Remote(Protocol):
     def name(self, path: str, /) -> str:
         """The name as the store itself writes it, so that names compare."""
 
-    def glob(self, pattern: str, /) -> list[Entry]:
+    def glob(self, pattern: str, /) -> list[ListedFile]:
         """The files that a pattern names."""
 
-    def find(self, path: str, /) -> tuple[bool, list[Entry]]:
+    def find(self, path: str, /) -> tuple[bool, list[ListedFile]]:
         """Whether it is a folder, and the files below it; or the file itself; or nothing."""
 
     def read(self, path: str, /) -> bytes:

@@ -255,7 +255,7 @@ def size_of_head(start: bytes, name: str) -> int:
     return 16 + int.from_bytes(start[8:16], "little")
 
 
-class Described(NamedTuple):
+class ArrayDescription(NamedTuple):
     """An array of a file: its type, its shape, the byte at which it begins, and the bytes of a row."""
 
     dtype: np.dtype[Any]
@@ -275,10 +275,10 @@ def arrays_in(mapped: mmap.mmap, head: bytes) -> dict[str, NDArray[Any]]:
 
 
 @lru_cache(maxsize=2048)
-def described(head: bytes) -> dict[str, Described]:
+def described(head: bytes) -> dict[str, ArrayDescription]:
     """What a file says of its arrays in the bytes before them."""
     found = {}
     for name, entry in json.loads(head[16:]).items():
         dtype, shape = np.dtype(entry["dtype"]), tuple(entry["shape"])
-        found[name] = Described(dtype, shape, len(head) + entry["offset"], dtype.itemsize * math.prod(shape[1:]))
+        found[name] = ArrayDescription(dtype, shape, len(head) + entry["offset"], dtype.itemsize * math.prod(shape[1:]))
     return found

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corpusmill.store.arrays import Arrays, arrays_in, described, size_of_head
-from corpusmill.store.node_cache import Blocks
+from corpusmill.store.node_cache import FetchedBlocks
 
 FIRST = 1 << 16  # bytes of a file, its first, that are fetched at once: they say where its arrays and partitions are
 
@@ -14,7 +14,7 @@ FIRST = 1 << 16  # bytes of a file, its first, that are fetched at once: they sa
 class FetchedArrays(Arrays):
     """As those of `map_arrays`. What is asked for as a whole is fetched as a whole."""
 
-    def __init__(self, blocks: Blocks) -> None:
+    def __init__(self, blocks: FetchedBlocks) -> None:
         self.blocks = blocks
         size = size_of_head(self._first(min(FIRST, blocks.size)), blocks.name)
         head = self._first(size)

@@ -64,7 +64,7 @@ def workers(run: RunFolder) -> list[str]:
 
 
 @dataclass
-class Others:
+class Peers:
     """What one worker knows of the others, by its own clock.
 
     me      its own name
@@ -114,7 +114,7 @@ class Leases:
     folder   relative to the run: `stages/pass-1-3fa2b1c4/leases`
     """
 
-    others: Others
+    others: Peers
     folder: str
     last: dict[str, int] = field(default_factory=dict)  # key -> the highest number that is known
     _holders: dict[tuple[str, int], str] = field(default_factory=dict)

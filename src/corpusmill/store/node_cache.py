@@ -8,7 +8,7 @@ and holds at most $CORPUSMILL_NODE_CACHE_GB (20) gigabytes of fetched files: the
 Only folders that are named as this names them are looked into, and no link is followed. One in the system's folder must
 be this user's own: another user could have made it first, and have put links there.
 A file that a worker has mapped can be removed meanwhile; the system keeps its pages. Of files that are too large
-together, of which each unit reads a slice, the blocks alone are fetched that are read: see `Blocks`.
+together, of which each unit reads a slice, the blocks alone are fetched that are read: see `FetchedBlocks`.
 """
 
 import contextlib
@@ -70,9 +70,13 @@ class NodeCache:
             self._make_room(path)
         return path
 
-    def blocks(self, name: str) -> "Blocks | None":
+    def blocks(self, name: str) -> "FetchedBlocks | None":
         """A remote file of which a part is read; None if all of it is on this machine."""
-        return None if self._path("files", name).exists() else Blocks(name, self._path(f"blocks/{BOOT}", name), self)
+        return (
+            None
+            if self._path("files", name).exists()
+            else FetchedBlocks(name, self._path(f"blocks/{BOOT}", name), self)
+        )
 
     def has_fetched(self, path: Path, size: int) -> None:
         """`size` more bytes are in a file of blocks."""
@@ -169,7 +173,7 @@ def _of_this_user(folder: Path) -> Path:
     return folder / "node"
 
 
-class Blocks:
+class FetchedBlocks:
     """A remote file on this machine, of which BLOCK bytes at a time are fetched when they are asked for.
 
     It is a file with holes. Behind its bytes are one for each block, 1 if it is there, and the remote file's size in

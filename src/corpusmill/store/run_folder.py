@@ -55,7 +55,7 @@ from corpusmill import storage
 from corpusmill.errors import CorpusmillError, InputError, RecipeError, RefusedFolder, ResumeError, StorageError
 from corpusmill.store import owned
 from corpusmill.store.arrays import memory
-from corpusmill.store.node_cache import Blocks, NodeCache
+from corpusmill.store.node_cache import FetchedBlocks, NodeCache
 from corpusmill.store.run_records import UNREADABLE, DamagedRecord, as_json, is_stage, read_json
 from corpusmill.store.stage_folder import StageFolder
 from corpusmill.store.units import Results
@@ -116,7 +116,7 @@ class RunFolder:
         """Where a file of the run can be read on this machine; a remote one is fetched first."""
         return _local(self.place, relative) or self._cache.fetch(self.name_of(relative))
 
-    def blocks(self, relative: str) -> Blocks | None:
+    def blocks(self, relative: str) -> FetchedBlocks | None:
         """A remote file of the run of which a part is read; None if all of it is on this machine."""
         if _local(self.place, relative):
             return None

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from corpusmill import storage
 from corpusmill.errors import InputError, ResumeError, StorageError
 from corpusmill.store.facts import Facts, in_order, merge
-from corpusmill.store.units import Aside, Commit, Files, Results
+from corpusmill.store.units import Commit, OutputFiles, QuarantinedRecord, Results
 
 CHECKSUM = 32  # hexadecimal digits
 SEAL = b'{"checksum":"'  # what a commit begins with
@@ -54,7 +54,7 @@ class DamagedFile:
     problem: str
 
 
-class Collected:
+class CollectedCommits:
     """Commits on their way to results, held as compact as they can be: 500 bytes a unit.
 
     facts   the sum over the units so far; a commit that several units share counts for each
@@ -149,9 +149,9 @@ def read_record(name: str) -> bytes:
         raise DamagedRecord(name, f"it cannot be read ({str(error).rpartition(': ')[2]})") from error
 
 
-def asides(name: str) -> tuple[Aside, ...]:
+def asides(name: str) -> tuple[QuarantinedRecord, ...]:
     try:
-        return tuple(map(Aside.from_json, read_json(name)))
+        return tuple(map(QuarantinedRecord.from_json, read_json(name)))
     except (AttributeError, KeyError, TypeError) as error:
         raise DamagedRecord(name, f"it does not say what was set aside ({error!r})") from error
 
@@ -213,7 +213,7 @@ def as_results(table: pa.Table, complete: bool = True) -> Results:
         )
         digests = (value.hex() if value is not None else None for value in table[f"{name}:checksum"].to_pylist())
         rows, sizes = (_numbers(table[f"{name}:{part}"]) for part in ("rows", "bytes"))
-        outputs[name] = Files(paths, rows, sizes, pa.array(digests, pa.string()))
+        outputs[name] = OutputFiles(paths, rows, sizes, pa.array(digests, pa.string()))
     notes = {name: table[f"note:{name}"].to_pylist() for name in head["notes"]}
     stage = folder.rpartition("/")[2].rpartition("-")[0]
     seconds = table["seconds"].to_numpy().astype(np.float64)

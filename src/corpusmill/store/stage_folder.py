@@ -16,7 +16,7 @@ import xxhash
 from corpusmill import storage
 from corpusmill.errors import ResumeError
 from corpusmill.store.run_records import (
-    Collected,
+    CollectedCommits,
     DamagedFile,
     DamagedRecord,
     as_json,
@@ -34,7 +34,7 @@ from corpusmill.store.run_records import (
     sealed,
     unsealed,
 )
-from corpusmill.store.units import Aside, Commit, Results, Unit
+from corpusmill.store.units import Commit, QuarantinedRecord, Results, Unit
 
 DAMAGED = "damaged"
 _lately: dict[str, str] = {}  # results/PLAN -> the file that this process wrote: a store's listing may be behind
@@ -126,7 +126,7 @@ class StageFolder:
             raise DamagedRecord(name, "its checksum is not the one in its name")
         return read_results(content)
 
-    def finish(self, plan: str, collected: Collected, keys: Sequence[str]) -> Results:
+    def finish(self, plan: str, collected: CollectedCommits, keys: Sequence[str]) -> Results:
         """Record the results of a plan, all of whose units are in `collected`."""
         table = collected.table(keys)
         content = parquet(table)
@@ -141,18 +141,20 @@ class StageFolder:
         keys = self.planned(plan)
         return None if keys is None else self.finished(self.collect(keys), keys)
 
-    def finished(self, collected: Collected, keys: Sequence[str]) -> Results:
+    def finished(self, collected: CollectedCommits, keys: Sequence[str]) -> Results:
         """The results of those units that are done."""
         return as_results(collected.table([key for key in keys if key in collected.units]), complete=False)
 
     # ------------------------------------------------------------- commits
 
-    def collect(self, keys: Iterable[str], on_damage: Callable[[DamagedRecord], None] | None = None) -> Collected:
+    def collect(
+        self, keys: Iterable[str], on_damage: Callable[[DamagedRecord], None] | None = None
+    ) -> CollectedCommits:
         """What is committed of units with these keys.
 
         on_damage   is called with each record that is damaged, whose unit is left out; without it, they are raised
         """
-        collected = Collected(self.name, keys)
+        collected = CollectedCommits(self.name, keys)
         there = self.committed_keys()
         for key in collected.times:
             if key in there:
@@ -284,18 +286,18 @@ class StageFolder:
     def forget_failures(self) -> None:
         storage.remove_tree(self._name("failed"))
 
-    def set_aside(self, key: str, records: Sequence[Aside]) -> None:
+    def set_aside(self, key: str, records: Sequence[QuarantinedRecord]) -> None:
         """Record all that attempts at a unit leave out."""
         record = json.dumps([each.to_json() for each in records], indent=1)
         storage.write_atomic(self._name(f"aside/{key}.json"), record.encode())
 
-    def aside(self) -> dict[str, tuple[Aside, ...]]:
+    def aside(self) -> dict[str, tuple[QuarantinedRecord, ...]]:
         """Unit's key -> what `set_aside` recorded. Raises DamagedRecord."""
         names = storage.list_dir(self._name("aside"))
         records = {name.removesuffix(".json"): self._name(f"aside/{name}") for name in names}
         return {key: asides(name) for key, name in records.items()}
 
-    def aside_of(self, key: str) -> tuple[Aside, ...]:
+    def aside_of(self, key: str) -> tuple[QuarantinedRecord, ...]:
         """What `set_aside` recorded of one unit. Raises DamagedRecord."""
         name = self._name(f"aside/{key}.json")
         return asides(name) if storage.exists(name) else ()
@@ -314,7 +316,7 @@ class StageFolder:
                     storage.remove(self._name(name))
         return len(units)
 
-    def remove_orphans(self, collected: Collected) -> None:
+    def remove_orphans(self, collected: CollectedCommits) -> None:
         """Remove the files of attempts that no commit names. Only while no worker is at work on the stage.
 
         collected   all that is committed of the present plan; commits of other plans are looked up

@@ -26,12 +26,12 @@ from corpusmill.store.run_folder import RunFolder
 from corpusmill.store.tables import TableWriter
 from corpusmill.store.units import (
     USUAL,
-    At,
-    Care,
-    Files,
+    AttemptPosition,
     Note,
-    Output,
+    OutputFiles,
     Results,
+    RetryPolicy,
+    UnitOutput,
 )
 
 CACHED = 0.5  # share of what this machine keeps of files that those of a step may take
@@ -68,7 +68,7 @@ class Upstream:
             return FetchedArrays(blocks)
         return map_arrays(self.file(path), scattered)
 
-    def are_scattered(self, files: Files) -> bool:
+    def are_scattered(self, files: OutputFiles) -> bool:
         """Whether files, of each of which a unit reads a few rows, are larger than what this machine keeps."""
         return int(files.bytes.sum()) > CACHED * self.run.keeps
 
@@ -128,8 +128,8 @@ class UnitIO(Upstream):
     stage: str = ""
     key: str = ""
     attempt: str = ""
-    care: Care = USUAL
-    at: Callable[[At], None] = lambda _: None
+    care: RetryPolicy = USUAL
+    at: Callable[[AttemptPosition], None] = lambda _: None
     heart: Heart = field(default_factory=Heart)
     facts: dict[str, Any] = field(default_factory=dict)
     notes: dict[str, Note] = field(default_factory=dict)
@@ -174,7 +174,7 @@ class UnitIO(Upstream):
         """The same in parts, see `arrays.writing_arrays`."""
         return writing_arrays(self.path(name, ".arrays", rows))
 
-    def finish(self) -> dict[str, Output]:
+    def finish(self) -> dict[str, UnitOutput]:
         """Close all outputs, make them last, and say what they are."""
         for name, writer in self._tables.items():
             writer.close()
@@ -182,7 +182,7 @@ class UnitIO(Upstream):
         outputs = {}
         for name, (path, rows) in sorted(self._files.items()):
             here = self.run.place_of(path)
-            outputs[name] = Output(path, rows, here.stat().st_size, storage.checksum(here))
+            outputs[name] = UnitOutput(path, rows, here.stat().st_size, storage.checksum(here))
         self.run.keep([output.path for output in outputs.values()])
         return outputs
 

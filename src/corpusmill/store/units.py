@@ -38,7 +38,7 @@ class Unit:
 
 
 @dataclass(frozen=True)
-class Output:
+class UnitOutput:
     """A file that a unit wrote.
 
     path       relative to the run's folder
@@ -52,7 +52,7 @@ class Output:
 
 
 @dataclass(frozen=True)
-class At:
+class AttemptPosition:
     """Where an attempt at a unit is: a step is about to see some documents, or a reader to go on.
 
     part         which of the files that the unit reads, from 0
@@ -83,14 +83,14 @@ class At:
 
 
 @dataclass(frozen=True)
-class Aside:
+class QuarantinedRecord:
     """Records that every attempt ends at: they are set aside as a dead letter.
 
     kind    of the dead letter: "killed_worker", "out_of_memory", "step_failed", "reader_failed"
     cause   what happened at them, for people
     """
 
-    at: At
+    at: AttemptPosition
     kind: str
     cause: str
 
@@ -98,25 +98,25 @@ class Aside:
         return {**vars(self), "at": vars(self.at)}
 
     @staticmethod
-    def from_json(record: Mapping[str, Any]) -> "Aside":
-        return Aside(At(**record["at"]), record["kind"], record["cause"])
+    def from_json(record: Mapping[str, Any]) -> "QuarantinedRecord":
+        return QuarantinedRecord(AttemptPosition(**record["at"]), record["kind"], record["cause"])
 
 
 @dataclass(frozen=True)
-class Care:
+class RetryPolicy:
     """How an attempt is made, by what is known of earlier ones. No byte of what a unit leaves depends on `rows`.
 
-    aside   what the attempt leaves out, see `Aside`
+    aside   what the attempt leaves out, see `QuarantinedRecord`
     rows    at most so many documents at a time, and where it is is noted before each step; None: as many as usual
     probe   only these records are tried, and nothing is committed
     """
 
-    aside: tuple[Aside, ...] = ()
+    aside: tuple[QuarantinedRecord, ...] = ()
     rows: int | None = None
-    probe: At | None = None
+    probe: AttemptPosition | None = None
 
 
-USUAL = Care()
+USUAL = RetryPolicy()
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ class Commit:
 
     key: str
     attempt: str
-    outputs: Mapping[str, Output]
+    outputs: Mapping[str, UnitOutput]
     facts: Mapping[str, Any]
     notes: Mapping[str, Note]
     seconds: float
@@ -145,7 +145,7 @@ class Commit:
 
     @staticmethod
     def from_json(record: Mapping[str, Any]) -> "Commit":
-        outputs = {name: Output(**output) for name, output in record["outputs"].items()}
+        outputs = {name: UnitOutput(**output) for name, output in record["outputs"].items()}
         made = {name: record[name] for name in ("key", "attempt", "facts", "notes", "seconds")}
         # Earlier versions noted neither memory nor cpu.
         return Commit(outputs=outputs, memory=record.get("memory"), cpu=record.get("cpu"), **made)
@@ -171,7 +171,7 @@ class Results:
     folder: str
     keys: tuple[str, ...]
     facts: Facts
-    outputs: Mapping[str, "Files"]
+    outputs: Mapping[str, "OutputFiles"]
     notes: Mapping[str, Sequence[Any]]
     seconds: NDArray[np.float64]
     memory: NDArray[np.int64]
@@ -181,7 +181,7 @@ class Results:
     def __len__(self) -> int:
         return len(self.keys)
 
-    def __getitem__(self, name: str) -> "Files":
+    def __getitem__(self, name: str) -> "OutputFiles":
         """The output of this name. Raises KeyError if no unit wrote one."""
         return self.outputs[name]
 
@@ -196,7 +196,7 @@ class Results:
 
 
 @dataclass(frozen=True)
-class Files:
+class OutputFiles:
     """The files of one output, one a unit, relative to the run's folder."""
 
     paths: pa.StringArray

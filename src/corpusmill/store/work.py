@@ -21,7 +21,7 @@ class Work(Protocol[Inputs_contra]):
 
 
 @dataclass(frozen=True)
-class Planned:
+class PlannedUnit:
     """A unit to come: its inputs, and the content that they stand for.
 
     content   texts that together change whenever anything changes that the unit reads: checksums, names, numbers. What
@@ -32,7 +32,7 @@ class Planned:
     content: tuple[str, ...]
 
 
-Planner = Callable[[Upstream], Iterable[Planned]]
+Planner = Callable[[Upstream], Iterable[PlannedUnit]]
 
 
 @dataclass(frozen=True)

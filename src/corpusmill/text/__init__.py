@@ -57,9 +57,6 @@ Personal data in a document:
     pii            addresses and numbers of people and machines (a folder)
     secrets        keys, tokens, wallets, passwords
 
-Source trees, in plain Python:
-
-
 Matching across the corpus:
 
     fold           text in the form in which copies are compared

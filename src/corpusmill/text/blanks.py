@@ -7,7 +7,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from corpusmill.text import simd
-from corpusmill.text.buffers import PAD, Text, keep_nulls, to_arrow, view
+from corpusmill.text.buffers import PAD, TextBuffer, keep_nulls, to_arrow, view
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.lowlevel import NO_BITS, ONE, U, copy_bytes, load8, lowest_bit, moved_up
 from corpusmill.text.spans import below
@@ -58,10 +58,10 @@ def lay_out(
 
 @kernel
 def _lay_out(
-    text: Text,
+    text: TextBuffer,
     layout: Layout,
     replaced: NDArray[np.bool_],
-    others: Text,
+    others: TextBuffer,
     out: NDArray[np.uint8],
     offsets: NDArray[np.int64],
 ) -> bool:

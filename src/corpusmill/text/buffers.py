@@ -16,7 +16,7 @@ PAD = 64
 LONGEST = 2**31 - 2 * PAD  # bytes of a document; positions inside one are int32
 
 
-class Text(NamedTuple):
+class TextBuffer(NamedTuple):
     """Documents as kernels take them, read-only.
 
     data      (bytes + at least PAD,) uint8, UTF-8
@@ -27,7 +27,7 @@ class Text(NamedTuple):
     offsets: NDArray[np.int64]
 
 
-def view(texts: pa.LargeStringArray | pa.ChunkedArray) -> Text:
+def view(texts: pa.LargeStringArray | pa.ChunkedArray) -> TextBuffer:
     """The documents of an array, or of any slice of one; a null is an empty document.
 
     Raises ValueError for another type, for offsets that decrease or exceed the buffer, and for a document of 2 GiB or
@@ -67,12 +67,12 @@ def _offsets(texts: pa.LargeStringArray) -> NDArray[np.int64]:
     return np.frombuffer(texts.buffers()[1], np.int64)[texts.offset : texts.offset + len(texts) + 1]
 
 
-def _text(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> Text:
+def _text(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> TextBuffer:
     # Writable and read-only arrays are two types to numba, and kernels would be compiled for both.
     data, offsets = data[:], offsets[:]
     data.setflags(write=False)
     offsets.setflags(write=False)
-    return Text(data, offsets)
+    return TextBuffer(data, offsets)
 
 
 def to_arrow(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> pa.LargeStringArray:

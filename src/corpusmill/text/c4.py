@@ -8,13 +8,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from corpusmill.text import simd
-from corpusmill.text.buffers import PAD, Text, keep_nulls, to_arrow, view
+from corpusmill.text.buffers import PAD, TextBuffer, keep_nulls, to_arrow, view
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.hashing import strip
 from corpusmill.text.lowlevel import NO_BITS, ONE, copy_bytes, load8, lowest_bit
 from corpusmill.text.sentences import sentence_counts
 from corpusmill.text.spans import (
-    Scratch,
+    SpanScratch,
     below,
     chars_between,
     find_spans,
@@ -74,7 +74,7 @@ class C4Result:
     sentences: NDArray[np.int64]
 
 
-class Rules(NamedTuple):
+class LineRules(NamedTuple):
     terminal_punctuation: bool
     apostrophe: bool
     min_words: int
@@ -115,7 +115,7 @@ def clean_lines(
     Phrases match in either case of ASCII. The text equals that of datatrove's C4QualityFilter (0.10) with the same
     rules, except that U+212A KELVIN SIGN is not a "k" here. The minimum number of sentences is left to the caller.
     """
-    rules = Rules(
+    rules = LineRules(
         terminal_punctuation,
         apostrophe,
         0 if min_words is None else min_words,
@@ -139,9 +139,9 @@ def clean_lines(
 
 @kernel
 def _clean_all(
-    text: Text,
+    text: TextBuffer,
     classes: Classes,
-    rules: Rules,
+    rules: LineRules,
     out: NDArray[np.uint8],
     offsets: NDArray[np.int64],
     verdict: NDArray[np.uint8],
@@ -164,8 +164,8 @@ def _clean(
     hi: int,
     breaks: int,
     classes: Classes,
-    rules: Rules,
-    s: Scratch,
+    rules: LineRules,
+    s: SpanScratch,
     out: NDArray[np.uint8],
     begin: int,
     lines: NDArray[np.int64],
@@ -225,7 +225,7 @@ def _clean(
 
 
 @kernel
-def _has_long_word(s: Scratch, word: int, end_word: int, most: int) -> bool:
+def _has_long_word(s: SpanScratch, word: int, end_word: int, most: int) -> bool:
     for w in range(word, end_word):
         if s.end[w] - s.start[w] > most and chars_between(s, s.start[w], s.end[w]) > most:
             return True

@@ -9,7 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from corpusmill.text import simd
-from corpusmill.text.buffers import PAD, Text, keep_nulls, to_arrow, view
+from corpusmill.text.buffers import PAD, TextBuffer, keep_nulls, to_arrow, view
 from corpusmill.text.compile import kernel
 from corpusmill.text.entities import entity_end
 from corpusmill.text.lowlevel import NO_BITS, ONE, U, copy_bytes, load8, lowest_bit
@@ -121,7 +121,7 @@ def kinds_in(texts: pa.LargeStringArray, wanted: int) -> NDArray[np.uint8]:
 
 
 @kernel
-def _find(text: Text, known: Characters, wanted: int, out: NDArray[np.uint8]) -> None:
+def _find(text: TextBuffer, known: Characters, wanted: int, out: NDArray[np.uint8]) -> None:
     data = text.data
     for d in range(len(out)):
         at: Any = text.offsets[d]
@@ -185,7 +185,7 @@ def replace_kinds(texts: pa.LargeStringArray, wanted: int) -> pa.LargeStringArra
 
 @kernel
 def _replace(
-    text: Text, kinds: NDArray[np.uint8], wanted: int, out: NDArray[np.uint8], offsets: NDArray[np.int64]
+    text: TextBuffer, kinds: NDArray[np.uint8], wanted: int, out: NDArray[np.uint8], offsets: NDArray[np.int64]
 ) -> None:
     data = text.data
     p = np.intp(0)

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from corpusmill.text.buffers import Text, view
+from corpusmill.text.buffers import TextBuffer, view
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.hashing import quick_hash
 from corpusmill.text.lowlevel import load8
@@ -69,14 +69,14 @@ def _keyword_table() -> NDArray[np.uint64]:
 
 
 @kernel
-def _fill(words: Text, table: NDArray[np.uint64]) -> None:
+def _fill(words: TextBuffer, table: NDArray[np.uint64]) -> None:
     for w in range(len(words.offsets) - 1):
         key = never_zero(quick_hash(words.data, words.offsets[w], words.offsets[w + 1] - words.offsets[w]))
         table[find(table, len(table) - 1, key)] = key
 
 
 @kernel
-def _count_all(text: Text, keywords: NDArray[np.uint64], out: NDArray[Any]) -> None:
+def _count_all(text: TextBuffer, keywords: NDArray[np.uint64], out: NDArray[Any]) -> None:
     for d in range(len(out)):
         _count(text.data, text.offsets[d], text.offsets[d + 1], keywords, out[d])
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from corpusmill.text import simd
-from corpusmill.text.buffers import PAD, Text, keep_nulls, to_arrow, view
+from corpusmill.text.buffers import PAD, TextBuffer, keep_nulls, to_arrow, view
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.lowlevel import NO_BITS, ONE, U, copy_bytes, load8, lowest_bit
 from corpusmill.text.sets import room_for
@@ -37,8 +37,8 @@ class Entities(NamedTuple):
     numbers   (TABLED,) int32: the code point of a number; -1 of one without a character
     """
 
-    names: Text
-    values: Text
+    names: TextBuffer
+    values: TextBuffer
     slots: NDArray[np.int32]
     numbers: NDArray[np.int32]
 
@@ -90,7 +90,7 @@ def _hash(data: NDArray[np.uint8], start: int, end: int) -> Any:
 
 
 @inlined
-def _slot(data: NDArray[np.uint8], start: int, end: int, names: Text, slots: NDArray[np.int32]) -> Any:
+def _slot(data: NDArray[np.uint8], start: int, end: int, names: TextBuffer, slots: NDArray[np.int32]) -> Any:
     """The slot of the name data[start:end], or the empty one where it belongs."""
     slot = _hash(data, start, end) & (len(slots) - 1)
     while slots[slot] != 0:
@@ -106,7 +106,7 @@ def _slot(data: NDArray[np.uint8], start: int, end: int, names: Text, slots: NDA
 
 
 @kernel
-def _hash_table(names: Text) -> NDArray[np.int32]:
+def _hash_table(names: TextBuffer) -> NDArray[np.int32]:
     count = len(names.offsets) - 1
     slots = np.zeros(room_for(count), np.int32)
     for name in range(count):
@@ -167,7 +167,7 @@ def _code_point(data: NDArray[np.uint8], at: int, end: int, numbers: NDArray[np.
 
 
 @kernel
-def _decode(text: Text, known: Entities, out: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
+def _decode(text: TextBuffer, known: Entities, out: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
     data = text.data
     p = np.intp(0)
     for d in range(len(offsets) - 1):

@@ -7,7 +7,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from corpusmill.text import simd
-from corpusmill.text.buffers import PAD, Text, grown, to_arrow, view
+from corpusmill.text.buffers import PAD, TextBuffer, grown, to_arrow, view
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.lowlevel import ALL_BITS, NO_BITS, U, load8, lowest_bit
 from corpusmill.text.simd import copy_16, copy_16_lower
@@ -57,7 +57,7 @@ def fold(
 
 @kernel
 def _fold(
-    text: Text, first: int, parts: int, folding: Folding, out: NDArray[np.uint8], offsets: NDArray[np.int64]
+    text: TextBuffer, first: int, parts: int, folding: Folding, out: NDArray[np.uint8], offsets: NDArray[np.int64]
 ) -> int:
     """Fold documents from `first` on; returns the first that may not have room, or the number of documents."""
     for d in range(first, len(offsets) - 1):

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from corpusmill.text.buffers import Text, view
+from corpusmill.text.buffers import TextBuffer, view
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.hashing import K0, K1, K2, mix
 from corpusmill.text.lowlevel import ALL_BITS, Bits, U, load64
@@ -24,7 +24,7 @@ def word_hashes(words: pa.LargeStringArray) -> NDArray[np.uint64]:
 
 
 @kernel
-def _hash_all(text: Text, out: NDArray[np.uint64]) -> None:
+def _hash_all(text: TextBuffer, out: NDArray[np.uint64]) -> None:
     for i in range(len(out)):
         out[i] = word_hash(text.data, text.offsets[i], text.offsets[i + 1])
 

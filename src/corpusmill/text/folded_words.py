@@ -7,7 +7,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from corpusmill.text import simd
-from corpusmill.text.buffers import PAD, Text, to_arrow, view
+from corpusmill.text.buffers import PAD, TextBuffer, to_arrow, view
 from corpusmill.text.compile import kernel
 from corpusmill.text.fold import CAPITAL_SIGMA, number_end
 from corpusmill.text.lowlevel import borrowed, copy_bytes, load8, lowest_bit
@@ -48,7 +48,7 @@ def texts_at(texts: pa.LargeStringArray, spans: NDArray[np.int64]) -> pa.LargeSt
 
 
 @kernel
-def _copy(text: Text, spans: NDArray[np.int64], ends: NDArray[np.int64], out: NDArray[np.uint8]) -> None:
+def _copy(text: TextBuffer, spans: NDArray[np.int64], ends: NDArray[np.int64], out: NDArray[np.uint8]) -> None:
     for i in range(len(spans)):
         size = ends[i + 1] - ends[i]
         copy_bytes(text.data, text.offsets[spans[i, 0]] + spans[i, 1], size, out, ends[i])
@@ -56,7 +56,7 @@ def _copy(text: Text, spans: NDArray[np.int64], ends: NDArray[np.int64], out: ND
 
 @kernel
 def _folded_words(
-    text: Text, limits: NDArray[np.int64], folding: Folding, offsets: NDArray[np.int64], spans: NDArray[np.int64]
+    text: TextBuffer, limits: NDArray[np.int64], folding: Folding, offsets: NDArray[np.int64], spans: NDArray[np.int64]
 ) -> None:
     words = 0
     for d in range(len(offsets) - 1):

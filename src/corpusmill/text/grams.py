@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.lowlevel import NO_BITS, U
 from corpusmill.text.sets import cleared, find, never_zero
-from corpusmill.text.spans import Scratch
+from corpusmill.text.spans import SpanScratch
 from corpusmill.text.words import ALL_UPPER, HAS_ALPHA, HAS_CONTENT
 
 TOP = (2, 3, 4)
@@ -23,7 +23,7 @@ REPEAT = 3  # words in the sequences that `repeats` counts
 
 
 @kernel
-def gram_statistics(words: int, stop_words: NDArray[np.uint64], contained: bool, s: Scratch, out: Any) -> None:
+def gram_statistics(words: int, stop_words: NDArray[np.uint64], contained: bool, s: SpanScratch, out: Any) -> None:
     """Fill the fields of the record that count words and n-grams; `contained` as for `stats.document_stats`."""
     repeating = _name_words(words, stop_words, s, out)
     for n in range(2, 11):
@@ -44,7 +44,7 @@ def gram_statistics(words: int, stop_words: NDArray[np.uint64], contained: bool,
 
 
 @kernel
-def _name_words(words: int, stop_words: NDArray[np.uint64], s: Scratch, out: Any) -> int:
+def _name_words(words: int, stop_words: NDArray[np.uint64], s: SpanScratch, out: Any) -> int:
     """Name every word, and sum up the properties of words. Returns how many positions of repeated words are in
     s.pos."""
     mask = cleared(s.table, words)
@@ -79,7 +79,7 @@ def _name_words(words: int, stop_words: NDArray[np.uint64], s: Scratch, out: Any
 
 
 @kernel
-def _name_grams(candidates: int, s: Scratch) -> int:
+def _name_grams(candidates: int, s: SpanScratch) -> int:
     """Replace the positions of repeated (n-1)-grams by those of repeated n-grams; returns how many."""
     tried = 0
     mask = cleared(s.table, candidates)
@@ -104,7 +104,7 @@ def _name_grams(candidates: int, s: Scratch) -> int:
 
 
 @inlined
-def _top_gram(words: int, n: int, repeating: int, s: Scratch) -> Any:
+def _top_gram(words: int, n: int, repeating: int, s: SpanScratch) -> Any:
     """(count, first position, slot) of the most frequent n-gram; the one seen first wins a tie. Its slot is ALL if none
     occurs twice, its count 0 if there is none."""
     most, first, top = np.int32(words >= n), np.int32(0), np.int32(ALL)
@@ -116,7 +116,7 @@ def _top_gram(words: int, n: int, repeating: int, s: Scratch) -> Any:
 
 
 @inlined
-def _top_gram_chars(n: int, count: int, first: int, slot: int, repeating: int, contained: bool, s: Scratch) -> Any:
+def _top_gram_chars(n: int, count: int, first: int, slot: int, repeating: int, contained: bool, s: SpanScratch) -> Any:
     """len(" ".join(gram)) * count of the most frequent n-gram, as `_top_gram` found it."""
     if count == 0:
         return 0
@@ -126,7 +126,7 @@ def _top_gram_chars(n: int, count: int, first: int, slot: int, repeating: int, c
 
 
 @kernel
-def _duplicate_gram_chars(n: int, repeating: int, s: Scratch) -> Any:
+def _duplicate_gram_chars(n: int, repeating: int, s: SpanScratch) -> Any:
     """Characters in n-grams that occurred before, counted without overlap from left to right. Overwrites the counts."""
     next_start = 0
     chars: Any = 0
@@ -143,7 +143,7 @@ def _duplicate_gram_chars(n: int, repeating: int, s: Scratch) -> Any:
 
 
 @kernel
-def _contained_chars(n: int, slot: int, repeating: int, s: Scratch) -> Any:
+def _contained_chars(n: int, slot: int, repeating: int, s: SpanScratch) -> Any:
     """Characters in all occurrences of the n-gram in a slot, or of ALL repeated ones; overlaps are counted once.
 
     Two words of an n-gram count as separated by one character.
@@ -160,7 +160,7 @@ def _contained_chars(n: int, slot: int, repeating: int, s: Scratch) -> Any:
 
 
 @kernel
-def _repeats(repeating: int, s: Scratch) -> int:
+def _repeats(repeating: int, s: SpanScratch) -> int:
     """How many n-grams occurred before, overlapping ones included."""
     firsts = 0
     for c in range(repeating):
@@ -169,7 +169,7 @@ def _repeats(repeating: int, s: Scratch) -> int:
 
 
 @inlined
-def _chars_of(first: int, n: int, s: Scratch) -> Any:
+def _chars_of(first: int, n: int, s: SpanScratch) -> Any:
     chars: Any = 0
     for i in range(first, first + n):
         chars += s.chars[i]

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from corpusmill.text.buffers import Text, view
+from corpusmill.text.buffers import TextBuffer, view
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.lowlevel import ALL_BITS, NO_BITS, Bits, U, high_product, load8, load32, load64
 from corpusmill.text.unicode import SPACE, Classes, class_of, decode
@@ -70,7 +70,7 @@ def hash_spans(texts: pa.LargeStringArray, spans: NDArray[np.int64], seed: int =
 
 
 @kernel
-def _hash_documents(text: Text, seed: Bits, out: NDArray[np.uint64]) -> None:
+def _hash_documents(text: TextBuffer, seed: Bits, out: NDArray[np.uint64]) -> None:
     for d in range(len(out)):
         out[d] = xxh64(text.data, text.offsets[d], text.offsets[d + 1], seed)
 

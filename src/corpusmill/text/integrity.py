@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from corpusmill.text import simd
-from corpusmill.text.buffers import Text, view
+from corpusmill.text.buffers import TextBuffer, view
 from corpusmill.text.compile import kernel
 from corpusmill.text.lowlevel import NO_BITS, ONE, Bits, count_bits, load8, lowest_bit, moved_up
 from corpusmill.text.spans import below
@@ -68,7 +68,7 @@ def integrity(texts: pa.LargeStringArray) -> NDArray[Any]:
 
 
 @kernel
-def _measure(text: Text, names: NDArray[np.uint64], out: NDArray[Any]) -> None:
+def _measure(text: TextBuffer, names: NDArray[np.uint64], out: NDArray[Any]) -> None:
     for d in range(len(out)):
         at: Any = text.offsets[d]
         hi = text.offsets[d + 1]

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from corpusmill.errors import AssetError
 from corpusmill.text import simd
-from corpusmill.text.buffers import Text, view
+from corpusmill.text.buffers import TextBuffer, view
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.folded_hash import word_hash, word_hashes
 from corpusmill.text.lowlevel import NO_BITS, ONE, U, borrowed, load8, load64, lowest_bit
@@ -68,7 +68,7 @@ _next_word = run_finder(MARKS)
 _letter_mask = simd.masks(simd.ascii_letter)
 
 
-class Words(NamedTuple):
+class WordList(NamedTuple):
     """A list as the kernel takes it; sorted, read-only.
 
     slots     (slots,) uint64, a power of two: hashes of the words, 0 if free
@@ -84,7 +84,7 @@ class Words(NamedTuple):
     longest: int
 
 
-def read_words(path: Path) -> Words:
+def read_words(path: Path) -> WordList:
     """A list from a UTF-8 file: words separated by white space; "#" begins a comment.
 
     Raises AssetError if there are no words, or one that does not consist of 3 to 32 ASCII letters, or has more than
@@ -115,7 +115,7 @@ def read_words(path: Path) -> Words:
     return make_words(sorted(words))
 
 
-def make_words(words: list[str]) -> Words:
+def make_words(words: list[str]) -> WordList:
     """The list of these words, which must be sorted and meet the conditions of `read_words`."""
     hashes = word_hashes(pa.array(words, pa.large_string()))
     slots = np.zeros(1 << (4 * len(words)).bit_length(), np.uint64)
@@ -129,10 +129,10 @@ def make_words(words: list[str]) -> Words:
     first = np.searchsorted([ord(word[0]) - ord("a") for word in words], np.arange(27)).astype(np.int32)
     for array in (slots, letters, start, first):
         array.flags.writeable = False
-    return Words(slots, letters, start, first, max(map(len, words)))
+    return WordList(slots, letters, start, first, max(map(len, words)))
 
 
-def find_words(texts: pa.LargeStringArray, words: Words) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def find_words(texts: pa.LargeStringArray, words: WordList) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The occurrences of words of a list.
 
     returns   (hits, 3) int64: document, first byte, end, from the beginning of the text; and (documents,) the number of
@@ -146,12 +146,14 @@ def find_words(texts: pa.LargeStringArray, words: Words) -> tuple[NDArray[np.int
 
 
 @kernel
-def _find(text: Text, words: Words, classes: Classes, counts: NDArray[np.int64], hits: NDArray[np.int64]) -> int:
+def _find(
+    text: TextBuffer, words: WordList, classes: Classes, counts: NDArray[np.int64], hits: NDArray[np.int64]
+) -> int:
     total = 0
     form = np.empty(ROOM, np.uint8)
     # References to what is handed on for every word would be counted, which takes longer than to look at it.
     data, classes = borrowed(text.data), borrowed_classes(classes)
-    words = Words(
+    words = WordList(
         borrowed(words.slots), borrowed(words.letters), borrowed(words.start), borrowed(words.first), words.longest
     )
     for d in range(len(counts)):
@@ -219,7 +221,7 @@ def _is_plain(data: NDArray[np.uint8], start: Any, end: Any) -> bool:
 
 
 @inlined
-def _is_listed(data: NDArray[np.uint8], start: Any, end: Any, words: Words) -> bool:
+def _is_listed(data: NDArray[np.uint8], start: Any, end: Any, words: WordList) -> bool:
     """Whether a plain word is in the list, letter by letter."""
     if not SHORTEST <= end - start <= words.longest:
         return False
@@ -234,7 +236,7 @@ def _is_listed(data: NDArray[np.uint8], start: Any, end: Any, words: Words) -> b
 
 
 @kernel
-def _as_written(data: NDArray[np.uint8], start: int, end: int, form: NDArray[np.uint8], words: Words) -> Any:
+def _as_written(data: NDArray[np.uint8], start: int, end: int, form: NDArray[np.uint8], words: WordList) -> Any:
     """The part of a word that is a spelling of one of the list: all of it, or without marks at its ends; empty if none
     is."""
     letters = False
@@ -342,7 +344,7 @@ def _has_alnum(data: NDArray[np.uint8], start: Any, end: Any) -> bool:
 
 
 @kernel
-def _is_form_of_any(form: NDArray[np.uint8], n: int, words: Words) -> bool:
+def _is_form_of_any(form: NDArray[np.uint8], n: int, words: WordList) -> bool:
     """Whether form[:n] is a spelling of a word of the list."""
     letters = digits = stars = 0
     for i in range(n):

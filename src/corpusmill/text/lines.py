@@ -9,7 +9,7 @@ from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.hashing import quick_hash
 from corpusmill.text.lowlevel import load8, load32
 from corpusmill.text.sets import cleared, seen_before
-from corpusmill.text.spans import Scratch, chars_between, words_before
+from corpusmill.text.spans import SpanScratch, chars_between, words_before
 from corpusmill.text.unicode import TERMINAL, Classes, decode, last_class
 
 LF, CR, DASH = 10, 13, 45
@@ -20,7 +20,7 @@ SHORT_LINE = 30  # characters
 
 @kernel
 def line_statistics(
-    data: NDArray[np.uint8], lo: int, hi: int, breaks: int, classes: Classes, s: Scratch, out: Any
+    data: NDArray[np.uint8], lo: int, hi: int, breaks: int, classes: Classes, s: SpanScratch, out: Any
 ) -> None:
     """Fill the fields of the record that count lines, by the three definitions of a line in `stats.STATS`."""
     lines = bullets = dotted = 0
@@ -70,7 +70,7 @@ def line_statistics(
 
 
 @kernel
-def paragraph_statistics(data: NDArray[np.uint8], lo: int, words: int, breaks: int, s: Scratch, out: Any) -> None:
+def paragraph_statistics(data: NDArray[np.uint8], lo: int, words: int, breaks: int, s: SpanScratch, out: Any) -> None:
     """Fill the fields that count paragraphs: `re.split(r"\\n{2,}", text.strip())`."""
     total = again = again_chars = 0
     if words > 0:

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from corpusmill.text.buffers import Text, view
+from corpusmill.text.buffers import TextBuffer, view
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.lowlevel import load8
 from corpusmill.text.unicode import BREAK, SPACE, Classes, class_of, classes, decode
@@ -50,7 +50,7 @@ def _wanted(characters: str) -> Wanted:
 
 
 @kernel
-def _count(text: Text, wanted: Wanted, out: NDArray[np.int64]) -> None:
+def _count(text: TextBuffer, wanted: Wanted, out: NDArray[np.int64]) -> None:
     for d in range(len(out)):
         hits = 0
         at = text.offsets[d]
@@ -69,7 +69,7 @@ def _count(text: Text, wanted: Wanted, out: NDArray[np.int64]) -> None:
 
 @kernel
 def _count_bullets(
-    text: Text, classes: Classes, wanted: Wanted, lines: NDArray[np.int64], bulleted: NDArray[np.int64]
+    text: TextBuffer, classes: Classes, wanted: Wanted, lines: NDArray[np.int64], bulleted: NDArray[np.int64]
 ) -> None:
     for d in range(len(lines)):
         lo, hi = text.offsets[d], text.offsets[d + 1]

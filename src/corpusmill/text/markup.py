@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from corpusmill.text import simd
-from corpusmill.text.buffers import Text, view
+from corpusmill.text.buffers import TextBuffer, view
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.lowlevel import NO_BITS, ONE, load8, lowest_bit
 from corpusmill.text.rewrite import masked
@@ -85,7 +85,7 @@ def _names() -> NDArray[np.uint64]:
 
 
 @kernel
-def _count_tags(text: Text, names: NDArray[np.uint64], counts: NDArray[np.int64]) -> None:
+def _count_tags(text: TextBuffer, names: NDArray[np.uint64], counts: NDArray[np.int64]) -> None:
     for d in range(len(text.offsets) - 1):
         at: Any = text.offsets[d]
         hi = text.offsets[d + 1]

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from corpusmill.text.buffers import Text, view
+from corpusmill.text.buffers import TextBuffer, view
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.hashing import P1, quick_hash
 from corpusmill.text.lowlevel import NO_BITS, Bits
@@ -179,7 +179,7 @@ def _telling_items(words: NDArray[np.uint64], size: NDArray[np.int32]) -> NDArra
 
 
 @kernel
-def _hash(text: Text, every: NDArray[np.uint64], ends: NDArray[np.int64]) -> None:
+def _hash(text: TextBuffer, every: NDArray[np.uint64], ends: NDArray[np.int64]) -> None:
     most = longest(text.offsets)
     start, end = np.empty(most // 2 + 2, np.int64), np.empty(most // 2 + 2, np.int64)
     out = 0
@@ -191,7 +191,7 @@ def _hash(text: Text, every: NDArray[np.uint64], ends: NDArray[np.int64]) -> Non
 
 
 @kernel
-def _letters(text: Text, spans: NDArray[np.int64], bounds: NDArray[np.int64], letters: NDArray[np.uint8]) -> None:
+def _letters(text: TextBuffer, spans: NDArray[np.int64], bounds: NDArray[np.int64], letters: NDArray[np.uint8]) -> None:
     for i in range(len(spans)):
         for k in range(spans[i, 1] - spans[i, 0]):
             letters[bounds[i] + k] = text.data[spans[i, 0] + k]
@@ -338,7 +338,7 @@ def _insert(known: NDArray[np.uint64], keys: NDArray[np.uint64], entry: NDArray[
 # ------------------------------------------------------------------------------ in a document
 
 
-class Words(NamedTuple):
+class DocumentWords(NamedTuple):
     """The words of a document.
 
     prefix       (words + 1,) the hash of the first i words
@@ -352,7 +352,7 @@ class Words(NamedTuple):
 
 
 @inlined
-def _hash_at(words: Words, i: int) -> Bits:
+def _hash_at(words: DocumentWords, i: int) -> Bits:
     return words.prefix[i + 1] - words.prefix[i] * P1
 
 
@@ -385,7 +385,7 @@ def is_close(
 
 
 @kernel
-def held_beside(near: Near, item: int, at: int, words: Words, count: int, i: int) -> Any:
+def held_beside(near: Near, item: int, at: int, words: DocumentWords, count: int, i: int) -> Any:
     """An item beside the words of a document, outwards from a seed: word `at` of the one, `i` of the other.
 
     returns   the words [first, end) of the document, the wrong words, and the words of the item that are not there; or
@@ -407,7 +407,9 @@ def held_beside(near: Near, item: int, at: int, words: Words, count: int, i: int
 
 
 @inlined
-def _outwards(near: Near, begin: int, size: int, a: int, words: Words, count: int, d: int, step: int, most: int) -> Any:
+def _outwards(
+    near: Near, begin: int, size: int, a: int, words: DocumentWords, count: int, d: int, step: int, most: int
+) -> Any:
     """Hold the words of an item from `a` on beside those of a document from `d` on, forwards (step 1) or backwards.
 
     Each pair of words is the first of these that it can be:
@@ -496,7 +498,7 @@ def _is_two(
 
 
 @inlined
-def _misspelt(near: Near, k: int, words: Words, d: int) -> Any:
+def _misspelt(near: Near, k: int, words: DocumentWords, d: int) -> Any:
     """Whether a word of the document is word k of the items with a letter wrong, or two in one of 8 and more.
 
     Wrong is a letter that is missing, additional or another, or two that are exchanged (optimal string alignment,

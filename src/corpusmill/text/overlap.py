@@ -16,11 +16,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from corpusmill.text.buffers import Text, view
+from corpusmill.text.buffers import TextBuffer, view
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.hashing import P1, quick_hash
 from corpusmill.text.lowlevel import NO_BITS, ONE, Bits, U, borrowed
-from corpusmill.text.near import NOTHING, SEED, Near, Words, held_beside, is_close, wrong_words
+from corpusmill.text.near import NOTHING, SEED, DocumentWords, Near, held_beside, is_close, wrong_words
 from corpusmill.text.near import build as build_near
 from corpusmill.text.sets import filter_of, find, may_have, never_zero, slots_for
 from corpusmill.text.shingles import count_words, word_places
@@ -47,7 +47,7 @@ PASSAGE = np.dtype(
 )
 
 
-class Index(NamedTuple):
+class OverlapIndex(NamedTuple):
     """The indexed items; read-only, and shared by all processes if the arrays are mapped from files.
 
     n            words of an n-gram
@@ -81,12 +81,12 @@ class Index(NamedTuple):
     telling: NDArray[np.int32]
 
 
-ARRAYS = Index._fields[4:]
+ARRAYS = OverlapIndex._fields[4:]
 
 
 def build(
     items: pa.LargeStringArray, n: int, shortest: int, common: int, template: int, longest_phrase: int = WIDEST
-) -> Index:
+) -> OverlapIndex:
     """The index of folded items.
 
     n                words of an n-gram, at most WIDEST
@@ -131,7 +131,7 @@ def build(
     arrays = (filter_, keys, entry, lengths, shared, first, item, at, words, telling_words)
     for array in arrays:  # one type to numba, whether mapped from files or not
         array.setflags(write=False)
-    return Index(n, shortest if len(phrases) else n, template, shift, *arrays)
+    return OverlapIndex(n, shortest if len(phrases) else n, template, shift, *arrays)
 
 
 def _boilerplate(runs: NDArray[np.uint64], item: NDArray[np.int32], common: int) -> NDArray[np.bool_]:
@@ -154,7 +154,7 @@ def _telling(item: NDArray[np.int32], at: NDArray[np.int32], words: NDArray[np.i
     return telling
 
 
-def find_items(folded: pa.LargeStringArray, index: Index, near: Near | None = None) -> NDArray[Any]:
+def find_items(folded: pa.LargeStringArray, index: OverlapIndex, near: Near | None = None) -> NDArray[Any]:
     """The passages of folded documents with items: PASSAGE, by document, item and position.
 
     N-grams of one item at most the length of the item apart are one passage. Those of a template count for one item.
@@ -281,7 +281,7 @@ def _is_telling(prefix: NDArray[np.uint64], i: int, length: int) -> Any:
 
 @kernel
 def _hash_items(
-    text: Text,
+    text: TextBuffer,
     n: int,
     shortest: int,
     longest_phrase: int,
@@ -315,7 +315,7 @@ def _insert(known: NDArray[np.uint64], keys: NDArray[np.uint64], entry: NDArray[
 
 
 @inlined
-def _entry(index: Index, key: Bits) -> Any:
+def _entry(index: OverlapIndex, key: Bits) -> Any:
     """The number of a run, -1 if it is not in the index."""
     if not may_have(index.filter, index.shift, key):
         return -1
@@ -324,7 +324,7 @@ def _entry(index: Index, key: Bits) -> Any:
 
 
 @inlined
-def _add(index: Index, entry: Any, document: int, word: int, matches: Any, count: Any) -> Any:
+def _add(index: OverlapIndex, entry: Any, document: int, word: int, matches: Any, count: Any) -> Any:
     """Write a match for every place of a run; returns how many there are with unlimited room.
 
     One of an n-gram of templates has no item, -1, and the number of the run as its `at`.
@@ -345,7 +345,7 @@ def _add(index: Index, entry: Any, document: int, word: int, matches: Any, count
 
 @inlined
 def _add_phrases(
-    index: Index,
+    index: OverlapIndex,
     key: Bits,
     prefix: NDArray[np.uint64],
     powers: NDArray[np.uint64],
@@ -367,7 +367,7 @@ def _add_phrases(
 
 
 @kernel
-def _find(text: Text, index: Index, near: Near, document: int, matches: Any, beside: Any) -> Any:
+def _find(text: TextBuffer, index: OverlapIndex, near: Near, document: int, matches: Any, beside: Any) -> Any:
     """Write the matches of documents from `document` on; returns the first document without room, the matches, and the
     passages that are held beside items, written."""
     most = longest(text.offsets)
@@ -378,8 +378,8 @@ def _find(text: Text, index: Index, near: Near, document: int, matches: Any, bes
 
 @kernel
 def _find_with(
-    text: Text,
-    index: Index,
+    text: TextBuffer,
+    index: OverlapIndex,
     near: Near,
     document: int,
     start: NDArray[np.int64],
@@ -390,7 +390,7 @@ def _find_with(
     beside: Any,
 ) -> Any:
     """`_find`, with room for the words of the longest document."""
-    found = Words(text.data, prefix, start, end)
+    found = DocumentWords(text.data, prefix, start, end)
     # Taken out of the tuples once, and borrowed: there, each look at an array counts a reference.
     data, start, end = borrowed(text.data), borrowed(start), borrowed(end)
     prefix, powers = borrowed(prefix), borrowed(powers)
@@ -434,7 +434,7 @@ def _find_with(
 
 @inlined
 def _add_near(
-    near: Near, item: int, at: int, found: Words, words: int, i: int, n: int, d: int, beside: Any, close: Any
+    near: Near, item: int, at: int, found: DocumentWords, words: int, i: int, n: int, d: int, beside: Any, close: Any
 ) -> Any:
     """Write a passage if an item is there; returns how many there are with unlimited room."""
     size = near.begin[item + 1] - near.begin[item]

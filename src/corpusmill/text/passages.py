@@ -22,7 +22,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from corpusmill.text.buffers import Text, view
+from corpusmill.text.buffers import TextBuffer, view
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.hashing import K0, mix, quick_hash
 from corpusmill.text.lowlevel import NO_BITS, Bits, U, high_product, load8
@@ -168,7 +168,7 @@ def _powers(most: int) -> NDArray[np.uint64]:
 
 @kernel
 def _super_kmers(
-    text: Text, window: int, gram: int, powers: NDArray[np.uint64], classes: Classes, out: SuperKmers
+    text: TextBuffer, window: int, gram: int, powers: NDArray[np.uint64], classes: Classes, out: SuperKmers
 ) -> int:
     """Write as many as `out` has room for; returns how many there are."""
     first, second = np.empty(1 << 12, np.uint64), np.empty(1 << 12, np.uint64)
@@ -233,7 +233,7 @@ def _least(seeds: NDArray[np.uint64], begin: Any, end: Any) -> Any:
 
 @kernel
 def _window_hashes(
-    text: Text,
+    text: TextBuffer,
     document: NDArray[np.int64],
     start: NDArray[np.int64],
     count: NDArray[np.int64],
@@ -326,7 +326,7 @@ def _merge(document: NDArray[np.int64], start: NDArray[np.int64], stop: NDArray[
 
 @kernel
 def _cut(
-    text: Text,
+    text: TextBuffer,
     document: NDArray[np.int64],
     start: NDArray[np.int64],
     stop: NDArray[np.int64],

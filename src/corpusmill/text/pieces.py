@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from corpusmill.text import simd
-from corpusmill.text.buffers import PAD, Text, view
+from corpusmill.text.buffers import PAD, TextBuffer, view
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.fold import EVERYTHING, GROWTH, SLACK, fold_document
 from corpusmill.text.hashing import SECOND_SEED, strip, xxh64
@@ -25,7 +25,7 @@ LF = 10
 _line_feeds = simd.masks(simd.equal("\n"))
 
 
-class Pieces(NamedTuple):
+class TextPieces(NamedTuple):
     """Where the pieces of some documents are.
 
     start, end   (pieces,) int64: bytes from the beginning of the document
@@ -48,17 +48,17 @@ class Hashed(NamedTuple):
     long: NDArray[np.bool_]
 
 
-def pieces(texts: pa.LargeStringArray, of: Literal["lines", "paragraphs"]) -> Pieces:
+def pieces(texts: pa.LargeStringArray, of: Literal["lines", "paragraphs"]) -> TextPieces:
     """The pieces of each document, in order. A null has none."""
     text = view(texts)
     most = int(_line_breaks(text)) + len(texts)
     start, end = np.empty(most, np.int64), np.empty(most, np.int64)
     offsets = np.zeros(len(text.offsets), np.int64)
     count = _find(text, of == "paragraphs", classes(), start, end, offsets)
-    return Pieces(start[:count], end[:count], offsets)
+    return TextPieces(start[:count], end[:count], offsets)
 
 
-def piece_hashes(texts: pa.LargeStringArray, pieces: Pieces, folded: bool, shortest: int) -> Hashed:
+def piece_hashes(texts: pa.LargeStringArray, pieces: TextPieces, folded: bool, shortest: int) -> Hashed:
     """The hashes of pieces, stripped, or folded as by `fold.fold`.
 
     pieces     `pieces(texts, ...)`
@@ -70,7 +70,7 @@ def piece_hashes(texts: pa.LargeStringArray, pieces: Pieces, folded: bool, short
     return hashed
 
 
-def spans_without(texts: pa.LargeStringArray, pieces: Pieces, dropped: NDArray[np.bool_]) -> NDArray[np.int64]:
+def spans_without(texts: pa.LargeStringArray, pieces: TextPieces, dropped: NDArray[np.bool_]) -> NDArray[np.int64]:
     """The spans to remove so that documents lose some of their pieces.
 
     pieces    `pieces(texts, ...)`
@@ -87,7 +87,7 @@ def spans_without(texts: pa.LargeStringArray, pieces: Pieces, dropped: NDArray[n
 
 
 @kernel
-def _line_breaks(text: Text) -> int:
+def _line_breaks(text: TextBuffer) -> int:
     total = 0
     for at in range(text.offsets[0], text.offsets[-1], 64):
         (bits,) = _line_feeds(text.data, at)
@@ -97,7 +97,7 @@ def _line_breaks(text: Text) -> int:
 
 @kernel
 def _find(
-    text: Text,
+    text: TextBuffer,
     paragraphs: bool,
     classes: Classes,
     start: NDArray[np.int64],
@@ -160,7 +160,7 @@ def _is_blank(data: NDArray[np.uint8], line: int, at: int, classes: Classes) -> 
 
 @kernel
 def _hash(
-    text: Text, pieces: Pieces, folded: bool, folding: Folding, classes: Classes, shortest: int, out: Hashed
+    text: TextBuffer, pieces: TextPieces, folded: bool, folding: Folding, classes: Classes, shortest: int, out: Hashed
 ) -> None:
     data = text.data
     room = np.empty(GROWTH * longest(text.offsets) + SLACK + PAD if folded else 0, np.uint8)
@@ -194,7 +194,7 @@ def _has_characters(data: NDArray[np.uint8], lo: int, hi: int, wanted: int) -> b
 
 
 @kernel
-def _without(text: Text, pieces: Pieces, dropped: NDArray[np.bool_], spans: NDArray[np.int64]) -> int:
+def _without(text: TextBuffer, pieces: TextPieces, dropped: NDArray[np.bool_], spans: NDArray[np.int64]) -> int:
     n = 0
     start, end = pieces.start, pieces.end
     for d in range(len(pieces.offsets) - 1):

@@ -15,7 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from corpusmill.text import simd
-from corpusmill.text.buffers import Text, view
+from corpusmill.text.buffers import TextBuffer, view
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.lowlevel import NO_BITS, ONE, U, borrowed, load8, lowest_bit
 from corpusmill.text.unicode import SPACE, SPECIAL, Classes, borrowed_classes, class_of, classes, decode
@@ -59,7 +59,7 @@ def token_spans(text: str) -> list[tuple[int, int]]:
 
 
 @kernel
-def _count(text: Text, classes: Classes, counts: NDArray[np.int64]) -> None:
+def _count(text: TextBuffer, classes: Classes, counts: NDArray[np.int64]) -> None:
     data, classes = borrowed(text.data), borrowed_classes(classes)
     for d in range(len(counts)):
         at: Any = text.offsets[d]
@@ -74,7 +74,7 @@ def _count(text: Text, classes: Classes, counts: NDArray[np.int64]) -> None:
 
 
 @kernel
-def _spans(text: Text, classes: Classes, spans: NDArray[np.int64]) -> int:
+def _spans(text: TextBuffer, classes: Classes, spans: NDArray[np.int64]) -> int:
     tokens = 0
     at: Any = text.offsets[0]
     base = at

@@ -8,7 +8,7 @@ from corpusmill.text.compile import kernel
 from corpusmill.text.lowlevel import U
 
 
-class Seen:
+class RepeatIndex:
     """The distinct (key, whole) of a stream of records, numbered in order of occurrence.
 
     Takes 27 to 50 bytes per distinct record, and none for the others.
@@ -99,7 +99,7 @@ def _find(
 
 
 def warm_up() -> None:
-    seen = Seen()
+    seen = RepeatIndex()
     keys = np.arange(16, dtype=np.uint64)  # more than there is room for at first
     seen.add(keys, keys)
     seen.related()

@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from corpusmill.text.buffers import PAD, Text, keep_nulls, to_arrow, view
+from corpusmill.text.buffers import PAD, TextBuffer, keep_nulls, to_arrow, view
 from corpusmill.text.compile import kernel
 from corpusmill.text.lowlevel import copy_bytes
 
@@ -46,11 +46,11 @@ def replace_spans(
 
 @kernel
 def _replace(
-    text: Text,
+    text: TextBuffer,
     document: NDArray[np.int64],
     start: NDArray[np.int64],
     end: NDArray[np.int64],
-    new: Text,
+    new: TextBuffer,
     out: NDArray[np.uint8],
 ) -> None:
     p = 0

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from corpusmill.text.buffers import Text, view
+from corpusmill.text.buffers import TextBuffer, view
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.grams import gram_statistics
 from corpusmill.text.hashing import quick_hash
@@ -17,9 +17,9 @@ from corpusmill.text.lines import line_statistics, paragraph_statistics
 from corpusmill.text.lowlevel import NO_BITS, ONE, Bits, U, count_bits, load8
 from corpusmill.text.script_words import find_script_words
 from corpusmill.text.sets import find, never_zero, slots_for
-from corpusmill.text.spacy_rules import Rules
+from corpusmill.text.spacy_rules import SpacyRules
 from corpusmill.text.spacy_rules import rules as english
-from corpusmill.text.spacy_words import Spans, make_found
+from corpusmill.text.spacy_words import WordSpans, make_found
 from corpusmill.text.spans import find_spans, longest, make_scratch
 from corpusmill.text.stats import STATS, stop_hashes
 from corpusmill.text.unicode import Classes, classes
@@ -40,13 +40,18 @@ def script_document_stats(texts: pa.LargeStringArray, *, contained: bool = False
 
 @kernel
 def _measure(
-    text: Text, classes: Classes, rules: Rules, stop_words: NDArray[np.uint64], contained: bool, out: NDArray[Any]
+    text: TextBuffer,
+    classes: Classes,
+    rules: SpacyRules,
+    stop_words: NDArray[np.uint64],
+    contained: bool,
+    out: NDArray[Any],
 ) -> None:
     data = text.data
     size = longest(text.offsets)
     s = make_scratch(size, size + 1)  # its words may touch
     found = make_found(np.empty(size + 1, np.int32), np.empty(size + 1, np.int32))
-    spans = Spans(s.start, s.end)
+    spans = WordSpans(s.start, s.end)
     for d in range(len(out)):
         lo, hi = text.offsets[d], text.offsets[d + 1]
         row = out[d]
@@ -85,7 +90,7 @@ def make_lists(lists: list[list[str]]) -> Lists:
 
 
 @kernel
-def _fill(text: Text, of: NDArray[np.int64], bit: NDArray[np.uint8], lists: Lists) -> None:
+def _fill(text: TextBuffer, of: NDArray[np.int64], bit: NDArray[np.uint8], lists: Lists) -> None:
     for w in range(len(of)):
         start = text.offsets[w]
         key = _key(quick_hash(text.data, start, text.offsets[w + 1] - start), of[w])
@@ -114,10 +119,12 @@ def listed_words(texts: pa.LargeStringArray, number: NDArray[np.int64], lists: L
 
 
 @kernel
-def _listed(text: Text, rules: Rules, number: NDArray[np.int64], lists: Lists, out: NDArray[np.int64]) -> None:
+def _listed(
+    text: TextBuffer, rules: SpacyRules, number: NDArray[np.int64], lists: Lists, out: NDArray[np.int64]
+) -> None:
     room = longest(text.offsets) + 1
     found = make_found(np.empty(room, np.int32), np.empty(room, np.int32))
-    spans = Spans(np.empty(room, np.int32), np.empty(room, np.int32))
+    spans = WordSpans(np.empty(room, np.int32), np.empty(room, np.int32))
     for d in range(len(out)):
         out[d] = -1
         if number[d] < 0:

@@ -20,12 +20,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from corpusmill.text.buffers import Text, view
+from corpusmill.text.buffers import TextBuffer, view
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.lowlevel import load8
-from corpusmill.text.spacy_rules import Rules
+from corpusmill.text.spacy_rules import SpacyRules
 from corpusmill.text.spacy_rules import rules as english
-from corpusmill.text.spacy_words import Found, Spans, find_spacy_words, make_found
+from corpusmill.text.spacy_words import WordScratch, WordSpans, find_spacy_words, make_found
 from corpusmill.text.spans import longest
 from corpusmill.text.unicode import decode
 
@@ -44,10 +44,10 @@ def script_words(texts: pa.LargeStringArray) -> NDArray[np.int64]:
 
 
 @kernel
-def _all_words(text: Text, rules: Rules, counts: NDArray[np.int64], out: NDArray[np.int64]) -> int:
+def _all_words(text: TextBuffer, rules: SpacyRules, counts: NDArray[np.int64], out: NDArray[np.int64]) -> int:
     room = longest(text.offsets) + 1
     found = make_found(np.empty(room, np.int32), np.empty(room, np.int32))
-    spans = Spans(np.empty(room, np.int32), np.empty(room, np.int32))
+    spans = WordSpans(np.empty(room, np.int32), np.empty(room, np.int32))
     total = 0
     for d in range(len(counts)):
         words = find_script_words(text.data, text.offsets[d], text.offsets[d + 1], rules, found, spans)
@@ -58,7 +58,9 @@ def _all_words(text: Text, rules: Rules, counts: NDArray[np.int64], out: NDArray
 
 
 @kernel
-def find_script_words(whole: NDArray[np.uint8], lo: int, hi: int, rules: Rules, found: Found, out: Spans) -> int:
+def find_script_words(
+    whole: NDArray[np.uint8], lo: int, hi: int, rules: SpacyRules, found: WordScratch, out: WordSpans
+) -> int:
     """Fill start and end of the words of whole[lo:hi]; returns how many. `out` has room for one a byte, and is not
     where `found` has its own."""
     data = whole[lo:]
@@ -78,7 +80,7 @@ def find_script_words(whole: NDArray[np.uint8], lo: int, hi: int, rules: Rules, 
 
 
 @kernel
-def _cut(data: NDArray[np.uint8], start: int, end: int, words: int, out: Spans) -> int:
+def _cut(data: NDArray[np.uint8], start: int, end: int, words: int, out: WordSpans) -> int:
     """Write the pieces of data[start:end]; returns how many words there are then."""
     before: Any = np.int64(0)
     kind_before: Any = OTHER

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from corpusmill.text.buffers import Text, view
+from corpusmill.text.buffers import TextBuffer, view
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.lowlevel import load8
 
@@ -83,7 +83,7 @@ def script_counts(texts: pa.LargeStringArray) -> NDArray[np.int64]:
 
 @kernel
 def _count(
-    text: Text,
+    text: TextBuffer,
     first: NDArray[np.int32],
     stop: NDArray[np.int32],
     script: NDArray[np.int32],

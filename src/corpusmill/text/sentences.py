@@ -7,7 +7,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from corpusmill.text import simd
-from corpusmill.text.buffers import Text, view
+from corpusmill.text.buffers import TextBuffer, view
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.lowlevel import NO_BITS, ONE, borrowed, load8, lowest_bit
 from corpusmill.text.spans import below
@@ -66,14 +66,14 @@ def sentence_spans(texts: pa.LargeStringArray) -> tuple[NDArray[np.int64], NDArr
 
 
 @kernel
-def _count_all(text: Text, classes: Classes, out: NDArray[np.int64]) -> None:
+def _count_all(text: TextBuffer, classes: Classes, out: NDArray[np.int64]) -> None:
     nowhere = np.empty((0, 2), np.int64)
     for d in range(len(out)):
         out[d] = _walk(text.data, text.offsets[d], text.offsets[d + 1], classes, nowhere)
 
 
 @kernel
-def _spans_all(text: Text, classes: Classes, offsets: NDArray[np.int64], spans: NDArray[np.int64]) -> None:
+def _spans_all(text: TextBuffer, classes: Classes, offsets: NDArray[np.int64], spans: NDArray[np.int64]) -> None:
     for d in range(len(offsets) - 1):
         found = _walk(text.data, text.offsets[d], text.offsets[d + 1], classes, spans[offsets[d] :])
         offsets[d + 1] = offsets[d] + found

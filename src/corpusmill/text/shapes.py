@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from corpusmill.text.buffers import PAD, Text, to_arrow, view
+from corpusmill.text.buffers import PAD, TextBuffer, to_arrow, view
 from corpusmill.text.compile import kernel
 from corpusmill.text.lowlevel import copy_bytes, load8
 from corpusmill.text.unicode import ALPHA, DIGIT, SPACE, UPPER, Classes, class_of, classes, decode
@@ -64,7 +64,7 @@ def span_texts(
 
 
 @kernel
-def _measure(text: Text, classes: Classes, out: NDArray[Any]) -> None:
+def _measure(text: TextBuffer, classes: Classes, out: NDArray[Any]) -> None:
     n = 0
     for d in range(len(text.offsets) - 1):
         lo, hi = text.offsets[d], text.offsets[d + 1]
@@ -116,7 +116,7 @@ def _measure_line(data: NDArray[np.uint8], lo: int, begin: int, hi: int, classes
 
 @kernel
 def _copy(
-    text: Text,
+    text: TextBuffer,
     document: NDArray[np.int32],
     start: NDArray[np.int32],
     offsets: NDArray[np.int64],

@@ -16,7 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from corpusmill.text import simd
-from corpusmill.text.buffers import Text, view
+from corpusmill.text.buffers import TextBuffer, view
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.fold import fold
 from corpusmill.text.hashing import K1, K2, P1, mix, quick_hash
@@ -79,7 +79,7 @@ def character_hashes(folded: pa.LargeStringArray, n: int) -> tuple[NDArray[np.ui
 
 
 @kernel
-def _hash_words(text: Text, n: int, offsets: NDArray[np.int64], hashes: NDArray[np.uint64]) -> None:
+def _hash_words(text: TextBuffer, n: int, offsets: NDArray[np.int64], hashes: NDArray[np.uint64]) -> None:
     before = np.empty(longest(text.offsets) // 2 + 2, np.uint64)
     power = _power(n)
     for d in range(len(offsets) - 1):
@@ -104,7 +104,7 @@ def _hash_words(text: Text, n: int, offsets: NDArray[np.int64], hashes: NDArray[
 
 
 @kernel
-def _hash_characters(text: Text, n: int, offsets: NDArray[np.int64], hashes: NDArray[np.uint64]) -> None:
+def _hash_characters(text: TextBuffer, n: int, offsets: NDArray[np.int64], hashes: NDArray[np.uint64]) -> None:
     before = np.empty(longest(text.offsets) + 1, np.uint64)
     power = _power(n)
     for d in range(len(offsets) - 1):
@@ -166,7 +166,7 @@ def word_places(data: NDArray[np.uint8], lo: int, hi: int, start: NDArray[np.int
 
 
 @kernel
-def count_words(text: Text, words: NDArray[np.int32]) -> None:
+def count_words(text: TextBuffer, words: NDArray[np.int32]) -> None:
     """Write how many words each folded document has."""
     most = longest(text.offsets)
     start, end = np.empty(most // 2 + 2, np.int64), np.empty(most // 2 + 2, np.int64)

@@ -14,7 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from corpusmill import assets
-from corpusmill.text.buffers import Text, view
+from corpusmill.text.buffers import TextBuffer, view
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.hashing import mix, quick_hash
 from corpusmill.text.lowlevel import NO_BITS, Bits, U
@@ -54,7 +54,7 @@ class Cases(NamedTuple):
     row: NDArray[np.int32]
 
 
-class Pieces(NamedTuple):
+class SpecialCasePieces(NamedTuple):
     """What special cases are cut into: begin (rows + 1,), where a row begins in sizes, the bytes of each piece."""
 
     begin: NDArray[np.int32]
@@ -85,7 +85,7 @@ class Units(NamedTuple):
     table: NDArray[np.uint64]
 
 
-class Rules(NamedTuple):
+class SpacyRules(NamedTuple):
     """All of them. Kernels hand on the part that a helper needs: numba counts the references of each array in a tuple,
     and does so at every call where there are many (eight times as slow).
 
@@ -95,7 +95,7 @@ class Rules(NamedTuple):
     block_of: NDArray[np.uint16]
     blocks: NDArray[np.uint16]
     cases: Cases
-    pieces: Pieces
+    pieces: SpecialCasePieces
     sequences: Sequences
     units: Units
 
@@ -104,12 +104,12 @@ NONE = -1
 
 
 @cache
-def rules() -> Rules:
-    loaded: Rules = assets.load("spacy-words-en", _read)
+def rules() -> SpacyRules:
+    loaded: SpacyRules = assets.load("spacy-words-en", _read)
     return loaded
 
 
-def _read(path: Path) -> Rules:
+def _read(path: Path) -> SpacyRules:
     with np.load(path) as file:
         tables = dict(file)
     cases = [case.split("\x1f") for case in tables["cases"].tolist()]
@@ -131,11 +131,11 @@ def _read(path: Path) -> Rules:
     for words, row in zip(sequences, rows):
         if row != NONE:
             maybe_sequence[words[0].encode()[0] << 8 | words[1].encode()[0]] = True
-    made = Rules(
+    made = SpacyRules(
         np.pad(tables["block_of"], (0, (0x200000 >> 7) - len(tables["block_of"]))),
         tables["blocks"],
         Cases(max(len(text.encode()) for text in spelled), _packed(maybe_case), case, case_row),
-        Pieces(
+        SpecialCasePieces(
             np.cumsum([0, *map(len, pieces)], dtype=np.int32),
             np.array([size for sizes in pieces for size in sizes], np.int32),
         ),
@@ -184,7 +184,7 @@ def _hashes(texts: list[str]) -> NDArray[np.uint64]:
 
 
 @kernel
-def _hash_texts(text: Text, out: NDArray[np.uint64]) -> None:
+def _hash_texts(text: TextBuffer, out: NDArray[np.uint64]) -> None:
     for d in range(len(out)):
         out[d] = hash_of(text.data, text.offsets[d], text.offsets[d + 1])
 

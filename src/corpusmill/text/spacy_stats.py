@@ -10,11 +10,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from corpusmill.text.buffers import Text, view
+from corpusmill.text.buffers import TextBuffer, view
 from corpusmill.text.compile import kernel
 from corpusmill.text.grams import gram_statistics
 from corpusmill.text.lines import line_statistics, paragraph_statistics
-from corpusmill.text.spacy_rules import Rules
+from corpusmill.text.spacy_rules import SpacyRules
 from corpusmill.text.spacy_rules import rules as english
 from corpusmill.text.spacy_words import find_spacy_words, make_found
 from corpusmill.text.spans import find_spans, longest, make_scratch
@@ -33,7 +33,12 @@ def spacy_document_stats(texts: pa.LargeStringArray, *, contained: bool = False)
 
 @kernel
 def _measure(
-    text: Text, classes: Classes, rules: Rules, stop_words: NDArray[np.uint64], contained: bool, out: NDArray[Any]
+    text: TextBuffer,
+    classes: Classes,
+    rules: SpacyRules,
+    stop_words: NDArray[np.uint64],
+    contained: bool,
+    out: NDArray[Any],
 ) -> None:
     data = text.data
     size = longest(text.offsets)

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from corpusmill.text.buffers import Text, view
+from corpusmill.text.buffers import TextBuffer, view
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.lowlevel import NO_BITS
 from corpusmill.text.sets import find
@@ -25,9 +25,9 @@ from corpusmill.text.spacy_rules import (
     NUMERAL,
     WHITE,
     Cases,
-    Pieces,
-    Rules,
     Sequences,
+    SpacyRules,
+    SpecialCasePieces,
     Units,
     chained,
     hash_of,
@@ -42,7 +42,7 @@ from corpusmill.text.unicode import decode, place
 EXCLAMATION, COMMA, DOT, SEMICOLON, QUESTION, SPACE = 33, 44, 46, 59, 63, 32
 
 
-class Spans(NamedTuple):
+class WordSpans(NamedTuple):
     """Words of one document, in bytes from its beginning; room for one a byte, since words may touch."""
 
     start: NDArray[np.int32]
@@ -57,10 +57,10 @@ class Noted(NamedTuple):
     row: NDArray[np.int32]
 
 
-class Found(NamedTuple):
+class WordScratch(NamedTuple):
     """Working memory for one document at a time."""
 
-    spans: Spans
+    spans: WordSpans
     chunk: Chunk
     noted: Noted
 
@@ -74,7 +74,7 @@ def spacy_words(texts: pa.LargeStringArray) -> NDArray[np.int64]:
 
 
 @kernel
-def _all_words(text: Text, rules: Rules, counts: NDArray[np.int64], out: NDArray[np.int64]) -> int:
+def _all_words(text: TextBuffer, rules: SpacyRules, counts: NDArray[np.int64], out: NDArray[np.int64]) -> int:
     room = longest(text.offsets) + 1
     found = make_found(np.empty(room, np.int32), np.empty(room, np.int32))
     spans = found.spans
@@ -88,20 +88,20 @@ def _all_words(text: Text, rules: Rules, counts: NDArray[np.int64], out: NDArray
 
 
 @kernel
-def make_found(start: NDArray[np.int32], end: NDArray[np.int32]) -> Found:
+def make_found(start: NDArray[np.int32], end: NDArray[np.int32]) -> WordScratch:
     """Room for documents of up to `len(start) - 1` bytes, with these for the words: some 26 bytes for each, most of it
     rarely touched."""
     i32 = np.int32
     room = len(start)
-    return Found(
-        Spans(start, end),
+    return WordScratch(
+        WordSpans(start, end),
         Chunk(np.empty(room, i32), np.empty(room, np.uint16), np.empty(room, i32), np.empty(room, i32)),
         Noted(np.empty(room, i32), np.empty(room, i32), np.empty(room, i32)),
     )
 
 
 @kernel
-def find_spacy_words(whole: NDArray[np.uint8], lo: int, hi: int, rules: Rules, found: Found) -> int:
+def find_spacy_words(whole: NDArray[np.uint8], lo: int, hi: int, rules: SpacyRules, found: WordScratch) -> int:
     """Fill start and end of the words of whole[lo:hi]; returns how many."""
     data = whole[lo:]
     size = hi - lo
@@ -158,7 +158,7 @@ def find_spacy_words(whole: NDArray[np.uint8], lo: int, hi: int, rules: Rules, f
 
 
 @inlined
-def _cut_case(start: int, row: Any, pieces: Pieces, words: int, spans: Spans) -> Any:
+def _cut_case(start: int, row: Any, pieces: SpecialCasePieces, words: int, spans: WordSpans) -> Any:
     """Enter the pieces of a special case; returns the number of words."""
     at = start
     for piece in range(pieces.begin[row], pieces.begin[row + 1]):
@@ -220,10 +220,10 @@ def _cut(
     with_dot: bool,
     with_numeral: bool,
     cases: Cases,
-    pieces: Pieces,
+    pieces: SpecialCasePieces,
     units: Units,
     words: int,
-    spans: Spans,
+    spans: WordSpans,
     chunk: Chunk,
 ) -> Any:
     """Cut a chunk that is no special case into words; returns their number, those before it included."""
@@ -275,7 +275,7 @@ def _cut(
 
 
 @inlined
-def _enter(places: NDArray[np.int32], lo: int, hi: int, words: int, spans: Spans) -> Any:
+def _enter(places: NDArray[np.int32], lo: int, hi: int, words: int, spans: WordSpans) -> Any:
     spans.start[words], spans.end[words] = places[lo], places[hi]
     return words + 1
 
@@ -288,7 +288,7 @@ def _cut_infixes(
     lo: int,
     hi: int,
     words: int,
-    spans: Spans,
+    spans: WordSpans,
 ) -> Any:
     begin = i = lo
     while i < hi:
@@ -307,7 +307,7 @@ def _cut_infixes(
 
 @inlined
 def _find_again(
-    data: NDArray[np.uint8], first: int, words: int, again: int, sequences: Sequences, spans: Spans, noted: Noted
+    data: NDArray[np.uint8], first: int, words: int, again: int, sequences: Sequences, spans: WordSpans, noted: Noted
 ) -> Any:
     """Note where the words of a chunk are a special case that the rules have cut otherwise; returns how many there are
     in the document until here.
@@ -337,14 +337,20 @@ def _find_again(
 
 @kernel
 def _cut_anew(
-    data: NDArray[np.uint8], words: int, again: int, sequences: Sequences, pieces: Pieces, spans: Spans, noted: Noted
+    data: NDArray[np.uint8],
+    words: int,
+    again: int,
+    sequences: Sequences,
+    pieces: SpecialCasePieces,
+    spans: WordSpans,
+    noted: Noted,
 ) -> int:
     """Give the special cases that were found again their own pieces; returns the number of words.
 
     A longer sequence of a special case, or an equally long one further left, that holds the first or the last word of
     one keeps it from being cut anew, even across a space: so spaCy's matcher does.
     """
-    before = Spans(spans.start[:words].copy(), spans.end[:words].copy())
+    before = WordSpans(spans.start[:words].copy(), spans.end[:words].copy())
     out = done = 0
     for q in range(again):
         first, count = noted.first[q], noted.words[q]
@@ -362,7 +368,9 @@ def _cut_anew(
 
 
 @inlined
-def _is_covered(data: NDArray[np.uint8], words: int, first: int, count: int, spans: Spans, sequences: Sequences) -> Any:
+def _is_covered(
+    data: NDArray[np.uint8], words: int, first: int, count: int, spans: WordSpans, sequences: Sequences
+) -> Any:
     """Whether another sequence goes before the one of `count` words at `first`."""
     start, end = spans.start, spans.end
     last = first + count - 1

@@ -35,7 +35,7 @@ _text_masks = simd.masks(
 )
 
 
-class Scratch(NamedTuple):
+class SpanScratch(NamedTuple):
     """Working memory for one document at a time, some 40 bytes per byte of the longest; most of it is rarely touched.
 
     letter upper digit wide   bit maps: ASCII letters, ASCII capitals, ASCII digits, bytes of other characters
@@ -71,7 +71,7 @@ class Scratch(NamedTuple):
     slot: NDArray[np.int32]
 
 
-class Counts(NamedTuple):
+class SpanCounts(NamedTuple):
     """Counts of one document by `find_spans`; the last four count ASCII characters only."""
 
     words: int
@@ -100,12 +100,12 @@ def most_words(size: int) -> int:
 
 
 @kernel
-def make_scratch(size: int, words: int) -> Scratch:
+def make_scratch(size: int, words: int) -> SpanScratch:
     """Scratch for documents of up to `size` bytes and `words` words."""
     i32, u64 = np.int32, np.uint64
     blocks = size // 64 + 3
     slots = room_for(words)
-    return Scratch(
+    return SpanScratch(
         letter=np.zeros(blocks, u64),
         upper=np.zeros(blocks, u64),
         digit=np.zeros(blocks, u64),
@@ -151,17 +151,17 @@ def rank(bits: NDArray[np.uint64], before: NDArray[np.int32], at: int) -> Any:
 
 
 @inlined
-def words_before(s: Scratch, at: int) -> Any:
+def words_before(s: SpanScratch, at: int) -> Any:
     return rank(s.opens, s.words_before, at)
 
 
 @inlined
-def chars_between(s: Scratch, start: int, end: int) -> Any:
+def chars_between(s: SpanScratch, start: int, end: int) -> Any:
     return rank(s.lead, s.chars_before, end) - rank(s.lead, s.chars_before, start)
 
 
 @kernel
-def find_spans(data: NDArray[np.uint8], lo: int, hi: int, classes: Classes, s: Scratch) -> Counts:
+def find_spans(data: NDArray[np.uint8], lo: int, hi: int, classes: Classes, s: SpanScratch) -> SpanCounts:
     """Fill the bit maps of data[lo:hi] and the tables of its words and line breaks.
 
     Words are those of `str.split()`, breaks those of `str.splitlines()` (CR LF is two here).
@@ -235,4 +235,4 @@ def find_spans(data: NDArray[np.uint8], lo: int, hi: int, classes: Classes, s: S
     w = (hi - lo + 63) >> 6
     s.letter[w] = s.upper[w] = s.digit[w] = s.wide[w] = s.lead[w] = s.opens[w] = NO_BITS
     s.words_before[w], s.chars_before[w] = words, chars
-    return Counts(words, breaks, chars, hashes, ellipses, upper_case, digits, marks, special)
+    return SpanCounts(words, breaks, chars, hashes, ellipses, upper_case, digits, marks, special)

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from corpusmill.text.buffers import Text, view
+from corpusmill.text.buffers import TextBuffer, view
 from corpusmill.text.compile import kernel
 from corpusmill.text.grams import REPEATED, TOP, gram_statistics
 from corpusmill.text.hashing import quick_hash
@@ -90,7 +90,9 @@ def document_stats(texts: pa.LargeStringArray, *, contained: bool = False) -> ND
 
 
 @kernel
-def _measure(text: Text, classes: Classes, stop_words: NDArray[np.uint64], contained: bool, out: NDArray[Any]) -> None:
+def _measure(
+    text: TextBuffer, classes: Classes, stop_words: NDArray[np.uint64], contained: bool, out: NDArray[Any]
+) -> None:
     data = text.data
     size = longest(text.offsets)
     s = make_scratch(size, most_words(size))
@@ -116,7 +118,7 @@ def stop_hashes() -> NDArray[np.uint64]:
 
 
 @kernel
-def _hash_words(text: Text, out: NDArray[np.uint64]) -> None:
+def _hash_words(text: TextBuffer, out: NDArray[np.uint64]) -> None:
     for d in range(len(out)):
         out[d] = never_zero(quick_hash(text.data, text.offsets[d], text.offsets[d + 1] - text.offsets[d]))
 

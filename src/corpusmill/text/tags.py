@@ -9,7 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from corpusmill.text import simd
-from corpusmill.text.buffers import Text, view
+from corpusmill.text.buffers import TextBuffer, view
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.lowlevel import NO_BITS, ONE, Bits, U, load8, lowest_bit
 from corpusmill.text.sets import find
@@ -80,7 +80,7 @@ def _packed(name: bytes) -> int:
 
 
 @kernel
-def _mark(text: Text, names: NDArray[np.uint64], out: NDArray[np.bool_]) -> None:
+def _mark(text: TextBuffer, names: NDArray[np.uint64], out: NDArray[np.bool_]) -> None:
     for d in range(len(out)):
         at: Any = text.offsets[d]
         hi = text.offsets[d + 1]

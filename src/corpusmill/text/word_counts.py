@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from corpusmill.text import simd
-from corpusmill.text.buffers import Text, view
+from corpusmill.text.buffers import TextBuffer, view
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.lowlevel import NO_BITS, ONE, U, count_bits
 from corpusmill.text.plain_tokens import stands_alone
@@ -30,7 +30,7 @@ def word_counts(texts: pa.LargeStringArray) -> NDArray[np.int64]:
 
 
 @kernel
-def _count(text: Text, classes: Classes, counts: NDArray[np.int64]) -> None:
+def _count(text: TextBuffer, classes: Classes, counts: NDArray[np.int64]) -> None:
     for d in range(len(counts)):
         at: Any = text.offsets[d]
         hi = text.offsets[d + 1]

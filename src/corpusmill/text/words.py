@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.hashing import quick_hash
 from corpusmill.text.lowlevel import NO_BITS
-from corpusmill.text.spans import Scratch, chars_between, take
+from corpusmill.text.spans import SpanScratch, chars_between, take
 from corpusmill.text.unicode import ALPHA, CONTENT, DIGIT, LOWER, MARK, SPECIAL, UPPER, Classes, class_of, decode
 
 # Flags of a word.
@@ -21,7 +21,7 @@ COUNTED = np.array([UPPER, DIGIT, MARK, SPECIAL], np.uint16)
 
 
 @kernel
-def measure_words(data: NDArray[np.uint8], lo: int, words: int, classes: Classes, s: Scratch) -> Any:
+def measure_words(data: NDArray[np.uint8], lo: int, words: int, classes: Classes, s: SpanScratch) -> Any:
     """Fill size, chars, flags and hash of every word; returns (capitals, digits, marks, special) beyond ASCII."""
     counts = np.zeros(4, np.int64)
     for w in range(words):

@@ -7,7 +7,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from corpusmill.text.compile import kernel
-from corpusmill.text.pieces import Pieces, pieces
+from corpusmill.text.pieces import TextPieces, pieces
 from corpusmill.text.sentences import sentence_spans
 
 SplitAt = Literal["paragraph", "sentence"]
@@ -16,15 +16,15 @@ Int64s = NDArray[np.int64]
 INSIDE = -1  # a token that ends within a character
 
 
-def pieces_of(texts: pa.LargeStringArray, at: SplitAt) -> Pieces:
+def pieces_of(texts: pa.LargeStringArray, at: SplitAt) -> TextPieces:
     """The paragraphs (separated by blank lines) or sentences (a line feed ends one) of each document."""
     if at == "paragraph":
         return pieces(texts, "paragraphs")
     spans, offsets = sentence_spans(texts)
-    return Pieces(np.ascontiguousarray(spans[:, 0]), np.ascontiguousarray(spans[:, 1]), offsets)
+    return TextPieces(np.ascontiguousarray(spans[:, 0]), np.ascontiguousarray(spans[:, 1]), offsets)
 
 
-def breaks(pieces: Pieces, ends: Int64s, offsets: Int64s) -> tuple[Int64s, Int64s]:
+def breaks(pieces: TextPieces, ends: Int64s, offsets: Int64s) -> tuple[Int64s, Int64s]:
     """The boundaries between tokens that are also boundaries between pieces.
 
     pieces     of each document
@@ -41,7 +41,7 @@ def breaks(pieces: Pieces, ends: Int64s, offsets: Int64s) -> tuple[Int64s, Int64
 
 
 @kernel
-def _breaks(pieces: Pieces, ends: Int64s, offsets: Int64s, document: Int64s, before: Int64s) -> Any:
+def _breaks(pieces: TextPieces, ends: Int64s, offsets: Int64s, document: Int64s, before: Int64s) -> Any:
     n = 0
     for d in range(len(offsets) - 1):
         token, stop = offsets[d], offsets[d + 1] - 1  # nothing follows the last token

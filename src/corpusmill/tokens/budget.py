@@ -43,7 +43,7 @@ def steps_of(tokens: int, batch: int, length: int) -> int:
     return max(1, tokens // (batch * length))
 
 
-class Model(NamedTuple):
+class ModelPlan(NamedTuple):
     """A model and its training: parameters, tokens, floating-point operations."""
 
     params: float
@@ -59,16 +59,16 @@ class Model(NamedTuple):
         return self.tokens / self.params
 
 
-def with_ratio(given: Given, value: float, ratio: float) -> Model:
+def with_ratio(given: Given, value: float, ratio: float) -> ModelPlan:
     """The model with one given quantity, trained on `ratio` tokens per parameter."""
     params = {"params": value, "tokens": value / ratio, "flops": math.sqrt(value / 6 / ratio)}[given]
-    return Model(params, ratio * params)
+    return ModelPlan(params, ratio * params)
 
 
 NEAR = 0.05  # within so much of the compute-optimal tokens a model counts as trained on them
 
 
-def in_words(model: Model) -> str:
+def in_words(model: ModelPlan) -> str:
     """Its tokens against the compute-optimal ones, TWENTY a parameter.
 
     >>> in_words(Model(175e9, 300e9)), in_words(Model(70e9, 1.4e12)), in_words(Model(70e9, 15e12))
@@ -88,7 +88,7 @@ class Law(NamedTuple):
     alpha: float
     beta: float
 
-    def optimal(self, given: Given, value: float) -> Model:
+    def optimal(self, given: Given, value: float) -> ModelPlan:
         """The compute-optimal model with one given quantity: no other has a lower loss for the same operations.
 
         With C = 6 N D, the loss is lowest where N = G (C / 6) ** (beta / (alpha + beta)) and
@@ -102,7 +102,7 @@ class Law(NamedTuple):
             "params": (value / g) ** (both / self.beta),
             "tokens": (value * g) ** (both / self.alpha),
         }[given]
-        return Model(g * sixth ** (self.beta / both), sixth ** (self.alpha / both) / g)
+        return ModelPlan(g * sixth ** (self.beta / both), sixth ** (self.alpha / both) / g)
 
 
 # Approach 3 of Hoffmann et al. 2022, arXiv:2203.15556, section 3.3. It disagrees with their other two.
@@ -111,13 +111,13 @@ HOFFMANN = Law(a=406.4, b=410.7, alpha=0.34, beta=0.28)
 BESIROGLU = Law(a=482.01, b=2085.43, alpha=0.3478, beta=0.3658)
 
 KNOWN = {  # published training runs
-    "GPT-3 175B": Model(175e9, 300e9),  # Brown et al. 2020, arXiv:2005.14165, table 2.1
-    "Chinchilla 70B": Model(70e9, 1.4e12),  # Hoffmann et al. 2022, arXiv:2203.15556
-    "LLaMA 65B": Model(65.2e9, 1.4e12),  # Touvron et al. 2023, arXiv:2302.13971, table 2
-    "LLaMA 7B": Model(6.7e9, 1.0e12),
-    "Llama 2 7B": Model(6.7e9, 2.0e12),  # Touvron et al. 2023, arXiv:2307.09288, table 1
-    "Llama 2 70B": Model(70e9, 2.0e12),
-    "Llama 3 8B": Model(8.0e9, 15e12),  # Llama Team 2024: "over 15T tokens"
-    "Llama 3 70B": Model(70e9, 15e12),
-    "Llama 3 405B": Model(405e9, 15.6e12),  # Llama Team 2024, arXiv:2407.21783, section 1
+    "GPT-3 175B": ModelPlan(175e9, 300e9),  # Brown et al. 2020, arXiv:2005.14165, table 2.1
+    "Chinchilla 70B": ModelPlan(70e9, 1.4e12),  # Hoffmann et al. 2022, arXiv:2203.15556
+    "LLaMA 65B": ModelPlan(65.2e9, 1.4e12),  # Touvron et al. 2023, arXiv:2302.13971, table 2
+    "LLaMA 7B": ModelPlan(6.7e9, 1.0e12),
+    "Llama 2 7B": ModelPlan(6.7e9, 2.0e12),  # Touvron et al. 2023, arXiv:2307.09288, table 1
+    "Llama 2 70B": ModelPlan(70e9, 2.0e12),
+    "Llama 3 8B": ModelPlan(8.0e9, 15e12),  # Llama Team 2024: "over 15T tokens"
+    "Llama 3 70B": ModelPlan(70e9, 15e12),
+    "Llama 3 405B": ModelPlan(405e9, 15.6e12),  # Llama Team 2024, arXiv:2407.21783, section 1
 }

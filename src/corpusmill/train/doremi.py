@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from corpusmill.assets.extras import TORCH
 from corpusmill.errors import InputError
 from corpusmill.loader.columns import IGNORE
-from corpusmill.loader.order import Order
-from corpusmill.train.sources import Source
+from corpusmill.loader.order import SampleOrder
+from corpusmill.train.sources import TokenSource
 
 try:
     import torch
@@ -35,7 +35,7 @@ LAST = 0.25  # share of the steps, at the end, over which losses are averaged
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
+class MixtureSettings:
     """Training parameters.
 
     steps                  of each model
@@ -108,8 +108,8 @@ def updated(weights: Floats, excess: Floats, step_size: float, smoothing: float)
 
 
 def learn(
-    sources: Sequence[Source],
-    settings: Settings,
+    sources: Sequence[TokenSource],
+    settings: MixtureSettings,
     device: str | None = None,
     on_step: Callable[[str, int, Mapping[str, float]], None] = lambda model, step, weights: None,
 ) -> Mixture:
@@ -173,7 +173,7 @@ def learn(
 class Optimiser:
     """AdamW with linear warm-up and cosine decay of the learning rate."""
 
-    def __init__(self, model: GPT, settings: Settings) -> None:
+    def __init__(self, model: GPT, settings: MixtureSettings) -> None:
         self.model = model
         self.adam = torch.optim.AdamW(model.parameters(), settings.rate, betas=(0.9, 0.99), weight_decay=0.01)
         rise = max(1, round(WARM_UP * settings.steps))
@@ -197,7 +197,7 @@ class Optimiser:
 class Batches:
     """Rows of every source, in the order of `loader.order`: all rows of a source are used before any is repeated."""
 
-    def __init__(self, sources: Sequence[Source], settings: Settings) -> None:
+    def __init__(self, sources: Sequence[TokenSource], settings: MixtureSettings) -> None:
         self.settings = settings
         self.sources = sources
         for source in sources:
@@ -213,7 +213,7 @@ class Batches:
         self.number = np.zeros(largest, np.int64)  # id -> its index in `vocabulary`
         self.number[self.vocabulary] = np.arange(len(self.vocabulary))
         self.orders = [
-            Order(((len(source.tokens) - 1) // settings.length,), (1.0,), settings.seed) for source in sources
+            SampleOrder(((len(source.tokens) - 1) // settings.length,), (1.0,), settings.seed) for source in sources
         ]
 
     def losses(self, model: GPT, step: int, device: Any) -> tuple[Any, Any]:
@@ -242,7 +242,7 @@ class Batches:
         return tokens, targets, positions
 
 
-def card(mixture: Mixture, settings: Settings, tokens: Mapping[str, int]) -> dict[str, Any]:
+def card(mixture: Mixture, settings: MixtureSettings, tokens: Mapping[str, int]) -> dict[str, Any]:
     """The card of a mixture: all that is reported beside its weights.
 
     tokens   of each source, available to the models

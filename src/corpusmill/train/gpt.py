@@ -46,7 +46,7 @@ class GPT(nn.Module):  # type: ignore[misc]
         self.shape = shape
         self.tokens = nn.Embedding(shape.vocabulary, shape.width)
         self.positions = nn.Embedding(shape.length, shape.width)
-        self.blocks = nn.ModuleList(Block(shape) for _ in range(shape.layers))
+        self.blocks = nn.ModuleList(TransformerBlock(shape) for _ in range(shape.layers))
         self.norm = nn.LayerNorm(shape.width)
         for name, weight in self.named_parameters():
             if weight.dim() == 2:  # projections into the residual stream start smaller, the more of them there are
@@ -62,7 +62,7 @@ class GPT(nn.Module):  # type: ignore[misc]
         return functional.linear(self.norm(x), self.tokens.weight)
 
 
-class Block(nn.Module):  # type: ignore[misc]
+class TransformerBlock(nn.Module):  # type: ignore[misc]
     def __init__(self, shape: Shape) -> None:
         super().__init__()
         self.heads = shape.heads

@@ -26,7 +26,7 @@ from corpusmill.errors import InputError
 from corpusmill.models.ngram import MOST, NgramModel, built
 from corpusmill.models.ngram_keys import END, START, UNKNOWN, extend
 from corpusmill.steps.annotate.perplexity import sentences
-from corpusmill.text.buffers import Text, view
+from corpusmill.text.buffers import TextBuffer, view
 from corpusmill.text.compile import kernel
 from corpusmill.text.hashing import xxh64
 from corpusmill.text.lowlevel import NO_BITS, load8
@@ -37,7 +37,7 @@ Words = NDArray[np.uint64]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
+class LmSettings:
     """Training parameters.
 
     order       words of the longest n-grams
@@ -61,7 +61,7 @@ class Settings:
             )
 
 
-def train(texts: pa.LargeStringArray, settings: Settings, about: Mapping[str, Any]) -> NgramModel:
+def train(texts: pa.LargeStringArray, settings: LmSettings, about: Mapping[str, Any]) -> NgramModel:
     """A model of the sentences of texts, which are their lines.
 
     about   copied to the card: paths of the data, its licence
@@ -106,7 +106,7 @@ def train(texts: pa.LargeStringArray, settings: Settings, about: Mapping[str, An
 
 
 @dataclass
-class Order:
+class NgramOrder:
     """The n-grams of one order, sorted by key.
 
     keys     (n-grams,)
@@ -144,7 +144,7 @@ class Order:
             setattr(self, name, getattr(self, name)[kept])
 
 
-def _orders(words: Words, order: int) -> list[Order]:
+def _orders(words: Words, order: int) -> list[NgramOrder]:
     orders = []
     keys = np.zeros(len(words), U)  # of the n - 1 words that end at each position; 0 across the beginning of a sentence
     for n in range(1, order + 1):
@@ -157,7 +157,7 @@ def _orders(words: Words, order: int) -> list[Order]:
         context = keys[at - 1] if n > 1 else np.zeros(len(at), U)
         suffix = keys[at] if n > 1 else np.zeros(len(at), U)
         starts = words[at - n + 1] == START
-        orders.append(Order(unique, suffix, context, starts, words[at] == UNKNOWN, counts))
+        orders.append(NgramOrder(unique, suffix, context, starts, words[at] == UNKNOWN, counts))
         keys = longer
     return orders
 
@@ -175,7 +175,7 @@ def _extended(words: Words, keys: Words, n: int) -> Words:
 
 
 @kernel
-def _words(text: Text, out: Words) -> int:
+def _words(text: TextBuffer, out: Words) -> int:
     """Write the words of all sentences as hashes, with <s> and </s>; returns how many. An empty `out` only counts."""
     count = 0
     for s in range(len(text.offsets) - 1):
@@ -200,7 +200,7 @@ def _words(text: Text, out: Words) -> int:
     return count
 
 
-def _adjust(orders: list[Order]) -> None:
+def _adjust(orders: list[NgramOrder]) -> None:
     """Count the n-grams of lower orders by the distinct words before them, except those that begin a sentence."""
     for lower, higher in pairwise(orders):
         before = np.bincount(np.searchsorted(lower.keys, higher.suffix), minlength=len(lower.keys))
@@ -219,7 +219,7 @@ def _discounts(counts: NDArray[np.int64]) -> tuple[float, float, float]:
     return discounts
 
 
-def _prune(orders: list[Order], most: int, first: int) -> None:
+def _prune(orders: list[NgramOrder], most: int, first: int) -> None:
     """Remove rare n-grams of `first` words and more, but not parts of longer ones that are kept."""
     needed = np.empty(0, U)
     for n in range(len(orders), first - 1, -1):
@@ -229,7 +229,7 @@ def _prune(orders: list[Order], most: int, first: int) -> None:
         needed = np.union1d(one.suffix, one.context)
 
 
-def _probabilities(orders: list[Order], discounts: list[tuple[float, float, float]]) -> None:
+def _probabilities(orders: list[NgramOrder], discounts: list[tuple[float, float, float]]) -> None:
     start = extend(NO_BITS, START)
     for n, (one, discount) in enumerate(zip(orders, discounts), 1):
         context, counts = one.before_pruning or (one.context, one.counts)
@@ -259,4 +259,4 @@ def _probabilities(orders: list[Order], discounts: list[tuple[float, float, floa
 
 def warm_up() -> None:
     """Compile the kernels."""
-    train(pa.array(["a b a b\na c b b a"], pa.large_string()), Settings(min_count=1, order=2, prune=0), {})
+    train(pa.array(["a b a b\na c b b a"], pa.large_string()), LmSettings(min_count=1, order=2, prune=0), {})

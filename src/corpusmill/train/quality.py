@@ -28,7 +28,7 @@ SQUARED = 1e-3  # AdaGrad's sums start here, so that the first documents do not 
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
+class QualitySettings:
     """Training parameters.
 
     bits       2**bits weights; 18 are 0.5 MB. More for more data: 22 for gigabytes
@@ -60,7 +60,7 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Sets:
+class LabelledTexts:
     """Documents of both kinds, each text once.
 
     repeated   documents left out as duplicates
@@ -74,7 +74,7 @@ class Sets:
 
 
 @dataclass(frozen=True)
-class Scores:
+class HeldOutScores:
     """Evaluation on held-out documents.
 
     auc          the probability that a good document scores above a bad one; a tie counts half
@@ -99,7 +99,7 @@ class Scores:
 
 
 def train(
-    good: pa.LargeStringArray, bad: pa.LargeStringArray, settings: Settings, about: Mapping[str, Any]
+    good: pa.LargeStringArray, bad: pa.LargeStringArray, settings: QualitySettings, about: Mapping[str, Any]
 ) -> QualityModel:
     """A model that scores texts like `good` high and texts like `bad` low.
 
@@ -132,7 +132,7 @@ def train(
     return QualityModel({**card, "held_out": rounded(asdict(metrics))}, learned)
 
 
-def together(good: pa.LargeStringArray, bad: pa.LargeStringArray) -> Sets:
+def together(good: pa.LargeStringArray, bad: pa.LargeStringArray) -> LabelledTexts:
     """Both kinds in one array, sorted by a hash of their text, so that the order of the input does not matter.
 
     Raises InputError if a kind has fewer than LEAST texts that the other does not have.
@@ -148,7 +148,7 @@ def together(good: pa.LargeStringArray, bad: pa.LargeStringArray) -> Sets:
     groups = int(first.sum())
     both = np.minimum(np.bincount(group, is_good, groups), np.bincount(group, ~is_good, groups)) > 0
     kept = first & ~both[group] if groups else first
-    sets = Sets(texts.take(pa.array(order[kept])), is_good[kept], int(len(keys) - groups), int(both.sum()))
+    sets = LabelledTexts(texts.take(pa.array(order[kept])), is_good[kept], int(len(keys) - groups), int(both.sum()))
     for kind, count, given in (("good", int(sets.good.sum()), len(good)), ("bad", int((~sets.good).sum()), len(bad))):
         if count < LEAST:
             why = f" ({sets.disputed} are in both kinds, {sets.repeated} are duplicates)" if given > count else ""
@@ -160,7 +160,7 @@ def together(good: pa.LargeStringArray, bad: pa.LargeStringArray) -> Sets:
     return sets
 
 
-def hold_out(sets: Sets, settings: Settings) -> NDArray[np.bool_]:
+def hold_out(sets: LabelledTexts, settings: QualitySettings) -> NDArray[np.bool_]:
     """(documents,) which are held out: of each kind the share with the lowest hashes, at least one and not all."""
     held = np.zeros(len(sets.good), bool)
     draw = hash64(sets.texts, settings.seed)
@@ -174,7 +174,7 @@ def hold_out(sets: Sets, settings: Settings) -> NDArray[np.bool_]:
 def fit(
     texts: pa.LargeStringArray,
     good: NDArray[np.bool_],
-    settings: Settings,
+    settings: QualitySettings,
     importance: NDArray[np.float32] | None = None,
 ) -> Linear:
     """The weights: first of the shape, by ridge regression; then of the words, of what that leaves, by logistic
@@ -270,7 +270,7 @@ def judge(
     good: NDArray[np.bool_],
     words: NDArray[Any],
     shape: NDArray[Any],
-) -> Scores:
+) -> HeldOutScores:
     """Evaluate scores. A text without tokens scores 0.
 
     words, shape   (documents,) scores of simple baselines
@@ -285,7 +285,7 @@ def judge(
         rows.append({"threshold": threshold, "good_kept": recall, "bad_kept": fall, "precision": precision, "f1": f1})
     length = np.diff(view(texts).offsets)
     area = auc(score, good)
-    return Scores(
+    return HeldOutScores(
         documents=len(good),
         good=int(good.sum()),
         auc=area,

@@ -17,7 +17,7 @@ from corpusmill.shards.layout import INDEX, PADDING
 
 
 @dataclass(frozen=True)
-class Source:
+class TokenSource:
     """The documents of a source, concatenated.
 
     tokens   (tokens,) ids
@@ -29,7 +29,7 @@ class Source:
     first: NDArray[np.bool_]
 
 
-def read_sources(paths: Sequence[str], most: int, seed: int = 0) -> list[Source]:
+def read_sources(paths: Sequence[str], most: int, seed: int = 0) -> list[TokenSource]:
     """The sources of runs and folders of shards, in the order in which they first occur. A source in several folders is
     one source.
 
@@ -64,7 +64,7 @@ def read_sources(paths: Sequence[str], most: int, seed: int = 0) -> list[Source]
     for name, pieces in parts.items():
         if pieces:
             tokens, first = (np.concatenate(column) for column in zip(*pieces))
-            result.append(Source(name, tokens, first))
+            result.append(TokenSource(name, tokens, first))
     return result
 
 

@@ -20,7 +20,7 @@ NO_TEXT = ("dolma", "latex", "mediawiki", "redpajama")
 
 
 @dataclass(frozen=True)
-class Texts:
+class TrainingFiles:
     """The documents of some files.
 
     texts    (documents,) large_string without nulls, in the order of files by name and of documents in them
@@ -37,7 +37,7 @@ class Texts:
         return int(pc.sum(pc.binary_length(self.texts)).as_py() or 0)
 
 
-def read_texts(paths: Sequence[str], documents: Documents = "file") -> Texts:
+def read_texts(paths: Sequence[str], documents: Documents = "file") -> TrainingFiles:
     """All documents of some paths; for HTML and WARC files, the text of the pages.
 
     paths       files, folders or patterns, as in a recipe; the suffix of a file selects the reader
@@ -61,7 +61,7 @@ def read_texts(paths: Sequence[str], documents: Documents = "file") -> Texts:
                 parts.append(texts.drop_null())
         counts.drain()
     texts = pa.chunked_array(parts, pa.large_string()).combine_chunks()
-    return Texts(texts, len(files), counts.faults)
+    return TrainingFiles(texts, len(files), counts.faults)
 
 
 def reader_of(file: FileInfo, readers: Sequence[Any]) -> Any:

@@ -23,7 +23,7 @@ MOST_HELD = 64 << 20  # bytes of held-out documents that are evaluated
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
+class TokenizerSettings:
     """Training parameters.
 
     vocab_size   tokens, including special ones and the 256 bytes; fewer if there is nothing left to merge
@@ -55,7 +55,7 @@ class Settings:
 
 
 @dataclass
-class Seen:
+class TokenizerTexts:
     """The training data; `held` are held-out documents, at most 64 MB."""
 
     documents: int = 0
@@ -80,7 +80,7 @@ class Rate:
         return self.bytes / max(self.tokens, 1)
 
 
-def train(batches: Iterable[pa.Array], settings: Settings, out: Path) -> Seen:
+def train(batches: Iterable[pa.Array], settings: TokenizerSettings, out: Path) -> TokenizerTexts:
     """Write a tokenizer.json trained on these texts.
 
     The same texts give the same file, in any order and any batches. Memory: the distinct words of all texts, and the
@@ -105,7 +105,7 @@ def train(batches: Iterable[pa.Array], settings: Settings, out: Path) -> Seen:
         initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
         show_progress=False,
     )
-    seen = Seen()
+    seen = TokenizerTexts()
     native.train_from_iterator(_learned(batches, settings.held_out, seen), trainer)
     if not seen.documents:
         raise InputError("there are no texts to train on")
@@ -120,13 +120,13 @@ def rate(tokenizer: Tokenizer, held: Sequence[str]) -> Rate:
     return Rate(int(tokenizer.count(texts).sum()), characters, size)
 
 
-def rates(out: Path, settings: Settings, held: Sequence[str]) -> dict[str, Rate]:
+def rates(out: Path, settings: TokenizerSettings, held: Sequence[str]) -> dict[str, Rate]:
     """The trained tokenizer and GPT-2's on the held-out documents, by name."""
     mine = load(out, eos=settings.special[0])
     return {out.name: rate(mine, held), "gpt2": rate(load("gpt2"), held)}
 
 
-def _learned(batches: Iterable[pa.Array], share: float, seen: Seen) -> Iterator[list[str]]:
+def _learned(batches: Iterable[pa.Array], share: float, seen: TokenizerTexts) -> Iterator[list[str]]:
     """The texts that are not held out. The hash of a text decides, so duplicates are held out together."""
     bound, size = int(share * 2**64), 0
     for batch in batches:

@@ -22,8 +22,8 @@ from corpusmill.errors import RecipeError
 from corpusmill.shards.layout import NAME
 
 if TYPE_CHECKING:
-    from corpusmill.shards.layout import Entry, Spans
-    from corpusmill.write._columns import Selection
+    from corpusmill.shards.layout import DocumentSpans, ShardEntry
+    from corpusmill.write._columns import ColumnSelection
 
 PUBLIC = ("DocumentWriter", "RowWriter", "TokenWriter", "WriteFacts", "find", "names")
 COLUMNS = ("id", "text", "source", "url", "date", "metadata")  # of a written document
@@ -64,7 +64,7 @@ class PackedRows(Protocol):
     def size(self) -> int: ...
 
     @property
-    def spans(self) -> "Spans": ...
+    def spans(self) -> "DocumentSpans": ...
 
     @property
     def dtype(self) -> np.dtype[Any]: ...
@@ -157,7 +157,7 @@ class AddsSignals(Protocol):
     """
 
     @property
-    def selection(self) -> "Selection": ...
+    def selection(self) -> "ColumnSelection": ...
 
 
 @runtime_checkable
@@ -187,7 +187,7 @@ class RowWriter(Protocol):
     @property
     def suffixes(self) -> tuple[str, ...]: ...
 
-    def write_rows(self, packed: PackedRows, files: Mapping[str, Path]) -> "Entry | WriteFacts": ...
+    def write_rows(self, packed: PackedRows, files: Mapping[str, Path]) -> "ShardEntry | WriteFacts": ...
 
 
 @runtime_checkable

@@ -18,7 +18,7 @@ Columns = tuple[tuple[str, str], ...] | tuple[str, ...] | None
 
 
 @dataclass(frozen=True)
-class Selection:
+class ColumnSelection:
     """What a writer of documents writes of each.
 
     columns   column -> its name in the file, in order; a column with a dot in it is a signal, or a pattern of several
@@ -72,7 +72,7 @@ def selection(
     signals: Sequence[str],
     default: Sequence[str] = (*COLUMNS, *COUNTS),
     own: Sequence[str] = (),
-) -> Selection:
+) -> ColumnSelection:
     """What the parameters `columns` and `signals` of a writer ask for.
 
     default   the columns where `columns` does not say; those that a batch has not are left out
@@ -86,7 +86,7 @@ def selection(
             raise RecipeError(f'signals: "{pattern}" is not a signal; they are written step.signal: {pattern}.*')
     if columns is None:
         names = (*default, *((SIGNALS,) if signals else ()))
-        return Selection(tuple((name, name) for name in names), tuple(signals), tuple(COUNTS))
+        return ColumnSelection(tuple((name, name) for name in names), tuple(signals), tuple(COUNTS))
     if not columns:
         raise RecipeError("columns is empty; name those to write, or leave it out")
     pairs = [(column, column) if isinstance(column, str) else column for column in columns]
@@ -109,7 +109,7 @@ def selection(
         )
     if signals and not held:
         raise RecipeError('columns leaves out "signals", but signals are chosen; add it to columns')
-    return Selection(tuple(pairs), tuple(signals))
+    return ColumnSelection(tuple(pairs), tuple(signals))
 
 
 def _once(names: Collection[str]) -> None:

@@ -11,13 +11,13 @@ import orjson
 import pyarrow as pa
 import zstandard
 
-from corpusmill.write._columns import Selection
+from corpusmill.write._columns import ColumnSelection
 
 SUFFIXES = {"none": ".jsonl", "gz": ".jsonl.gz", "zst": ".jsonl.zst"}
 BLOCK = 1 << 20  # bytes
 
 
-def records(batches: Iterable[pa.RecordBatch], selection: Selection) -> Iterator[dict[str, Any]]:
+def records(batches: Iterable[pa.RecordBatch], selection: ColumnSelection) -> Iterator[dict[str, Any]]:
     """Documents with the columns of a selection as objects; `metadata`, which is JSON, as an object in them."""
     objects = [name for column, name in selection.columns if column == "metadata"]
     for batch in batches:

@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from corpusmill.shards.layout import PADDING, Spans
+from corpusmill.shards.layout import PADDING, DocumentSpans
 from corpusmill.tokens.packing import Int64s
 from corpusmill.write import PackedRows
 
 
-class Rows(NamedTuple):
+class RowSlice(NamedTuple):
     """Consecutive rows of a shard.
 
     tokens      (tokens,) of all rows, padding included; all rows have the same length, the last may be short
@@ -30,7 +30,7 @@ class Rows(NamedTuple):
     pieces: Int64s
 
 
-def in_groups(packed: PackedRows, rows: int) -> Iterator[Rows]:
+def in_groups(packed: PackedRows, rows: int) -> Iterator[RowSlice]:
     """The rows of a shard, `rows` at a time."""
     row = packed.row
     in_row, start, document, offset = by_row(packed.spans, packed.size, row)
@@ -42,10 +42,10 @@ def in_groups(packed: PackedRows, rows: int) -> Iterator[Rows]:
         edges = np.minimum(np.arange(count + 1) * row, len(tokens))
         pieces = np.searchsorted(in_row, number * rows + np.arange(count + 1))
         within = slice(int(pieces[0]), int(pieces[-1]))
-        yield Rows(tokens, edges, document[within], length[within], offset[within], pieces - pieces[0])
+        yield RowSlice(tokens, edges, document[within], length[within], offset[within], pieces - pieces[0])
 
 
-def by_row(spans: Spans, size: int, row: int) -> tuple[Int64s, Int64s, Int64s, Int64s]:
+def by_row(spans: DocumentSpans, size: int, row: int) -> tuple[Int64s, Int64s, Int64s, Int64s]:
     """Spans cut where rows end: (spans,) the row, where it starts in the shard, its document and the offset there.
 
     size   tokens in the shard

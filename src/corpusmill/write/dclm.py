@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from corpusmill.write import MB_PER_FILE, WriteFacts, check_files
 from corpusmill.write._beside import documents
-from corpusmill.write._columns import Selection, selection
+from corpusmill.write._columns import ColumnSelection, selection
 from corpusmill.write._lines import writing_lines
 from corpusmill.write._names import stem
 
@@ -51,7 +51,7 @@ class Dclm:
         return stem(self.name, self.suffix, self.single_file)
 
     @cached_property
-    def selection(self) -> Selection:
+    def selection(self) -> ColumnSelection:
         return selection(None, self.signals)
 
     def write(self, batches: Iterable[pa.RecordBatch], path: Path) -> WriteFacts:

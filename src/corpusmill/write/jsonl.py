@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from corpusmill.errors import RecipeError
 from corpusmill.write import MB_PER_FILE, WriteFacts, check_files
-from corpusmill.write._columns import Columns, Selection, as_columns, selection
+from corpusmill.write._columns import Columns, ColumnSelection, as_columns, selection
 from corpusmill.write._lines import SUFFIXES, records, write_lines
 from corpusmill.write._names import stem
 
@@ -61,7 +61,7 @@ class Jsonl:
         return stem(self.name, self.suffix, self.single_file)
 
     @cached_property
-    def selection(self) -> Selection:
+    def selection(self) -> ColumnSelection:
         return selection(self.columns, self.signals)
 
     def write(self, batches: Iterable[pa.RecordBatch], path: Path) -> WriteFacts:

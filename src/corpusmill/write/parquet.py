@@ -12,7 +12,7 @@ from corpusmill.errors import RecipeError
 from corpusmill.schema import DOCUMENT
 from corpusmill.store.tables import ROWS, SIZE, TableWriter
 from corpusmill.write import COLUMNS, COUNTS, MB_PER_FILE, WriteFacts, check_files
-from corpusmill.write._columns import Columns, Selection, as_columns, selection
+from corpusmill.write._columns import Columns, ColumnSelection, as_columns, selection
 from corpusmill.write._names import stem
 
 
@@ -65,7 +65,7 @@ class Parquet:
         return stem(self.name, self.suffix, self.single_file)
 
     @cached_property
-    def selection(self) -> Selection:
+    def selection(self) -> ColumnSelection:
         return selection(self.columns, self.signals)
 
     def write(self, batches: Iterable[pa.RecordBatch], path: Path) -> WriteFacts:

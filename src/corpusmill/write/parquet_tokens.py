@@ -15,7 +15,7 @@ from corpusmill.errors import RecipeError, did_you_mean
 from corpusmill.tokens.packing import Int64s
 from corpusmill.write import PackedRows, WriteFacts
 from corpusmill.write._names import stem
-from corpusmill.write._rows import Rows, in_groups
+from corpusmill.write._rows import RowSlice, in_groups
 
 PIECES = {"documents": pa.int64(), "lengths": pa.int32(), "offsets": pa.int64()}
 BY_TOKEN = {"input_ids": None, "labels": pa.int64(), "attention_mask": pa.int8(), "position_ids": pa.int32()}
@@ -120,7 +120,7 @@ def _groups(packed: PackedRows, rows: int, schema: pa.Schema, size: int) -> Iter
         yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
-def _values(name: str, group: Rows) -> NDArray[Any]:
+def _values(name: str, group: RowSlice) -> NDArray[Any]:
     """The values of a column, row after row."""
     if name == "input_ids":
         return group.tokens
@@ -134,20 +134,20 @@ def _values(name: str, group: Rows) -> NDArray[Any]:
     return values
 
 
-def _held(group: Rows) -> Int64s:
+def _held(group: RowSlice) -> Int64s:
     """(rows,) tokens of documents in each row; the rest of it is padding."""
     held: Int64s = np.add.reduceat(np.append(group.lengths, 0), group.pieces[:-1]) * (np.diff(group.pieces) > 0)
     return held
 
 
-def _is_padding(group: Rows) -> NDArray[np.bool_]:
+def _is_padding(group: RowSlice) -> NDArray[np.bool_]:
     """(tokens,) by the lengths of documents and not by the id, as padding may be EOS."""
     ends = np.repeat(group.edges[:-1] + _held(group), np.diff(group.edges))
     padding: NDArray[np.bool_] = np.arange(len(group.tokens)) >= ends
     return padding
 
 
-def _positions(group: Rows) -> NDArray[np.int32]:
+def _positions(group: RowSlice) -> NDArray[np.int32]:
     """(tokens,) the position of each token in its piece of a document; padding also counts from 0."""
     padding = np.diff(group.edges) - _held(group)
     sizes = np.insert(group.lengths.astype(np.int64), group.pieces[1:], padding)

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from corpusmill.errors import RecipeError
 from corpusmill.write import MB_PER_FILE, WriteFacts, check_files
 from corpusmill.write._beside import documents, spans_of
-from corpusmill.write._columns import Selection, selection
+from corpusmill.write._columns import ColumnSelection, selection
 from corpusmill.write._lines import writing_lines
 from corpusmill.write._names import stem
 
@@ -68,7 +68,7 @@ class Redpajama:
         return stem(self.name, self.suffix, self.single_file)
 
     @cached_property
-    def selection(self) -> Selection:
+    def selection(self) -> ColumnSelection:
         return selection(None, self.signals)
 
     @property

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from corpusmill.errors import RecipeError
-from corpusmill.shards.layout import Entry
+from corpusmill.shards.layout import ShardEntry
 from corpusmill.shards.pack import Packed
 from corpusmill.shards.writer import write_shard
 from corpusmill.write import PackedRows
@@ -63,7 +63,7 @@ class Shards:
     def suffixes(self) -> tuple[str, ...]:
         return (".bin", ".idx")
 
-    def write_rows(self, packed: PackedRows, files: Mapping[str, Path]) -> Entry:
+    def write_rows(self, packed: PackedRows, files: Mapping[str, Path]) -> ShardEntry:
         """Write the tokens and spans of one shard, which must be newly packed: the index describes the packing."""
         assert isinstance(packed, Packed)
         with files[".bin"].open("wb") as tokens, files[".idx"].open("wb") as spans:

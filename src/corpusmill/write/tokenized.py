@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from corpusmill.errors import RecipeError
 from corpusmill.store.tables import ROWS, SIZE, TableWriter
 from corpusmill.write import COUNTS, MB_PER_FILE, WriteFacts, check_files
-from corpusmill.write._columns import Columns, Selection, as_columns, selection
+from corpusmill.write._columns import Columns, ColumnSelection, as_columns, selection
 from corpusmill.write._lines import SUFFIXES, records, write_lines
 from corpusmill.write._names import stem
 
@@ -103,10 +103,10 @@ class Tokenized:
         return stem(self.name, self.suffix, self.single_file)
 
     @cached_property
-    def selection(self) -> Selection:
+    def selection(self) -> ColumnSelection:
         own = (("offset",) if self.windows else ()) + (("text",) if self.keep_text else ())
         chosen = selection(self.columns, self.signals, (*DEFAULT, *own, "copies"), OWN)
-        return Selection(chosen.columns, chosen.signals, COUNTS if self.columns is None else ())
+        return ColumnSelection(chosen.columns, chosen.signals, COUNTS if self.columns is None else ())
 
     def write(self, batches: Iterable[pa.RecordBatch], path: Path) -> WriteFacts:
         """Write the documents of one file; the batches have a column `input_ids` with EOS at the end of each."""
@@ -138,9 +138,9 @@ class Tokenized:
             windows = cut_into_windows(kept, self.max_length, self.overlap)
         else:
             held = np.minimum(kept, self.max_length) if self.max_length else kept
-            windows = Windows(np.arange(len(kept)), np.zeros_like(held), held)
+            windows = DocumentRows(np.arange(len(kept)), np.zeros_like(held), held)
         if self.too_long == "drop":
-            windows = Windows(*(column[~over[windows.document]] for column in windows))
+            windows = DocumentRows(*(column[~over[windows.document]] for column in windows))
         here = {
             "documents": len(np.unique(windows.document)),
             "tokens": int(windows.length.sum()),
@@ -162,7 +162,7 @@ class Tokenized:
         return self.selection.select(pa.RecordBatch.from_arrays([*others.columns, *own.values()], names))
 
 
-class Windows(NamedTuple):
+class DocumentRows(NamedTuple):
     """Rows of documents: (rows,) the document, tokens of it before the row, tokens in the row."""
 
     document: Int64s
@@ -170,7 +170,7 @@ class Windows(NamedTuple):
     length: Int64s
 
 
-def cut_into_windows(lengths: Int64s, size: int, overlap: int) -> Windows:
+def cut_into_windows(lengths: Int64s, size: int, overlap: int) -> DocumentRows:
     """Windows of `size` tokens of each document, each but the first beginning with the last `overlap` tokens of the one
     before; the last ends with the document and may be shorter. A document without tokens has one window, without any.
 
@@ -180,7 +180,7 @@ def cut_into_windows(lengths: Int64s, size: int, overlap: int) -> Windows:
     count = 1 + np.maximum(0, -(-(lengths - size) // step))
     document = np.repeat(np.arange(len(lengths)), count)
     offset = (np.arange(len(document)) - np.repeat(np.cumsum(count) - count, count)) * step
-    return Windows(document, offset, np.minimum(size, lengths[document] - offset))
+    return DocumentRows(document, offset, np.minimum(size, lengths[document] - offset))
 
 
 def _lists(values: NDArray[Any], start: Int64s, length: Int64s) -> pa.ListArray:

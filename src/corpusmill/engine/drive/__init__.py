@@ -6,7 +6,8 @@
     damage         files that are not as their commits say: their units are done again
     budget         how many records may be lost
     listener       who is told
-    meter, clock   how fast the run is, and where its time goes
+    meter          how fast the run is
+    clock          where its time goes
     workers        how many of them have work
     drops_all      steps that have dropped all they saw
 

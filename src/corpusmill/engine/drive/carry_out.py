@@ -4,7 +4,7 @@ from functools import partial
 
 from corpusmill import assets
 from corpusmill.engine.drive.budget import check_budget, facts_of_records
-from corpusmill.engine.drive.damage import Repaired
+from corpusmill.engine.drive.damage import RestartStages
 from corpusmill.engine.drive.listener import listening_to
 from corpusmill.engine.drive.session import Progress, Session, StageCounts
 from corpusmill.engine.drive.stage_run import StageRun, describe_plan
@@ -30,7 +30,7 @@ def carry_out(session: Session) -> Progress:
                     if session.is_pass(stage):
                         facts = facts_of_records(*session.pass_facts())
                         check_budget(session.plan.recipe, session.run.place, facts, early=False)
-        except Repaired:
+        except RestartStages:
             continue
         return session.progress
 

@@ -29,7 +29,7 @@ from corpusmill.store.run_folder import RunFolder
 from corpusmill.store.run_records import DamagedFile, DamagedRecord
 from corpusmill.store.stage_folder import StageFolder
 from corpusmill.store.unit_io import CACHED, Upstream
-from corpusmill.store.units import USUAL, At, Care, Commit, Files, Results, Unit, now
+from corpusmill.store.units import USUAL, AttemptPosition, Commit, OutputFiles, Results, RetryPolicy, Unit, now
 
 TOGETHER = 64 << 20  # bytes that a worker is given to compare at a time
 READERS = 2  # files that a worker reads at a time: one alone does not keep a disk busy
@@ -41,7 +41,7 @@ T = TypeVar("T")
 Keep = tuple[str, ...] | Literal["all", "nothing"]
 
 
-class Repaired(Exception):
+class RestartStages(Exception):
     """Something damaged was set aside: stages have to be gone through again from the first."""
 
 
@@ -67,8 +67,8 @@ class CheckOutputs(StageTask):
     def run_unit(
         self,
         unit: Unit,
-        care: Care = USUAL,
-        at: Callable[[At], None] = lambda _: None,
+        care: RetryPolicy = USUAL,
+        at: Callable[[AttemptPosition], None] = lambda _: None,
         beat: Callable[[Beat], None] | None = None,
     ) -> Commit:
         started, wanted = now(), unit.inputs
@@ -79,7 +79,7 @@ class CheckOutputs(StageTask):
         problems = [(results.keys[i], files.path(i), problem) for i, problem in zip(numbers, found) if problem]
         return Commit(unit.key, "", {}, {}, {PROBLEMS: json.dumps(problems)}, round(now() - started, 3))
 
-    def _problem(self, files: Files, number: int, keep: Keep) -> str | None:
+    def _problem(self, files: OutputFiles, number: int, keep: Keep) -> str | None:
         path, once = files.path(number), keep == "nothing"
         problem = self.run.problem(path, int(files.bytes[number]), files.checksum(number), once)
         if problem is None and isinstance(keep, tuple) and self.run.is_local:
@@ -187,7 +187,7 @@ class Repairs:
         for stage, files in damaged.items():
             self.forget(self.run.stage(where[stage][0]), stage, files)
         if damaged:
-            raise Repaired
+            raise RestartStages
 
     @contextlib.contextmanager
     def reading_ahead(
@@ -278,7 +278,7 @@ class Repairs:
             yield UnitsToCheck(results.stage, output, first, len(results), size)
 
 
-class Untouched(Repairs):
+class ReadOnlyRepairs(Repairs):
     """A run that others are at work on: nothing in it may be set aside, because they may be reading it, and not each of
     many workers can read what all of them wrote. Sizes are compared by the one that ends a stage; what is damaged ends
     the call, with the way to repair it."""

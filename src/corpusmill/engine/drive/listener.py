@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from corpusmill.engine.drive.meter import Meter
-from corpusmill.execute import Executor, Pulse, Pulsing
+from corpusmill.execute import Executor, ReportsStatus, WorkerStatus
 from corpusmill.store.units import Commit
 from corpusmill.store.work import Stage
 
@@ -46,12 +46,12 @@ class Silent:
 @contextlib.contextmanager
 def listening_to(executor: Executor, listener: ProgressListener, meter: Meter | None = None) -> Iterator[None]:
     """Meanwhile the listener is told what units wait for, and the meter what workers do, if the executor says it."""
-    if not isinstance(executor, Pulsing):
+    if not isinstance(executor, ReportsStatus):
         yield
         return
     missing = ""
 
-    def hear(pulse: Pulse) -> None:
+    def hear(pulse: WorkerStatus) -> None:
         nonlocal missing
         if pulse.waits_for and pulse.waits_for != missing:
             listener.note(f"no unit can run: the cluster has no {pulse.waits_for}. Waiting for one; Ctrl-C ends this")

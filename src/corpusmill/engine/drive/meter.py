@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 from corpusmill.engine.plan.inputs import suffix
-from corpusmill.engine.plan.plan import Plan
+from corpusmill.engine.plan.plan import RunPlan
 from corpusmill.engine.work.pass_parts import InputPieces
 from corpusmill.engine.work.passes import Pass
-from corpusmill.execute import AtWork, Pulse
+from corpusmill.execute import AtWork, WorkerStatus
 from corpusmill.store.beats import Beat
 from corpusmill.store.units import Commit, Unit, now
 from corpusmill.store.work import Stage
@@ -94,13 +94,13 @@ class _Seen:
 class Meter:
     """Measures one call that carries out a plan, and tells `listen`."""
 
-    plan: Plan
+    plan: RunPlan
     listen: Callable[[StageProgress], None]
     clock: Callable[[], float] = now
     _weights: list[float] = field(init=False)
     _began: float = field(init=False)
     _skipped: float = 0.0  # weight of what was done before this call
-    _pulse: Pulse | None = None  # the last
+    _pulse: WorkerStatus | None = None  # the last
     _stage: "_StageMeter | None" = None
 
     def __post_init__(self) -> None:
@@ -126,11 +126,11 @@ class Meter:
             if self._stage.is_done:
                 self._tell(None)
 
-    def pulse(self, pulse: Pulse) -> None:
+    def pulse(self, pulse: WorkerStatus) -> None:
         self._pulse = pulse
         self._tell(pulse)
 
-    def _tell(self, pulse: Pulse | None) -> None:
+    def _tell(self, pulse: WorkerStatus | None) -> None:
         if not self._stage:
             return
         stage = self._stage.progress(pulse.at_work if pulse else ())
@@ -153,7 +153,7 @@ class _StageMeter:
 
     def __init__(
         self,
-        plan: Plan,
+        plan: RunPlan,
         stage: Stage,
         number: int,
         units: Sequence[Unit],
@@ -245,7 +245,7 @@ class _StageMeter:
         )
 
 
-def _bytes_of(unit: Unit, plan: Plan) -> float:
+def _bytes_of(unit: Unit, plan: RunPlan) -> float:
     """About how large a unit is among those of its stage: bytes of text in the first pass, elsewhere they are alike."""
     if not isinstance(unit.inputs, InputPieces):
         return 1.0

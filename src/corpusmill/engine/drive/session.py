@@ -9,8 +9,8 @@ from corpusmill.engine.drive.clock import Clock
 from corpusmill.engine.drive.damage import Repairs
 from corpusmill.engine.drive.listener import ProgressListener
 from corpusmill.engine.drive.meter import BeatListener, Meter
-from corpusmill.engine.plan.plan import Plan, stages_record
-from corpusmill.execute import Executor, Together
+from corpusmill.engine.plan.plan import RunPlan, stages_record
+from corpusmill.execute import Executor, SharedExecutor
 from corpusmill.store.run_folder import RunFolder
 from corpusmill.store.units import Results
 from corpusmill.store.work import Stage
@@ -50,7 +50,7 @@ class Session:
     """
 
     run: RunFolder
-    plan: Plan
+    plan: RunPlan
     executor: Executor
     listener: ProgressListener
     repairs: Repairs = field(default=None)  # type: ignore[assignment]  # a new one
@@ -92,7 +92,7 @@ class Session:
         """Say in the run's folder which folder and plan a stage has."""
         self.records[number]["plan"] = plan
         self.progress.where[stage.name] = (self.records[number]["folder"], plan)
-        if isinstance(self.executor, Together):
+        if isinstance(self.executor, SharedExecutor):
             self.run.add_stages(self.records)
         else:
             self.run.write_stages(self.records)

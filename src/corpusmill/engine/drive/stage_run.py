@@ -16,13 +16,13 @@ from corpusmill.engine.drive.drops_all import drops_all, in_words
 from corpusmill.engine.drive.listener import ProgressListener
 from corpusmill.engine.drive.session import Session, StageCounts
 from corpusmill.errors import BudgetError, ResumeError, RunError, UnitError
-from corpusmill.execute import Failure, Together
+from corpusmill.execute import Failure, SharedExecutor
 from corpusmill.execute.task import StageTask
 from corpusmill.store.facts import Facts
 from corpusmill.store.leases import LEASES, RESULTS
-from corpusmill.store.run_records import Collected
+from corpusmill.store.run_records import CollectedCommits
 from corpusmill.store.stage_folder import StageFolder, stage_folder
-from corpusmill.store.units import Aside, Commit, Results, Unit
+from corpusmill.store.units import Commit, QuarantinedRecord, Results, Unit
 from corpusmill.store.work import Stage
 
 LATE = 30  # seconds that a listing is waited for that lacks what is there
@@ -44,7 +44,7 @@ class Collector(Protocol):
     missing     key -> a unit that is to be done
     """
 
-    collected: Collected
+    collected: CollectedCommits
     done: int
     missing: dict[str, Unit]
 
@@ -67,7 +67,7 @@ class StageRun:
 
     def run(self) -> Results:
         session, stage = self.session, self.stage
-        collector: Collector = (CollectsOwn if isinstance(session.executor, Together) else CollectsAll)(self)
+        collector: Collector = (CollectsOwn if isinstance(session.executor, SharedExecutor) else CollectsAll)(self)
         collector.prepare()
         counts = session.progress.counts[stage.name] = StageCounts(len(self.units), collector.done)
         session.listener.stage(stage, len(self.units), collector.committed())
@@ -95,7 +95,7 @@ class StageRun:
             raise self._given_up(failures)
         return collector.results()
 
-    def _on_quarantined(self, before: Facts, collected: Collected) -> Callable[[Unit, Aside], None]:
+    def _on_quarantined(self, before: Facts, collected: CollectedCommits) -> Callable[[Unit, QuarantinedRecord], None]:
         """Says which records were quarantined, and ends a run that has lost more of them than it may.
 
         before      `facts_of_records` of the passes that are complete
@@ -104,7 +104,7 @@ class StageRun:
         recipe, listener = self.session.plan.recipe, self.session.listener
         pending = [key for key in self.keys for _ in self.task.aside.get(key, ())]  # of the units of these records
 
-        def on_quarantined(unit: Unit, record: Aside) -> None:
+        def on_quarantined(unit: Unit, record: QuarantinedRecord) -> None:
             pending.append(unit.key)
             what = f"{record.at.where}, at {record.at.step}: {record.cause}"
             listener.note(f"{self.stage.name}: unit {unit.number}: set aside as {record.kind}: {what}")
@@ -123,7 +123,11 @@ class StageRun:
         """The results that the stage after this one reads and that are complete, and what it reads of each; none if it
         was begun by an earlier session, since then it may have nothing to do."""
         session, number = self.session, self.number + 1
-        if isinstance(session.executor, Together) or not session.run.is_local or number == len(session.plan.stages):
+        if (
+            isinstance(session.executor, SharedExecutor)
+            or not session.run.is_local
+            or number == len(session.plan.stages)
+        ):
             return {}, {}
         stage = session.plan.stages[number]
         if session.run.stage(stage_folder(stage.name, session.plan.identity(stage.name).fingerprint)).is_begun():
@@ -138,7 +142,7 @@ class StageRun:
             f"tracebacks, and run the same command again to repeat only these."
         )
 
-    def refuse_lost(self, collected: Collected, why: str) -> None:
+    def refuse_lost(self, collected: CollectedCommits, why: str) -> None:
         """Raises RunError if a unit is not committed that should be."""
         if lost := [unit.number for unit in self.units if unit.key not in collected.units]:
             raise RunError(f"{self.stage.name}: units {lost[:5]} {why}")
@@ -149,7 +153,7 @@ class CollectsAll:
     """Of a run that one driver carries out: every commit, those of earlier sessions included."""
 
     of: StageRun
-    collected: Collected = field(init=False)
+    collected: CollectedCommits = field(init=False)
     done: int = 0
     missing: dict[str, Unit] = field(default_factory=dict)
     _earlier: Mapping[str, Commit] = field(default_factory=dict)
@@ -203,17 +207,17 @@ class CollectsOwn:
     """Of a run that several drivers share: its own commits. One of the drivers reads those of all, at the end."""
 
     of: StageRun
-    collected: Collected = field(init=False)
+    collected: CollectedCommits = field(init=False)
     done: int = 0
     missing: dict[str, Unit] = field(default_factory=dict)
 
     def prepare(self) -> None:
         committed = self.of.folder.committed_keys()
-        self.collected = Collected(self.of.folder.name, self.of.keys)
+        self.collected = CollectedCommits(self.of.folder.name, self.of.keys)
         self.missing = {unit.key: unit for unit in self.of.units if unit.key not in committed}
         self.done = sum(key in committed for key in self.of.keys)
         meter, executor = self.of.session.meter, self.of.session.executor
-        assert isinstance(executor, Together)
+        assert isinstance(executor, SharedExecutor)
         executor.on_elsewhere = meter.elsewhere if meter else None
 
     def add(self, commit: Commit) -> None:
@@ -230,7 +234,7 @@ class CollectsOwn:
 
     def results(self) -> Results:
         folder, executor = self.of.folder, self.of.session.executor
-        assert isinstance(executor, Together)
+        assert isinstance(executor, SharedExecutor)
         plan = self.of.session.progress.where[self.of.stage.name][1]
         return executor.once(f"{folder.name}/{LEASES}", RESULTS, partial(folder.results, plan), self._put_together)
 

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 
 from corpusmill.engine.plan.inputs import MEGABYTE, suffix, unit_bytes
-from corpusmill.engine.plan.plan import Plan
+from corpusmill.engine.plan.plan import RunPlan
 from corpusmill.engine.work.pass_parts import InputPieces
 from corpusmill.store.units import Unit
 
 
-def too_few_units(plan: Plan, units: Sequence[Unit], workers: int) -> str:
+def too_few_units(plan: RunPlan, units: Sequence[Unit], workers: int) -> str:
     """Why some of the workers have nothing to do in the first pass, and what would change that; "" if all have.
 
     units   of the first pass
@@ -30,7 +30,7 @@ def too_few_units(plan: Plan, units: Sequence[Unit], workers: int) -> str:
     return f"{have} of at most {size} MB of text. For smaller ones: --set run.unit_mb={smaller}"
 
 
-def _texts_of(plan: Plan, unit: Unit) -> float:
+def _texts_of(plan: RunPlan, unit: Unit) -> float:
     """Bytes of text of the longest piece of a unit, about."""
     if not isinstance(unit.inputs, InputPieces):
         return 0.0

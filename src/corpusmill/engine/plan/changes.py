@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from corpusmill.engine.plan.inputs import unit_bytes
-from corpusmill.engine.plan.plan import Plan, unit_list
+from corpusmill.engine.plan.plan import RunPlan, unit_list
 from corpusmill.store.run_folder import RunFolder
 from corpusmill.store.run_records import DamagedRecord
 from corpusmill.store.stage_folder import stage_folder
@@ -16,7 +16,7 @@ CODE = "the code that they are done by changed"
 
 
 @dataclass(frozen=True)
-class Change:
+class StageChange:
     """A stage that was done before and is done again, because its work is not the same. `reasons` say what differs."""
 
     stage: str
@@ -32,7 +32,7 @@ class Change:
         return f"{self.stage} is made again: {shown}{more}"
 
 
-def in_words(made_again: Sequence[Change]) -> list[str]:
+def in_words(made_again: Sequence[StageChange]) -> list[str]:
     """A line for each reason, with the stages that it concerns.
 
     >>> in_words([Change("tokens", ("numpy 2.0 is now 2.1",)), Change("shards", ("numpy 2.0 is now 2.1",))])
@@ -64,10 +64,10 @@ class Preview:
     done: int
     text: int
     finished: bool
-    changes: tuple[Change, ...]
+    changes: tuple[StageChange, ...]
 
 
-def preview(run: RunFolder, plan: Plan) -> Preview:
+def preview(run: RunFolder, plan: RunPlan) -> Preview:
     """What a run in this folder would do. How much of the later stages is left depends on what the first pass makes."""
     first = plan.stages[0]
     units = unit_list(first, Upstream(run))
@@ -78,7 +78,7 @@ def preview(run: RunFolder, plan: Plan) -> Preview:
     return Preview(len(units), done, unit_bytes(plan.inputs, plan.recipe.run.unit_mb), finished, changed)
 
 
-def is_finished(run: RunFolder, plan: Plan) -> bool:
+def is_finished(run: RunFolder, plan: RunPlan) -> bool:
     """Whether all that the plan says was done in this folder, as its records have it: then no worker is needed, unless
     a file turns out to be damaged."""
     if not run.exists():
@@ -99,7 +99,7 @@ def _as_not_done(damaged: DamagedRecord) -> None:
     """A run does the unit of a damaged commit again."""
 
 
-def _finished(run: RunFolder, plan: Plan) -> bool:
+def _finished(run: RunFolder, plan: RunPlan) -> bool:
     try:
         results = run.results()
     except DamagedRecord:
@@ -107,7 +107,7 @@ def _finished(run: RunFolder, plan: Plan) -> bool:
     return all(stage.name in results and results[stage.name].complete for stage in plan.stages)
 
 
-def changes(run: RunFolder, plan: Plan) -> list[Change]:
+def changes(run: RunFolder, plan: RunPlan) -> list[StageChange]:
     """The stages of a plan that the last run in this folder did with other work. Empty where there is no run, or its
     list of stages is damaged."""
     if not run.exists():
@@ -128,7 +128,7 @@ def changes(run: RunFolder, plan: Plan) -> list[Change]:
             continue
         if _described(run, folder) is not None:
             continue  # the recipe was changed back: the work is there
-        changed.append(Change(stage.name, tuple(differences(described, identity.to_json()))))
+        changed.append(StageChange(stage.name, tuple(differences(described, identity.to_json()))))
     return changed
 
 

@@ -8,7 +8,7 @@ of disk per byte of text with shards and no filters.
 
 from dataclasses import dataclass
 
-from corpusmill.engine.plan.plan import Plan
+from corpusmill.engine.plan.plan import RunPlan
 from corpusmill.engine.work.documents import WriteDocuments
 from corpusmill.engine.work.passes import Pass
 from corpusmill.engine.work.shards import PackRows, WriteTokens
@@ -33,7 +33,7 @@ class Forecast:
     disk: tuple[int, int]
 
 
-def forecast(plan: Plan, workers: int, unit_text: int) -> Forecast:
+def forecast(plan: RunPlan, workers: int, unit_text: int) -> Forecast:
     """What a run will take.
 
     workers     that have something to do

@@ -33,7 +33,7 @@ TRANSPORT = {"fsspec", "obstore", "boto3", "botocore"}  # they carry bytes, and 
 
 
 @runtime_checkable
-class Described(Protocol):
+class DescribesItself(Protocol):
     """A part of a work that says itself what of it matters."""
 
     def identity(self) -> Any: ...
@@ -105,7 +105,7 @@ def _used(part: Any) -> tuple[Any, ...]:
 
 def describe(value: Any, want: Any = Any) -> Any:
     """A work or a part of it as None, bool, int, float, str, list and dict."""
-    if isinstance(value, Described):
+    if isinstance(value, DescribesItself):
         return describe(value.identity())
     if is_dataclass(value) and not isinstance(value, type):
         wanted = parameters(type(value))

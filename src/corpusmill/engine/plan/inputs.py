@@ -25,7 +25,7 @@ from corpusmill.errors import InputError
 from corpusmill.read import NamesFiles, Piece, dataset_files, expansion, files_at, is_dataset
 from corpusmill.recipe.parts import Source
 from corpusmill.storage import FileInfo, is_outside, refuse_alike, selected
-from corpusmill.store.work import Planned
+from corpusmill.store.work import PlannedUnit
 
 MEGABYTE = 1 << 20
 LEAST_UNITS = 24  # of full size, so some 32 as they come, where the text is enough for that many of SMALLEST
@@ -128,7 +128,7 @@ def unit_bytes(inputs: Sequence[SourceFiles], unit_mb: int) -> int:
 
 def plan_inputs(
     sources: Sequence[Source], inputs: Sequence[SourceFiles], unit_mb: int, whole_sources: bool = False
-) -> Iterator[Planned]:
+) -> Iterator[PlannedUnit]:
     """The units of the first pass, in order of sources, files and positions.
 
     whole_sources   one unit for each source, because it counts documents from its beginning, see `limited`
@@ -185,7 +185,7 @@ def _ends_group(piece: Piece) -> bool:
     return xxhash.xxh3_64_intdigest(piece.file.name.encode("utf-8", "surrogateescape")) % GROUP == 0
 
 
-def planned(sources: Sequence[Source], group: Sequence[tuple[int, Piece]]) -> Planned:
+def planned(sources: Sequence[Source], group: Sequence[tuple[int, Piece]]) -> PlannedUnit:
     """A unit of the first pass. Its content is that of its files, by size and by date or the store's mark."""
     parts: list[SourcePieces] = []
     for index, piece in group:
@@ -198,4 +198,4 @@ def planned(sources: Sequence[Source], group: Sequence[tuple[int, Piece]]) -> Pl
         f"\0{piece.start}:{piece.stop}"
         for index, piece in group
     ]
-    return Planned(InputPieces(tuple(parts)), tuple(content))
+    return PlannedUnit(InputPieces(tuple(parts)), tuple(content))

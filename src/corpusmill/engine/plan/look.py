@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 @dataclass
-class Seen:
+class SourceSample:
     """What was seen of a source.
 
     batches    the first documents of each file
@@ -43,7 +43,7 @@ class Seen:
         return sum(self.lost.values())
 
 
-def look(source: Source, files: Sequence[FileInfo], budget: float, most: int = FILES) -> tuple[Seen, list[str]]:
+def look(source: Source, files: Sequence[FileInfo], budget: float, most: int = FILES) -> tuple[SourceSample, list[str]]:
     """The first documents of a few files of a source, and warnings.
 
     budget   the error budget of the run
@@ -51,7 +51,7 @@ def look(source: Source, files: Sequence[FileInfo], budget: float, most: int = F
     Raises InputError if a file does not fit the parameters of its reader, or cannot be opened; or if no record is a
     document, and more are faults than the budget allows: then the files are of another kind than was said.
     """
-    seen = Seen()
+    seen = SourceSample()
     chosen = spread([file for file in files if file.size])[:most]
     for file in chosen:
         try:
@@ -91,7 +91,7 @@ def _printable(reason: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in reason)
 
 
-def _read(source: Source, file: FileInfo, seen: Seen) -> None:
+def _read(source: Source, file: FileInfo, seen: SourceSample) -> None:
     """Look into a file."""
     source.reader.split([file], max(1, file.size))  # checks its columns
     counts = ReadCounts(batch_rows=RECORDS)

@@ -23,16 +23,16 @@ import numpy as np
 from corpusmill.engine.plan.earlier_runs import earlier_keys
 from corpusmill.engine.plan.identity import keys_description
 from corpusmill.engine.plan.inputs import SourceFiles, find_inputs, plan_inputs
-from corpusmill.engine.plan.plan import PassInfo, Plan
+from corpusmill.engine.plan.plan import PassInfo, RunPlan
 from corpusmill.engine.work.canaries import planted_by, spread
 from corpusmill.engine.work.documents import WriteDocuments, wanted_signals, wants_tokens
 from corpusmill.engine.work.limited import Limited
 from corpusmill.engine.work.pass_documents import PassDocuments
-from corpusmill.engine.work.pass_parts import KeyRequest, Verdicts
+from corpusmill.engine.work.pass_parts import KeyRequest, VerdictSource
 from corpusmill.engine.work.pass_results import UnitOfPass
 from corpusmill.engine.work.passes import Pass
 from corpusmill.engine.work.shards import PackRows, WriteTokens
-from corpusmill.engine.work.streams import ChooseDocuments, Stream
+from corpusmill.engine.work.streams import ChooseDocuments, TokenStream
 from corpusmill.engine.work.token_ids import special_tokens
 from corpusmill.engine.work.tokens import EPOCHS, CountTokens, EncodeDocuments, RepeatDocuments
 from corpusmill.errors import InputError, RecipeError
@@ -45,7 +45,7 @@ from corpusmill.steps import CorpusStep, Filter, OwnPass, Pack, Tokenize, Transf
 from corpusmill.steps.keys import KeyStage
 from corpusmill.store.unit_io import Upstream
 from corpusmill.store.units import Resources
-from corpusmill.store.work import Planned, Stage
+from corpusmill.store.work import PlannedUnit, Stage
 from corpusmill.tokens.breaks import SplitAt
 from corpusmill.write import DocumentWriter, RowWriter, TokenWriter
 
@@ -53,7 +53,7 @@ PARTITION = 2 << 30  # bytes of text for each partition of a band: about a milli
 Named = tuple[str, Any]  # label and step
 
 
-def lower(recipe: Recipe) -> Plan:
+def lower(recipe: Recipe) -> RunPlan:
     """The plan of a recipe. Looks up which input files there are, and looks into a few of them.
 
     Raises InputError if a source has no files, RecipeError if a step cannot work with what comes before it.
@@ -66,7 +66,7 @@ def lower(recipe: Recipe) -> Plan:
     return lower_inputs(recipe, inputs)
 
 
-def lower_inputs(recipe: Recipe, inputs: tuple[SourceFiles, ...]) -> Plan:
+def lower_inputs(recipe: Recipe, inputs: tuple[SourceFiles, ...]) -> RunPlan:
     """The plan of a recipe on these files."""
     named = list(zip(labels(recipe.steps), recipe.steps))
     only = _only(recipe)
@@ -81,7 +81,7 @@ def lower_inputs(recipe: Recipe, inputs: tuple[SourceFiles, ...]) -> Plan:
     encodes = tokenize is not None and (bool(recipe.stages) or any(map(_takes_tokens, recipe.write)))
     stages: list[Stage] = []
     infos: list[PassInfo] = []
-    judged: list[Verdicts] = []  # the corpus steps before the present pass
+    judged: list[VerdictSource] = []  # the corpus steps before the present pass
     partitions = _partitions(inputs)
     for number, (batch_steps, corpus_steps) in enumerate(passes, 1):
         name = f"pass-{number}"
@@ -135,13 +135,13 @@ def lower_inputs(recipe: Recipe, inputs: tuple[SourceFiles, ...]) -> Plan:
                 special_tokens(tokenize) if tokenize and draws(request.step) else 1,
             )
             stages += request.step.stages(keys)
-            judged.append(Verdicts(request.label, request.step, f"{request.label}-verdicts", request.only))
+            judged.append(VerdictSource(request.label, request.step, f"{request.label}-verdicts", request.only))
     mix = next((label for label, step in named if draws(step)), None)
     names = tuple(info.stage for info in infos)
     documents = PassDocuments(names[-1], names[-2] if in_place else names[-1])
     stages += _outputs(recipe, names, documents, tokenize, mix)
     _check_names(recipe, stages)
-    return Plan(recipe, tuple(stages), tuple(infos), inputs)
+    return RunPlan(recipe, tuple(stages), tuple(infos), inputs)
 
 
 def _check_names(recipe: Recipe, stages: Sequence[Stage]) -> None:
@@ -228,7 +228,7 @@ def draws(step: Any) -> bool:
     return isinstance(step, CorpusStep) and "copies" in step.verdict.names
 
 
-def _first_units(recipe: Recipe, inputs: tuple[SourceFiles, ...], upstream: Upstream) -> Iterator[Planned]:
+def _first_units(recipe: Recipe, inputs: tuple[SourceFiles, ...], upstream: Upstream) -> Iterator[PlannedUnit]:
     return plan_inputs(recipe.read, inputs, recipe.run.unit_mb, whole_sources=recipe.run.limit is not None)
 
 
@@ -236,11 +236,11 @@ def _later_pass(name: str, work: Pass) -> Stage:
     """Each file of documents with the verdicts on them: of a unit for some neighbouring files, or for this one."""
     verdicts = tuple(judge.stage for judge in work.judged)
 
-    def units(upstream: Upstream) -> Iterator[Planned]:
+    def units(upstream: Upstream) -> Iterator[PlannedUnit]:
         contents = [_verdicts_content(upstream, judge) for judge in work.judged]
         docs = upstream.results(work.before)["docs"]
         for number in range(len(docs)):
-            yield Planned(UnitOfPass(number), (docs.checksum(number), *(content(number) for content in contents)))
+            yield PlannedUnit(UnitOfPass(number), (docs.checksum(number), *(content(number) for content in contents)))
 
     return Stage(name, work, (work.before, *verdicts), units, resources(step for _, step in work.steps))
 
@@ -258,7 +258,7 @@ def resources(steps: Iterable[Any]) -> Resources:
     )
 
 
-def _verdicts_content(upstream: Upstream, judge: Verdicts) -> Callable[[int], str]:
+def _verdicts_content(upstream: Upstream, judge: VerdictSource) -> Callable[[int], str]:
     """What the verdicts on each unit hold."""
     results = upstream.results(judge.stage)
     if "slices" in results.outputs:
@@ -308,22 +308,22 @@ def _outputs(
 
 def _stream(
     last: PassDocuments, tokens: str, ids: str, mix: str | None, epochs: str
-) -> tuple[Stream, tuple[Stage, ...]]:
+) -> tuple[TokenStream, tuple[Stage, ...]]:
     """The stream of the documents, with those that a mix draws again; and the stage that makes these.
 
     tokens, ids   the stages with lengths and ids
     epochs        the name of the stage
     """
     if mix is None:
-        return Stream(last, tokens, ids), ()
+        return TokenStream(last, tokens, ids), ()
     verdicts = f"{mix}-verdicts"
     again = RepeatDocuments(last, verdicts, f"{mix}.copies", tokens, ids)
     after = tuple(dict.fromkeys((*last.after, tokens, ids, verdicts)))
-    return Stream(last, tokens, ids, epochs), (Stage(epochs, again, after, again.units),)
+    return TokenStream(last, tokens, ids, epochs), (Stage(epochs, again, after, again.units),)
 
 
 def _training(
-    recipe: Recipe, passes: tuple[str, ...], stream: Stream, tokenize: Tokenize, pack: Pack | None, mix: str | None
+    recipe: Recipe, passes: tuple[str, ...], stream: TokenStream, tokenize: Tokenize, pack: Pack | None, mix: str | None
 ) -> Iterator[Stage]:
     """The stages that write what the stages of training read, as far as no writer of the recipe does."""
     encoded = {_encoding(tokenize, pack): stream}

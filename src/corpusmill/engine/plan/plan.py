@@ -18,7 +18,7 @@ from corpusmill.store.work import Stage
 
 
 @runtime_checkable
-class Checked(Protocol):
+class Checkable(Protocol):
     """A work that can find out before anything runs that it cannot be done."""
 
     def check(self) -> None: ...
@@ -53,7 +53,7 @@ class PassInfo:
 
 
 @dataclass(frozen=True)
-class Plan:
+class RunPlan:
     """A recipe with its inputs, as stages.
 
     stages    in the order in which they run
@@ -84,7 +84,7 @@ class Plan:
         RecipeError if a step asks for what no step before it leaves, or cannot work with it; MissingExtraError if a
         writer's library is not installed.
         """
-        checks = [stage.work.check for stage in self.stages if isinstance(stage.work, Checked)]
+        checks = [stage.work.check for stage in self.stages if isinstance(stage.work, Checkable)]
         writing = [
             (stage.name, stage.work.wanted_signals) for stage in self.stages if isinstance(stage.work, WritesSignals)
         ]
@@ -112,7 +112,7 @@ class Plan:
         return self.identities[stage]
 
 
-def stages_record(plan: Plan) -> list[dict[str, Any]]:
+def stages_record(plan: RunPlan) -> list[dict[str, Any]]:
     """The stages of a run as run.json has them, before any is planned."""
     fingerprints = ((stage.name, plan.identity(stage.name).fingerprint) for stage in plan.stages)
     return [{"stage": name, "folder": stage_folder(name, value), "plan": None} for name, value in fingerprints]

@@ -18,9 +18,9 @@ from corpusmill.assets.extras import RAY, Extra, NeedsExtras
 from corpusmill.engine.plan.earlier_runs import refuse_itself
 from corpusmill.engine.plan.identity import parts_of
 from corpusmill.engine.plan.inputs import NOTHING, SourceFiles, find_source
-from corpusmill.engine.plan.look import FILES, MANY, Seen, is_ours, look
+from corpusmill.engine.plan.look import FILES, MANY, SourceSample, is_ours, look
 from corpusmill.engine.plan.lower import lower_inputs
-from corpusmill.engine.plan.plan import Plan
+from corpusmill.engine.plan.plan import RunPlan
 from corpusmill.engine.work.batch import Batch
 from corpusmill.engine.work.passes import Pass
 from corpusmill.errors import (
@@ -34,22 +34,22 @@ from corpusmill.errors import (
     together,
 )
 from corpusmill.read import Describes
-from corpusmill.recipe.load import Overrides, Parts, read_parts, read_text
+from corpusmill.recipe.load import LoadedParts, Overrides, read_parts, read_text
 from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.names import labels, name_of
 from corpusmill.recipe.order import check_order
 from corpusmill.recipe.parts import Sections, Source
-from corpusmill.recipe.tree import At
+from corpusmill.recipe.tree import Position
 from corpusmill.steps import ComparesWithEarlierRuns, ReadsAssets, UsesCode
 from corpusmill.storage import refuse_alike
 from corpusmill.store.run_folder import RunFolder
 
 NOT_LEFT = "no step before it leaves that"  # as a pass says it
-Places = Mapping[str, Sequence[At]]  # section -> where each of its parts is written
+Places = Mapping[str, Sequence[Position]]  # section -> where each of its parts is written
 
 
 @dataclass(frozen=True)
-class Ready:
+class PreflightResult:
     """A recipe that can run.
 
     seen       what was seen of each source
@@ -57,8 +57,8 @@ class Ready:
     warnings   what is probably wrong with the input
     """
 
-    plan: Plan
-    seen: tuple[Seen, ...]
+    plan: RunPlan
+    seen: tuple[SourceSample, ...]
     read_as: tuple[tuple[str, str], ...]
     warnings: tuple[str, ...]
 
@@ -91,7 +91,7 @@ class Findings:
             raise together(self.errors)
 
 
-def _at(error: CorpusmillError, at: At | None) -> CorpusmillError:
+def _at(error: CorpusmillError, at: Position | None) -> CorpusmillError:
     """An error with the place that it is about. What could not be reached is a matter of the input: nothing ran."""
     kind = InputError if isinstance(error, StorageError) else type(error)
     if at is None and kind is type(error):
@@ -118,7 +118,7 @@ def load(path: Path, overrides: Overrides = (), folder: RunFolder | None = None)
         raise
 
 
-def _look_further(parts: Parts, findings: Findings, folder: RunFolder | None) -> None:
+def _look_further(parts: LoadedParts, findings: Findings, folder: RunFolder | None) -> None:
     """What is wrong with those parts of a recipe that can be looked at alone."""
     sections = parts.sections
     folder = folder or RunFolder(sections.run.folder or f"runs/{sections.name}")
@@ -152,7 +152,7 @@ def _fits(recipe: Recipe) -> bool:
     return True
 
 
-def ready(recipe: Recipe, folder: RunFolder, thorough: bool = False, sends: bool = True) -> Ready:
+def ready(recipe: Recipe, folder: RunFolder, thorough: bool = False, sends: bool = True) -> PreflightResult:
     """The plan of a recipe, if it can run.
 
     thorough   put no documents through every pass, load its models, and put the first documents of each source through
@@ -183,7 +183,7 @@ def ready(recipe: Recipe, folder: RunFolder, thorough: bool = False, sends: bool
         found if thorough or is_ours(source.reader) else NOTHING for source, found in zip(recipe.read, inputs)
     ]
     seen, warnings = _look_at(recipe.read, looked_into, recipe.run.error_budget, findings)
-    plan = lower_inputs(recipe, inputs) if fits and not lacking else Plan(recipe, (), (), inputs)
+    plan = lower_inputs(recipe, inputs) if fits and not lacking else RunPlan(recipe, (), (), inputs)
     with findings.of():
         folder.refuse_if_unusable(plan.files, plan.places)
         if not folder.is_local and not lacking:
@@ -193,7 +193,7 @@ def ready(recipe: Recipe, folder: RunFolder, thorough: bool = False, sends: bool
     if thorough or findings.errors:
         _put_through(recipe, inputs, seen, findings, fits, lacking)
     findings.check()
-    return Ready(plan, seen, tuple(_read_as(recipe, inputs)), tuple(warnings))
+    return PreflightResult(plan, seen, tuple(_read_as(recipe, inputs)), tuple(warnings))
 
 
 def _read_as(recipe: Recipe, inputs: Sequence[SourceFiles]) -> Iterator[tuple[str, str]]:
@@ -251,11 +251,11 @@ def _files_of(source: Source, index: int, findings: Findings) -> SourceFiles:
 
 def _look_at(
     sources: Sequence[Source], inputs: Sequence[SourceFiles], budget: float, findings: Findings
-) -> tuple[tuple[Seen, ...], list[str]]:
+) -> tuple[tuple[SourceSample, ...], list[str]]:
     seen, warnings = [], []
     most = FILES if len(sources) <= MANY else 1
     for index, (source, found) in enumerate(zip(sources, inputs)):
-        seen.append(Seen())
+        seen.append(SourceSample())
         with findings.of("read", index):
             seen[-1], more = look(source, found.files, budget, most)
             warnings += more
@@ -295,7 +295,7 @@ def _importable(recipe: Recipe, findings: Findings) -> None:
 def _put_through(
     recipe: Recipe,
     inputs: tuple[SourceFiles, ...],
-    seen: Sequence[Seen],
+    seen: Sequence[SourceSample],
     findings: Findings,
     fits: bool,
     lacking: Collection[tuple[str, int]],
@@ -351,7 +351,7 @@ def _put_through(
         where = [index for index in where if index not in blamed]
 
 
-def _errors(plan: Plan, seen: Sequence[Seen]) -> list[CorpusmillError]:
+def _errors(plan: RunPlan, seen: Sequence[SourceSample]) -> list[CorpusmillError]:
     """What goes wrong with no documents in every pass; if nothing does, with the first ones in the user's own steps."""
     errors = [error for check in plan.checks if (error := _error_of(check)) is not None]
     first: Any = plan.stages[0].work
@@ -364,7 +364,7 @@ def _is_own(step: Any) -> bool:
     return isinstance(step, UsesCode) or ":" in name_of(step)
 
 
-def _try_own(work: Pass, own: str, seen: Sequence[Seen]) -> None:
+def _try_own(work: Pass, own: str, seen: Sequence[SourceSample]) -> None:
     """Put documents through the steps of a pass up to one of the user's own.
 
     Raises RecipeError if that one returns what it must not, or fails on all of them.

@@ -24,7 +24,7 @@ from corpusmill.schema import document_id
 from corpusmill.steps import Pack, Tokenize
 from corpusmill.store.unit_io import Upstream
 from corpusmill.store.units import Results
-from corpusmill.store.work import Planned
+from corpusmill.store.work import PlannedUnit
 from corpusmill.tokens.sampling import sampling_hash
 
 STORED = "rows.jsonl"  # as `stored_rows` names the file
@@ -73,7 +73,7 @@ def _without(step: Any, chosen: Selection | None, names: Sequence[str]) -> Selec
     return Selection(only=chosen.of(names))
 
 
-def spread(upstream: Upstream, before: str, planted: Sequence[Planted], seed: int) -> Iterator[Planned]:
+def spread(upstream: Upstream, before: str, planted: Sequence[Planted], seed: int) -> Iterator[PlannedUnit]:
     """The units of the last pass: each of the pass before, with the canaries that are put into it."""
     results = upstream.results(before)
     docs = results["docs"]
@@ -105,7 +105,7 @@ def spread(upstream: Upstream, before: str, planted: Sequence[Planted], seed: in
         own.sort()
         units = sorted({number, *(unit for _, _, unit, _ in own)})
         entries = tuple((behind, unit, row) for behind, _, unit, row in own)
-        yield Planned(UnitWithCanaries(number, entries), (repr(entries), *(docs.checksum(unit) for unit in units)))
+        yield PlannedUnit(UnitWithCanaries(number, entries), (repr(entries), *(docs.checksum(unit) for unit in units)))
 
 
 def _runs(held: str) -> Iterator[tuple[int, int, str]]:

@@ -19,13 +19,13 @@ from numpy.typing import NDArray
 from corpusmill.read import BATCH_ROWS, END, Piece, ReadCounts, Reader, split_bytes
 from corpusmill.schema import DEAD, document_id
 from corpusmill.store.unit_io import UnitIO
-from corpusmill.store.units import USUAL, Aside, At
+from corpusmill.store.units import USUAL, AttemptPosition, QuarantinedRecord
 
 PARTS = 64  # that a range of a file is cut into when its reader is tried
 Rows = NDArray[np.int64]
 
 
-class Careful:
+class BatchFeeder:
     """Documents in the parts that go through the steps together, and where they are.
 
     Positions are those of the documents in their file for the first pass, numbers of rows for a later one; a file of
@@ -35,7 +35,7 @@ class Careful:
     def __init__(self, io: UnitIO | None = None) -> None:
         self._care = io.care if io else USUAL
         self._say = io.at if io and io.care.rows else None
-        self._at: At | None = None
+        self._at: AttemptPosition | None = None
         self._found = False  # whether documents that are to be tried have come
         self.passed = False  # whether others have come after them: then there is nothing left to do
 
@@ -73,7 +73,7 @@ class Careful:
         piece: Piece,
         source: str,
         counts: ReadCounts,
-        aside: Aside | None,
+        aside: QuarantinedRecord | None,
         single: bool,
     ) -> Iterator[pa.RecordBatch]:
         batches = reader.read(piece, source, counts)
@@ -84,7 +84,9 @@ class Careful:
             elif single:
                 counts.batch_rows = 1
             where = f"{piece.file.path}, from {piece.start}"
-            self._at = At(part, piece.start, piece.stop, reading=True, given=given, single=single, where=where)
+            self._at = AttemptPosition(
+                part, piece.start, piece.stop, reading=True, given=given, single=single, where=where
+            )
             self.before(name_of(reader))
             docs = next(batches, None)
             if docs is None:
@@ -105,12 +107,12 @@ class Careful:
                 last = min(first + rows, stop)
                 ends = int(positions[first]), int(positions[last - 1])
                 where = f"{docs['file'][first].as_py()}:{docs['position'][first].as_py()}"
-                self._at = At(part, *ends, count=last - first, single=last - first == 1, where=where)
+                self._at = AttemptPosition(part, *ends, count=last - first, single=last - first == 1, where=where)
                 yield first, last
 
-    def left_out(self, part: int, positions: Rows) -> list[tuple[int, Aside]]:
+    def left_out(self, part: int, positions: Rows) -> list[tuple[int, QuarantinedRecord]]:
         """Which of some documents were set aside, in order: the place of each, and the record of that."""
-        found: dict[int, Aside] = {}
+        found: dict[int, QuarantinedRecord] = {}
         for aside in self._care.aside:
             if aside.at.part == part and not aside.at.reading:
                 found |= dict.fromkeys(np.flatnonzero(_within(aside.at, positions)).tolist(), aside)
@@ -126,7 +128,7 @@ class Careful:
         return wanted
 
 
-def letters(docs: pa.RecordBatch, left_out: Sequence[tuple[int, Aside]]) -> pa.RecordBatch:
+def letters(docs: pa.RecordBatch, left_out: Sequence[tuple[int, QuarantinedRecord]]) -> pa.RecordBatch:
     """The dead letters of documents that were set aside, with the columns of DEAD."""
     rows: list[dict[str, Any]] = []
     for row, aside in left_out:
@@ -149,8 +151,8 @@ def name_of(reader: Reader) -> str:
 
 
 def _ranges(
-    reader: Reader, piece: Piece, asides: Sequence[Aside], tried: bool
-) -> Iterator[tuple[Piece, Aside | None, bool]]:
+    reader: Reader, piece: Piece, asides: Sequence[QuarantinedRecord], tried: bool
+) -> Iterator[tuple[Piece, QuarantinedRecord | None, bool]]:
     """A piece in the parts that it is read in: those that were set aside apart from others, and, if it is tried, as
     small as can be seen at once. With each, why it is not read to its end, and whether it is single."""
     if tried:
@@ -188,7 +190,9 @@ def cut_piece(reader: Reader, piece: Piece) -> list[Piece]:
     return [replace(piece, start=start, stop=stop) for start, stop in pairwise(edges)]
 
 
-def _not_read(reader: Reader, piece: Piece, source: str, counts: ReadCounts, aside: Aside, position: int) -> None:
+def _not_read(
+    reader: Reader, piece: Piece, source: str, counts: ReadCounts, aside: QuarantinedRecord, position: int
+) -> None:
     at = aside.at
     until = "the end of the file" if at.last >= END else f"{at.last}"
     what = f"in the range from {at.first} to {until}"
@@ -205,7 +209,7 @@ def _not_read(reader: Reader, piece: Piece, source: str, counts: ReadCounts, asi
     )
 
 
-def _within(at: At, positions: Rows) -> NDArray[np.bool_]:
+def _within(at: AttemptPosition, positions: Rows) -> NDArray[np.bool_]:
     inside: NDArray[np.bool_] = (positions >= at.first) & (positions <= at.last)
     return inside
 

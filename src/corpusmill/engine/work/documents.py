@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from corpusmill.engine.work.outputs import check_writer, publish_files
 from corpusmill.engine.work.pass_documents import PassDocuments, read_documents
 from corpusmill.engine.work.signals import signals_of_kept
-from corpusmill.engine.work.text_files import Part, TextFile, megabytes_of, part_files, text_files
+from corpusmill.engine.work.text_files import TextFile, TextFilePart, megabytes_of, part_files, text_files
 from corpusmill.engine.work.token_files import IDS, read_ids
 from corpusmill.errors import RecipeError
 from corpusmill.schema import COUNTED
@@ -22,7 +22,7 @@ from corpusmill.store.run_folder import RunFolder
 from corpusmill.store.sums import sha256
 from corpusmill.store.unit_io import UnitIO, Upstream
 from corpusmill.store.units import Results
-from corpusmill.store.work import Planned
+from corpusmill.store.work import PlannedUnit
 from corpusmill.write import AddsSignals, AddsTokens, DocumentWriter, WritesBeside, file_name
 
 ROWS = 2048  # documents that are in memory at a time
@@ -63,7 +63,7 @@ class WriteDocuments:
     def wanted_signals(self) -> tuple[str, ...]:
         return wanted_signals(self.writer)
 
-    def units(self, upstream: Upstream) -> Iterator[Planned]:
+    def units(self, upstream: Upstream) -> Iterator[PlannedUnit]:
         results = upstream.results(self.before.stage)
         read = [upstream.results(stage)["docs"] for stage in reversed(self.before.after)]
         read += [results["signals"]] if self.copies else []
@@ -74,9 +74,9 @@ class WriteDocuments:
             content = [f"{files.checksum(p.unit)}:{p.first}:{p.stop}" for p in file.parts for files in read]
             if isinstance(self.writer, WritesBeside):
                 name = file_name(self.writer, number, "")
-                yield Planned(replace(file, name=name), (name, *content))
+                yield PlannedUnit(replace(file, name=name), (name, *content))
             else:
-                yield Planned(file, tuple(content))
+                yield PlannedUnit(file, tuple(content))
 
     def run(self, inputs: TextFile, io: UnitIO) -> None:
         parts = part_files(inputs, {stage: io.results(stage) for stage in self.after}, self.before, self.passes)
@@ -114,7 +114,7 @@ class WriteDocuments:
 
 
 def documents_of(
-    part: Part, copies: str | None, files: Upstream, signals: tuple[str, ...] = ()
+    part: TextFilePart, copies: str | None, files: Upstream, signals: tuple[str, ...] = ()
 ) -> Iterator[pa.RecordBatch]:
     """The documents of a part as writers get them: how many tokens each has is its `token_count`; and beside their own
     columns are how often each is drawn as `copies`, if a signal of that name is given; the signals that these patterns

@@ -51,7 +51,7 @@ class KeyRequest:
 
 
 @dataclass(frozen=True)
-class Verdicts:
+class VerdictSource:
     """A corpus step whose verdicts a pass takes: its label, the stage that wrote them, the sources that it is for."""
 
     label: str

@@ -32,12 +32,12 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from corpusmill.engine.work.batch import ABOUT, KEPT, Batch
-from corpusmill.engine.work.careful import Careful, letters, positions_of
+from corpusmill.engine.work.careful import BatchFeeder, letters, positions_of
 from corpusmill.engine.work.dropped import ChosenTexts, dropped_rows, in_order
 from corpusmill.engine.work.limited import Limited, Taken
 from corpusmill.engine.work.pass_documents import ROW, TEXTS
 from corpusmill.engine.work.pass_facts import PassFacts
-from corpusmill.engine.work.pass_parts import InputPieces, KeyRequest, Verdicts, write_keys
+from corpusmill.engine.work.pass_parts import InputPieces, KeyRequest, VerdictSource, write_keys
 from corpusmill.engine.work.pass_results import MEASURED, SPENT, TEXT_GROUPS, UnitOfPass
 from corpusmill.engine.work.planted import HELD, UnitWithCanaries, held, put_in
 from corpusmill.engine.work.text_facts import TextFacts, measure_again
@@ -52,7 +52,7 @@ from corpusmill.steps.verdict import bounds
 from corpusmill.steps.verdict_tables import table_of
 from corpusmill.store.facts import Facts, add
 from corpusmill.store.unit_io import UnitIO
-from corpusmill.store.units import Aside, Results, now
+from corpusmill.store.units import QuarantinedRecord, Results, now
 from corpusmill.text.integrity import integrity
 from corpusmill.tokens.breaks import SplitAt
 
@@ -90,7 +90,7 @@ class Pass:
 
     readers: tuple[tuple[str, Any], ...]
     before: str
-    judged: tuple[Verdicts, ...]
+    judged: tuple[VerdictSource, ...]
     steps: tuple[tuple[str, Any], ...]
     requests: tuple[KeyRequest, ...]
     tokenizer: Tokenize | None
@@ -115,7 +115,7 @@ class Pass:
         texts, counted = self._text_facts(), self._pass_facts()
         chosen = ChosenTexts(self.dropped_text)
         ids = TokenIds(self.tokenizer, self.split_at, self.room, io) if self.encodes and self.tokenizer else None
-        careful = Careful(io)
+        careful = BatchFeeder(io)
         spent: dict[str, float] = {}
         for batch in self._read(inputs, io, careful):
             self._put_through(batch, types, careful, spent)
@@ -175,7 +175,7 @@ class Pass:
         types = {name: column.type for name, column in self._nothing().signals.items()}
         for same in self._cut(docs):
             batch = Batch(same)
-            self._put_through(batch, types, Careful(), {})
+            self._put_through(batch, types, BatchFeeder(), {})
             for part in (batch, *batch.left):
                 self._count_flow(part, pa.nulls(len(part.docs), pa.int64()), facts)
 
@@ -187,11 +187,11 @@ class Pass:
         """No documents, put through the steps."""
         verdicts = [(judge.step.verdict.empty_table(), CUTS.empty_table()) for judge in self.judged]
         batch = self._judged(pa.RecordBatch.from_pylist([], schema=DOCUMENT), 0, verdicts, self._nothing_beside())
-        self._put_through(batch, {}, Careful(), {})
+        self._put_through(batch, {}, BatchFeeder(), {})
         return batch
 
     def _put_through(
-        self, batch: Batch, types: Mapping[str, pa.DataType], careful: Careful, spent: dict[str, float]
+        self, batch: Batch, types: Mapping[str, pa.DataType], careful: BatchFeeder, spent: dict[str, float]
     ) -> None:
         """spent   label -> seconds, of steps that call functions of a user's"""
         only = dict(self.only)
@@ -237,13 +237,13 @@ class Pass:
         return of_some(request.step.keys(kept, columns), applies)
 
     def _read(
-        self, inputs: InputPieces | UnitOfPass | UnitWithCanaries, io: UnitIO, careful: Careful
+        self, inputs: InputPieces | UnitOfPass | UnitWithCanaries, io: UnitIO, careful: BatchFeeder
     ) -> Iterator[Batch]:
         """The unit's documents. The first batch is empty, so that every output has its schema even of nothing."""
         read = self._read_pieces if isinstance(inputs, InputPieces) else self._read_judged
         yield from read(inputs, io, careful)  # type: ignore[arg-type]
 
-    def _read_pieces(self, inputs: InputPieces, io: UnitIO, careful: Careful) -> Iterator[Batch]:
+    def _read_pieces(self, inputs: InputPieces, io: UnitIO, careful: BatchFeeder) -> Iterator[Batch]:
         io.write("dead", pa.RecordBatch.from_pylist([], schema=DEAD))
         yield Batch(pa.RecordBatch.from_pylist([], schema=DOCUMENT))
         pieces = [(part.source, piece) for part in inputs.sources for piece in part.pieces]
@@ -273,7 +273,7 @@ class Pass:
             add(io.facts, "read", source, "records", count=counts.records)
             add(io.facts, "read", source, "bytes", count=piece.size)
 
-    def _read_judged(self, inputs: UnitOfPass | UnitWithCanaries, io: UnitIO, careful: Careful) -> Iterator[Batch]:
+    def _read_judged(self, inputs: UnitOfPass | UnitWithCanaries, io: UnitIO, careful: BatchFeeder) -> Iterator[Batch]:
         io.write("dead", pa.RecordBatch.from_pylist([], schema=DEAD))
         verdicts = [_verdicts_on(inputs.number, judge, io.results(judge.stage), io) for judge in self.judged]
         yield self._judged(pa.RecordBatch.from_pylist([], schema=DOCUMENT), 0, verdicts, self._nothing_beside())
@@ -311,7 +311,7 @@ class Pass:
             if careful.passed:
                 return
 
-    def _note_left_out(self, docs: pa.RecordBatch, gone: Sequence[tuple[int, Aside]], io: UnitIO) -> None:
+    def _note_left_out(self, docs: pa.RecordBatch, gone: Sequence[tuple[int, QuarantinedRecord]], io: UnitIO) -> None:
         """Documents that came from another pass and were set aside have failed at the step that was at work."""
         if not gone:
             return
@@ -555,7 +555,7 @@ def _write_dead(io: UnitIO, source: str, dead: pa.RecordBatch) -> None:
             add(io.facts, "read", source, "expected" if expected else "dead", kind)
 
 
-def _verdicts_on(number: int, judge: Verdicts, results: Results, io: UnitIO) -> tuple[pa.Table, pa.Table]:
+def _verdicts_on(number: int, judge: VerdictSource, results: Results, io: UnitIO) -> tuple[pa.Table, pa.Table]:
     """The verdicts and cuts of a step on the documents of a unit."""
     if "slices" in results.outputs:  # one table for some neighbouring units
         table, place = table_of(results, number)

@@ -14,11 +14,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from corpusmill.engine.work.outputs import check_writer, link_all, publish_files
-from corpusmill.engine.work.streams import Stream
+from corpusmill.engine.work.streams import TokenStream
 from corpusmill.errors import RecipeError
 from corpusmill.shards.entries import index_files
-from corpusmill.shards.layout import Entry, table_name
-from corpusmill.shards.loss import Loss
+from corpusmill.shards.layout import ShardEntry, table_name
+from corpusmill.shards.loss import LossRule
 from corpusmill.shards.pack import UnitTokens, pack
 from corpusmill.shards.plan import ShardCuts, ShardPlan, ShardRange
 from corpusmill.shards.writer import TokenizerFacts, make_index, write_documents
@@ -27,7 +27,7 @@ from corpusmill.store.run_folder import RunFolder
 from corpusmill.store.sums import sha256
 from corpusmill.store.unit_io import UnitIO, Upstream
 from corpusmill.store.units import Results
-from corpusmill.store.work import Planned
+from corpusmill.store.work import PlannedUnit
 from corpusmill.write import DocumentTokens, NeedsFullRows, RowWriter, TokenWriter, tokens_per_file
 from corpusmill.write.shards import Shards
 
@@ -42,7 +42,7 @@ class PackRows:
     pack: Pack | None
     tokenize: Tokenize
     writer: RowWriter
-    stream: Stream
+    stream: TokenStream
 
     def cuts(self) -> ShardCuts:
         pack, tokens = self.pack, tokens_per_file(self.writer)
@@ -51,7 +51,7 @@ class PackRows:
         shortest = getattr(pack, "shortest", 1)
         return ShardCuts(pack.method, pack.length, tokens, pack.remainder, pack.split_at, shortest)
 
-    def units(self, upstream: Upstream) -> Iterator[Planned]:
+    def units(self, upstream: Upstream) -> Iterator[PlannedUnit]:
         return _shard_units(self.cuts(), self.stream, upstream)
 
     def run(self, inputs: ShardRange, io: UnitIO) -> None:
@@ -65,7 +65,7 @@ class PackRows:
             io.facts |= {name: getattr(report, name) for name in report.__dataclass_fields__}
         files = {suffix: io.path(f"rows{suffix}", suffix, report.rows) for suffix in self.writer.suffixes}
         written = self.writer.write_rows(packed, files)
-        if isinstance(written, Entry):  # the native format: which documents these are is beside the tokens
+        if isinstance(written, ShardEntry):  # the native format: which documents these are is beside the tokens
             table = io.path("documents", ".parquet", plan.documents)
             batches = _documents(plan, self.stream, io)
             checksum = write_documents(batches, plan.first_document, packed.lengths, table)
@@ -89,7 +89,7 @@ class PackRows:
         link_all(run, name, shards, files, self.writer)
         for unit in range(len(shards)):
             run.publish(shards["documents"].path(unit), name, table_name(unit, self.writer.stem))
-        entries = [Entry(**json.loads(entry)) for entry in shards.notes.get("entry", ())]
+        entries = [ShardEntry(**json.loads(entry)) for entry in shards.notes.get("entry", ())]
         # The driver need not load the tokenizer for what its workers know: that takes half a second.
         known = shards.notes.get("tokenizer")
         tokenizer = TokenizerFacts(*json.loads(known[0])) if known else TokenizerFacts.of(self.tokenize.open())
@@ -105,17 +105,17 @@ class PackRows:
             entries,
             name=self.writer.stem,
             has_rows=self.pack is not None,
-            loss=Loss.from_json(json.loads(shards.notes["loss"][0])) if "loss" in shards.notes else None,
+            loss=LossRule.from_json(json.loads(shards.notes["loss"][0])) if "loss" in shards.notes else None,
         )
         for file, content in index_files(index).items():
             run.write_output(name, file, content)
 
-    def _loss(self) -> Loss | None:
+    def _loss(self) -> LossRule | None:
         """Which tokens have no loss: by what made them, and by the writer."""
-        loss: Loss = getattr(self.tokenize, "loss", None) or Loss()
+        loss: LossRule = getattr(self.tokenize, "loss", None) or LossRule()
         goldfish = getattr(self.writer, "goldfish", None)
         loss = replace(loss, k=goldfish.k, h=goldfish.h) if goldfish else loss
-        return loss if loss != Loss() else None
+        return loss if loss != LossRule() else None
 
     def check(self) -> None:
         check_writer(self.writer)
@@ -134,7 +134,7 @@ class PackRows:
         return [f"no step packs: {files} of one stream, EOS after each document; the loader makes rows of it"]
 
 
-def _documents(plan: ShardPlan, stream: Stream, io: UnitIO) -> Iterator[pa.RecordBatch]:
+def _documents(plan: ShardPlan, stream: TokenStream, io: UnitIO) -> Iterator[pa.RecordBatch]:
     """The documents that start in a shard, without their text."""
     for extent in plan.extents:
         row = 0
@@ -150,13 +150,13 @@ class WriteTokens:
     """The documents of one shard, by a writer of tokens."""
 
     writer: TokenWriter
-    stream: Stream
+    stream: TokenStream
 
     def cuts(self) -> ShardCuts:
         # Rows of one token keep documents whole where they start, and need no padding.
         return ShardCuts("best_fit", 1, tokens_per_file(self.writer))
 
-    def units(self, upstream: Upstream) -> Iterator[Planned]:
+    def units(self, upstream: Upstream) -> Iterator[PlannedUnit]:
         return _shard_units(self.cuts(), self.stream, upstream)
 
     def run(self, inputs: ShardRange, io: UnitIO) -> None:
@@ -186,7 +186,7 @@ def _parts(plan: ShardPlan, units: Mapping[int, UnitTokens]) -> Iterator[Documen
         yield DocumentTokens(ids, tokens.lengths[extent.first_document : extent.stop_document])
 
 
-def _shard_units(cuts: ShardCuts, stream: Stream, upstream: Upstream) -> Iterator[Planned]:
+def _shard_units(cuts: ShardCuts, stream: TokenStream, upstream: Upstream) -> Iterator[PlannedUnit]:
     """A unit for each shard."""
 
     def lengths(unit: int) -> NDArray[np.int64]:
@@ -194,4 +194,4 @@ def _shard_units(cuts: ShardCuts, stream: Stream, upstream: Upstream) -> Iterato
 
     for shard in cuts.ranges(stream.totals(upstream), lengths):
         content = (stream.content(upstream, unit) for unit in range(shard.first_unit, shard.stop_unit))
-        yield Planned(shard, (repr(shard), *content))
+        yield PlannedUnit(shard, (repr(shard), *content))

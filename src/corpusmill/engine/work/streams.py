@@ -18,15 +18,15 @@ from corpusmill.errors import RecipeError
 from corpusmill.shards.pack import UnitTokens
 from corpusmill.shards.plan import Totals
 from corpusmill.store.unit_io import UnitIO, Upstream
-from corpusmill.store.units import Files
-from corpusmill.store.work import Planned
+from corpusmill.store.units import OutputFiles
+from corpusmill.store.work import PlannedUnit
 from corpusmill.tokens.breaks import of_documents
 
 Bounds = tuple[str, float | None, float | None]  # a signal, from and to
 
 
 @dataclass(frozen=True)
-class Stream:
+class TokenStream:
     """The stream of tokens of a run: units of documents, then those that a mix draws again.
 
     before   the documents
@@ -123,13 +123,13 @@ class Stream:
             parts.append((upstream.results(self.chosen)["tokens"], unit))
         return ":".join(files.checksum(number) for files, number in parts)
 
-    def _token_files(self, upstream: Upstream, unit: int) -> tuple[tuple[Files, int], tuple[Files, int]]:
+    def _token_files(self, upstream: Upstream, unit: int) -> tuple[tuple[OutputFiles, int], tuple[OutputFiles, int]]:
         """The file of a unit's tokens, and the one with their ids."""
         return self._at(upstream, unit, self.tokens, "tokens"), self._at(upstream, unit, self.ids, IDS, "tokens")
 
     def _at(
         self, upstream: Upstream, unit: int, stage: str, output: str, of_epochs: str | None = None
-    ) -> tuple[Files, int]:
+    ) -> tuple[OutputFiles, int]:
         """A unit's file: the output of a stage, or of `epochs`, where it may have another name."""
         first = len(upstream.results(self.tokens))
         if unit < first:
@@ -149,7 +149,7 @@ class ChooseDocuments:
     copies   the signal that says how often each document is drawn; None: each once
     """
 
-    stream: Stream
+    stream: TokenStream
     source: str | None
     where: tuple[Bounds, ...]
     passes: tuple[str, ...]
@@ -159,13 +159,13 @@ class ChooseDocuments:
     def wanted_signals(self) -> tuple[str, ...]:
         return tuple(name for name, _, _ in self.where)
 
-    def units(self, upstream: Upstream) -> Iterator[Planned]:
+    def units(self, upstream: Upstream) -> Iterator[PlannedUnit]:
         for unit in range(self.stream.units(upstream)):
             content = [self.stream.content(upstream, unit)]
             if self.where:
                 number = self._first(upstream, unit)
                 content += [upstream.results(stage)["signals"].checksum(number) for stage in self.passes]
-            yield Planned(UnitOfPass(unit), tuple(content))
+            yield PlannedUnit(UnitOfPass(unit), tuple(content))
 
     def run(self, inputs: UnitOfPass, io: UnitIO) -> None:
         lengths = self.stream.lengths(io, inputs.number)

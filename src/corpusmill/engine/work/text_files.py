@@ -34,7 +34,7 @@ class TextFile:
     name: str = ""
 
 
-class Part(NamedTuple):
+class TextFilePart(NamedTuple):
     """A part of a file of text as files: of documents, of their texts (the same file, or another one), and of their
     signals.
 
@@ -82,7 +82,7 @@ def text_files(megabytes: int, results: Results) -> Iterator[TextFile]:
 
 def part_files(
     file: TextFile, results: Mapping[str, Results], before: PassDocuments, passes: Sequence[str] = ()
-) -> list[Part]:
+) -> list[TextFilePart]:
     """The files of a file's parts.
 
     results   of the stages that `before` names, of `passes`, and of `tokens` if token ids are written
@@ -94,7 +94,7 @@ def part_files(
     measured = [results[stage]["signals"] for stage in passes]
     tokens = (results["tokens"]["tokens"], results[before.texts][IDS]) if "tokens" in results else None
     return [
-        Part(
+        TextFilePart(
             docs.path(part.unit),
             texts.path(part.unit),
             signals.path(part.unit),

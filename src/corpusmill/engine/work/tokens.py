@@ -17,7 +17,7 @@ from corpusmill.errors import RecipeError
 from corpusmill.models.tokenizer import Tokenizer
 from corpusmill.steps import Tokenize
 from corpusmill.store.unit_io import UnitIO, Upstream
-from corpusmill.store.work import Planned
+from corpusmill.store.work import PlannedUnit
 from corpusmill.tokens.breaks import SplitAt, of_documents
 from corpusmill.tokens.counts import count_ids
 
@@ -42,10 +42,10 @@ class CountTokens:
     step: Tokenize
     before: PassDocuments
 
-    def units(self, upstream: Upstream) -> Iterator[Planned]:
+    def units(self, upstream: Upstream) -> Iterator[PlannedUnit]:
         ids = upstream.results(self.before.texts)[IDS]
         for i in range(len(ids)):
-            yield Planned(UnitOfPass(i), (*self.before.content(upstream, i), ids.checksum(i)))
+            yield PlannedUnit(UnitOfPass(i), (*self.before.content(upstream, i), ids.checksum(i)))
 
     def run(self, inputs: UnitOfPass, io: UnitIO) -> None:
         texts = io.results(self.before.texts)
@@ -99,9 +99,9 @@ class EncodeDocuments:
     room: int | None
     sources: tuple[str, ...] | None
 
-    def units(self, upstream: Upstream) -> Iterator[Planned]:
+    def units(self, upstream: Upstream) -> Iterator[PlannedUnit]:
         for i in range(len(upstream.results(self.before.stage))):
-            yield Planned(UnitOfPass(i), self.before.content(upstream, i))
+            yield PlannedUnit(UnitOfPass(i), self.before.content(upstream, i))
 
     def run(self, inputs: UnitOfPass, io: UnitIO) -> None:
         made = TokenIds(self.step, self.split_at, self.room, io)
@@ -159,13 +159,13 @@ class RepeatDocuments:
     tokens: str
     ids: str
 
-    def units(self, upstream: Upstream) -> Iterator[Planned]:
+    def units(self, upstream: Upstream) -> Iterator[PlannedUnit]:
         results, tokens = upstream.results(self.before.stage), upstream.results(self.tokens)["tokens"]
         ids = upstream.results(self.ids)[IDS]
         for time in range(1, int(upstream.results(self.verdicts).numbers("epochs").max())):
             for i in range(len(results)):
                 read = (results["docs"], results["signals"], tokens, ids)
-                yield Planned(Repetition(i, time), (*(files.checksum(i) for files in read), str(time)))
+                yield PlannedUnit(Repetition(i, time), (*(files.checksum(i) for files in read), str(time)))
 
     def run(self, inputs: Repetition, io: UnitIO) -> None:
         results, tokens = io.results(self.before.stage), io.results(self.tokens)["tokens"]

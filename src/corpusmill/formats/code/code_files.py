@@ -53,7 +53,7 @@ TEST = re.compile(
 
 
 @dataclass(frozen=True)
-class Rule:
+class LanguageRule:
     """One language of an ending that several share: every list must have a pattern in the text, and `none` must not."""
 
     language: str
@@ -65,7 +65,7 @@ class Rule:
 
 
 @dataclass(frozen=True)
-class Languages:
+class LanguageLists:
     """Linguist's lists: language -> kind; names of files, interpreters, endings and aliases in lower case."""
 
     kinds: Mapping[str, str]
@@ -182,11 +182,11 @@ def named(said: str) -> str | None:
 
 
 @lru_cache(1)
-def languages() -> Languages:
+def languages() -> LanguageLists:
     return assets.load(ASSET, _read)
 
 
-def _read(path: Path) -> Languages:
+def _read(path: Path) -> LanguageLists:
     held = json.loads(lzma.decompress(path.read_bytes()))
     kinds = {name: about[0] for name, about in held["languages"].items()}
     files: dict[str, list[str]] = {}
@@ -205,7 +205,7 @@ def _read(path: Path) -> Languages:
             endings.setdefault(ending.lower(), []).append((place > 0, ORDER[kind], len(name), name))
     aliases |= {name.lower(): name for name in kinds}
     rules = {ending.lower(): each["rules"] for each in held["rules"] for ending in each["extensions"]}
-    return Languages(
+    return LanguageLists(
         kinds,
         {name: tuple(some) for name, some in files.items()},
         {name: tuple(some) for name, some in interpreters.items()},
@@ -218,13 +218,13 @@ def _read(path: Path) -> Languages:
 
 
 @lru_cache(512)
-def _rules(ending: str) -> tuple[Rule, ...]:
+def _rules(ending: str) -> tuple[LanguageRule, ...]:
     return tuple(map(_rule, languages().rules.get(ending, ())))
 
 
-def _rule(given: Mapping[str, Any]) -> Rule:
+def _rule(given: Mapping[str, Any]) -> LanguageRule:
     every = tuple(map(_any, given["all"]))
-    return Rule(str(given["language"]), every, _any(given["not"]) if given["not"] else None)
+    return LanguageRule(str(given["language"]), every, _any(given["not"]) if given["not"] else None)
 
 
 def _any(patterns: list[str]) -> re.Pattern[str]:

@@ -28,7 +28,7 @@ OF_JAVA = frozenset({"Java", "Kotlin", "Scala", "Groovy"})
 OF_C = frozenset({"C", "C++", "Objective-C", "Objective-C++", "Cuda", "OpenCL"})
 
 
-class Files:
+class RepositoryPaths:
     """The paths of a repository, to look up what imports name."""
 
     def __init__(self, paths: Iterable[str], go_modules: Mapping[str, str] | None = None) -> None:
@@ -49,7 +49,7 @@ class Files:
         return min(fitting, key=lambda one: (-len(posixpath.commonprefix([one, near])), len(one), one), default=None)
 
 
-def needed_by(path: str, text: str, language: str | None, files: Files) -> list[str]:
+def needed_by(path: str, text: str, language: str | None, files: RepositoryPaths) -> list[str]:
     """The files of the repository that one imports, sorted, itself left out."""
     finder = (
         _python if language in ("Python", "Cython") else _script if language in SCRIPTS else _java
@@ -59,7 +59,7 @@ def needed_by(path: str, text: str, language: str | None, files: Files) -> list[
     return sorted({one for one in finder(path, text, files) if one != path}) if finder else []
 
 
-def _python(path: str, text: str, files: Files) -> Iterator[str]:
+def _python(path: str, text: str, files: RepositoryPaths) -> Iterator[str]:
     folder = path.rpartition("/")[0]
     for module, names, plain in PYTHON.findall(text):
         if plain:
@@ -83,18 +83,18 @@ def _python(path: str, text: str, files: Files) -> Iterator[str]:
             yield from found or _module(place, path, files)
 
 
-def _exact_module(place: str, files: Files) -> Iterator[str]:
+def _exact_module(place: str, files: RepositoryPaths) -> Iterator[str]:
     yield from (one for one in (f"{place}.py", f"{place}/__init__.py".lstrip("/")) if one in files.paths)
 
 
-def _module(place: str, near: str, files: Files) -> Iterator[str]:
+def _module(place: str, near: str, files: RepositoryPaths) -> Iterator[str]:
     for one in (f"{place}.py", f"{place}/__init__.py") if place else ():
         if found := files.ending(one, near):
             yield found
             return
 
 
-def _script(path: str, text: str, files: Files) -> Iterator[str]:
+def _script(path: str, text: str, files: RepositoryPaths) -> Iterator[str]:
     folder = path.rpartition("/")[0]
     for _, said in SCRIPT.findall(text):
         place = posixpath.normpath(posixpath.join(folder, said))
@@ -106,7 +106,7 @@ def _script(path: str, text: str, files: Files) -> Iterator[str]:
                 break
 
 
-def _java(path: str, text: str, files: Files) -> Iterator[str]:
+def _java(path: str, text: str, files: RepositoryPaths) -> Iterator[str]:
     for name, star in JAVA.findall(text):
         place = name.replace(".", "/")
         if star:
@@ -120,7 +120,7 @@ def _java(path: str, text: str, files: Files) -> Iterator[str]:
                 break
 
 
-def _go(path: str, text: str, files: Files) -> Iterator[str]:
+def _go(path: str, text: str, files: RepositoryPaths) -> Iterator[str]:
     for several, one in GO.findall(text):
         for place in GO_PATH.findall(several) if several else [one]:
             for root, module in files.go_modules.items():
@@ -132,7 +132,7 @@ def _go(path: str, text: str, files: Files) -> Iterator[str]:
                     )  # fmt: skip
 
 
-def _rust(path: str, text: str, files: Files) -> Iterator[str]:
+def _rust(path: str, text: str, files: RepositoryPaths) -> Iterator[str]:
     folder, _, name = path.rpartition("/")
     own = folder if name in ("mod.rs", "lib.rs", "main.rs") else path.removesuffix(".rs")
     parts = path.split("/")
@@ -149,11 +149,11 @@ def _rust(path: str, text: str, files: Files) -> Iterator[str]:
                 break
 
 
-def _rust_file(place: str, files: Files) -> Iterator[str]:
+def _rust_file(place: str, files: RepositoryPaths) -> Iterator[str]:
     yield from (one for one in (f"{place}.rs", f"{place}/mod.rs") if one in files.paths)
 
 
-def _include(path: str, text: str, files: Files) -> Iterator[str]:
+def _include(path: str, text: str, files: RepositoryPaths) -> Iterator[str]:
     folder = path.rpartition("/")[0]
     for said in INCLUDE.findall(text):
         beside = posixpath.normpath(posixpath.join(folder, said))

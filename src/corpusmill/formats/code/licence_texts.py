@@ -61,7 +61,7 @@ CALLED = {"gnu library general public": "LGPL-2.0", "gnu lesser general public":
 
 
 @dataclass(frozen=True)
-class Found:
+class LicenceMatch:
     """A licence that was found: an SPDX identifier or expression, and by what."""
 
     name: str
@@ -69,7 +69,7 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Known:
+class LicenceList:
     """The licences of the SPDX list.
 
     ids      of those with a text of their own
@@ -92,7 +92,7 @@ class Known:
     texts: Mapping[str, str]
 
 
-def licence_of_text(text: str) -> Found | None:
+def licence_of_text(text: str) -> LicenceMatch | None:
     """The licence that a file of licences (LICENSE, COPYING) holds: the one whose text it is, else the one it names."""
     text = text[:LONGEST]
     if found := tagged(text):
@@ -100,11 +100,11 @@ def licence_of_text(text: str) -> Found | None:
     return _compared(text)
 
 
-def _compared(text: str) -> Found | None:
+def _compared(text: str) -> LicenceMatch | None:
     if name := matched(text, WHOLE):
-        return Found(_with_exception(name, text), "text")
+        return LicenceMatch(_with_exception(name, text), "text")
     name = noticed(text) or addressed(text) or called(text)
-    return Found(_with_exception(name, text), "notice") if name else None
+    return LicenceMatch(_with_exception(name, text), "notice") if name else None
 
 
 def _with_exception(name: str, text: str) -> str:
@@ -128,7 +128,7 @@ def called(text: str) -> str | None:
     return next((name for name in found if name), None)
 
 
-def licence_of_source(text: str) -> Found | None:
+def licence_of_source(text: str) -> LicenceMatch | None:
     """The licence that a source file names in its beginning."""
     head = text[:HEAD]
     if not MAY_NAME.search(head):
@@ -170,7 +170,7 @@ SINGLE = ("#", "//", "--", ";", "%", "!", "'", '"', "*", "REM ", "rem ", "dnl ",
           "@echo")  # fmt: skip
 
 
-def tagged(text: str) -> Found | None:
+def tagged(text: str) -> LicenceMatch | None:
     """What SPDX-License-Identifier says, if that is an expression of known licences."""
     match = TAG.search(text)
     said = EXPRESSION.match(match[1].strip()) if match else None
@@ -189,7 +189,7 @@ def tagged(text: str) -> Found | None:
             parts.append(word)
         else:
             return None
-    return Found(" ".join(parts), "tag")
+    return LicenceMatch(" ".join(parts), "tag")
 
 
 def normal_words(text: str) -> list[str]:
@@ -305,11 +305,11 @@ def _plain(number: str) -> str:
 
 
 @lru_cache(1)
-def known() -> Known:
+def known() -> LicenceList:
     return assets.load(ASSET, _read)
 
 
-def _read(path: Path) -> Known:
+def _read(path: Path) -> LicenceList:
     held = json.loads(lzma.decompress(path.read_bytes()))
     ids = tuple(name for name in sorted(held, key=lambda each: (len(each), each)) if "low" in held[name])
     sketches = [np.cumsum(np.array(held[name]["low"], np.int64)).astype(np.uint32) for name in ids]
@@ -322,7 +322,7 @@ def _read(path: Path) -> Known:
             names.setdefault(words, {}).setdefault(held[name]["version"], name)
     for said, name in CALLED.items():
         names.setdefault(tuple(said.split()), {}).setdefault(name.rpartition("-")[2].removesuffix(".0"), name)
-    return Known(
+    return LicenceList(
         ids,
         np.array([held[name]["grams"] for name in ids], np.int64),
         sizes,
@@ -334,7 +334,7 @@ def _read(path: Path) -> Known:
     )
 
 
-def of_files(files: Iterable[tuple[str, str]]) -> Found | None:
+def of_files(files: Iterable[tuple[str, str]]) -> LicenceMatch | None:
     """The licence of a repository: that of its files of licences, (path, text), joined by AND if they are several.
 
     Of LICENSE-MIT and LICENSE-APACHE, names that say which of two holds, the answer is MIT OR Apache-2.0.
@@ -348,4 +348,4 @@ def of_files(files: Iterable[tuple[str, str]]) -> Found | None:
     if not found:
         return None
     joined = (" OR " if choices >= 2 else " AND ").join(sorted(found))
-    return Found(joined, next(iter(found.values())))
+    return LicenceMatch(joined, next(iter(found.values())))

@@ -29,7 +29,7 @@ PAGES = frozenset({"deed", "legalcode", "rdf"})  # at the place of a jurisdictio
 
 
 @dataclass(frozen=True)
-class Licence:
+class PageLicence:
     """A licence that a page names.
 
     name      SPDX identifier, as CC-BY-SA-3.0-DE; without a version where the address has none; None for a licence that
@@ -47,7 +47,7 @@ class Licence:
     how: How
 
 
-def licences(page: str) -> list[Licence]:
+def licences(page: str) -> list[PageLicence]:
     """The licences of a page, those that are named by STRONGEST first, else in the order of the page."""
     found = [(how, url.strip()) for how, url in _named(page)]
     return [_licence(url, how) for each in STRONGEST for how, url in found if how == each and url]
@@ -107,12 +107,12 @@ def _addresses(held: Any) -> Iterator[str]:
             yield from [one[key] for key in ("@id", "url", "name") if isinstance(one.get(key), str)][:1]
 
 
-def _licence(url: str, how: How) -> Licence:
+def _licence(url: str, how: How) -> PageLicence:
     commons = COMMONS.match(url)
     if commons is None:
-        return Licence(None, None, None, None, url, how)
+        return PageLicence(None, None, None, None, url, how)
     kind, version, place = commons[1].lower(), commons[2], (commons[3] or "").lower()
     deed = DEED.search(url)
     parts = [NAMES.get(kind, f"CC-{kind.upper()}"), version, place.upper() if place not in PAGES else ""]
     name = "-".join(part for part in parts if part)
-    return Licence(name, kind, version, deed[1].lower() if deed else None, url, how)
+    return PageLicence(name, kind, version, deed[1].lower() if deed else None, url, how)

@@ -26,14 +26,14 @@ KEPT = 1024  # files, parsed
 
 
 @dataclass(frozen=True)
-class Group:
+class AgentRules:
     """What a file says to an agent: the lines of all groups that name it."""
 
     rules: str = ""
     signals: dict[str, str] = field(default_factory=dict)  # ai-train, ai-input, search … -> "yes" or "no"
 
 
-NOTHING = Group()
+NOTHING = AgentRules()
 
 
 class Robots:
@@ -41,15 +41,15 @@ class Robots:
 
     def __init__(self, text: str) -> None:
         self._lines = _groups(text)
-        self._groups: dict[str, Group] = {}
+        self._groups: dict[str, AgentRules] = {}
         self._parsed: dict[str, Any] = {}
 
-    def group(self, agent: str) -> Group:
+    def group(self, agent: str) -> AgentRules:
         """The group of an agent by its product token, as GPTBot; that of "*" if none names it."""
         name = agent.lower()
         if name not in self._groups:
             lines = self._lines.get(name, self._lines.get(EVERYBODY))
-            self._groups[name] = NOTHING if lines is None else Group("\n".join(lines), _said(lines))
+            self._groups[name] = NOTHING if lines is None else AgentRules("\n".join(lines), _said(lines))
         return self._groups[name]
 
     def allows(self, agent: str, url: str) -> bool:

@@ -18,7 +18,7 @@ from corpusmill.engine.drive.session import Session
 from corpusmill.engine.plan.forecast import DRIVER
 from corpusmill.engine.plan.inputs import SourceFiles, grouped, plan_inputs, planned, split, suffix, unit_bytes
 from corpusmill.engine.plan.lower import lower
-from corpusmill.engine.plan.plan import Plan, Publisher
+from corpusmill.engine.plan.plan import Publisher, RunPlan
 from corpusmill.engine.work.documents import WriteDocuments
 from corpusmill.engine.work.dropped import BELOW
 from corpusmill.engine.work.passes import Pass
@@ -39,7 +39,7 @@ from corpusmill.storage import is_local
 from corpusmill.store.run_folder import RunFolder
 from corpusmill.store.unit_io import Upstream
 from corpusmill.store.units import Results, now
-from corpusmill.store.work import Planned, Stage
+from corpusmill.store.work import PlannedUnit, Stage
 
 PIECES = 512  # of a source that the sample is taken from, where its files can be cut
 FEWER = 64  # where each has a price: a request of a store, or what a reader must read before it
@@ -292,7 +292,7 @@ class Growth:
         return 1.0 if stage in self.about else self.of(stage)
 
 
-def _growth(files: Upstream, plan: Plan, part: float, pieces: Sequence[Piece]) -> Growth:
+def _growth(files: Upstream, plan: RunPlan, part: float, pieces: Sequence[Piece]) -> Growth:
     kept = text = Range(1.0, 1.0, 1.0)
     copied, more = Range(0.0, 0.0, 0.0), 1.0
     after: set[str] = set()
@@ -332,7 +332,7 @@ def _in_range(value: float, of_each: Sequence[float], part: float, growth: Range
     return Range(value, value * low, value * high)
 
 
-def _amounts(files: Upstream, plan: Plan, pieces: Sequence[Piece]) -> tuple[list[float], list[float]]:
+def _amounts(files: Upstream, plan: RunPlan, pieces: Sequence[Piece]) -> tuple[list[float], list[float]]:
     """Kept documents of each piece, and their tokens."""
     docs = files.results(plan.passes[-1].stage)["docs"]
     columns = ["file", "position", "tokens"]
@@ -344,7 +344,7 @@ def _amounts(files: Upstream, plan: Plan, pieces: Sequence[Piece]) -> tuple[list
     return np.bincount(piece, minlength=many).tolist(), np.bincount(piece, tokens, minlength=many).tolist()
 
 
-def _texts(files: Upstream, plan: Plan, stage: str) -> float:
+def _texts(files: Upstream, plan: RunPlan, stage: str) -> float:
     """Bytes of texts that the units of a pass keep of dropped documents, where each keeps about as many as any would:
     those that had to choose."""
     found = files.results(stage)
@@ -360,7 +360,7 @@ def _texts(files: Upstream, plan: Plan, stage: str) -> float:
     return float(held)
 
 
-def _little(folder: str, once: Plan, executor: Serial) -> dict[str, Results]:
+def _little(folder: str, once: RunPlan, executor: Serial) -> dict[str, Results]:
     """The stages on next to nothing; those that it comes to, for some cannot do without more."""
     try:
         carry_out(Session(_made(folder, "once"), replace(once, stages=once.stages[:1]), executor, Silent()))
@@ -374,11 +374,11 @@ def _by_unit(stage: Stage) -> bool:
     return isinstance(stage.work, Pass | WriteDocuments | CountTokens) or stage.name.endswith("-shingles")
 
 
-def _writers(plan: Plan) -> list[Stage]:
+def _writers(plan: RunPlan) -> list[Stage]:
     return [stage for stage in plan.stages if isinstance(stage.work, Publisher)]
 
 
-def _published(plan: Plan, run: RunFolder) -> int:
+def _published(plan: RunPlan, run: RunFolder) -> int:
     """Bytes of files that are under two names, or were written for others."""
     return sum(_bytes_below(Path(run.output(stage.name))) for stage in _writers(plan))
 
@@ -393,7 +393,7 @@ def _made(folder: str, name: str) -> RunFolder:
     return run
 
 
-def reading_only(plan: Plan, units: list[Planned]) -> Plan:
+def reading_only(plan: RunPlan, units: list[PlannedUnit]) -> RunPlan:
     """The plan with these units of input."""
     first, *others = plan.stages
     return replace(plan, stages=(replace(first, units=lambda upstream: units), *others))

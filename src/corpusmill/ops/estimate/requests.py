@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
-from corpusmill.engine.plan.plan import Plan
+from corpusmill.engine.plan.plan import RunPlan
 from corpusmill.engine.work.passes import Pass
 from corpusmill.errors import InputError
 from corpusmill.steps.corpus import SKETCHED, grouped
@@ -41,7 +41,7 @@ class Shuffle:
         return (self.files + self.sketches) * self.units
 
 
-def shuffles(plan: Plan, units: int, documents: int) -> list[Shuffle]:
+def shuffles(plan: RunPlan, units: int, documents: int) -> list[Shuffle]:
     """Those of a plan whose first pass has so many units and documents."""
     found = []
     groups = {stage.name for stage in plan.stages}

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from corpusmill.engine.work.pass_parts import Verdicts
+from corpusmill.engine.work.pass_parts import VerdictSource
 from corpusmill.read import Piece
 from corpusmill.steps.verdict_tables import UNITS
 from corpusmill.storage import printable
@@ -19,7 +19,7 @@ LIKE_OTHERS = 30  # documents with copies that are taken to be as long as others
 
 
 @dataclass(frozen=True)
-class Copies:
+class SampledCopies:
     """
     documents   that came to the steps, of the sample
     dropped     of these, as duplicates of others of the sample
@@ -37,7 +37,7 @@ class Copies:
     dropped_tokens: float | None
 
 
-def copies(files: Upstream, before: str, judged: Sequence[Verdicts], pieces: Sequence[Piece]) -> Copies:
+def copies(files: Upstream, before: str, judged: Sequence[VerdictSource], pieces: Sequence[Piece]) -> SampledCopies:
     """What corpus steps that follow each other found among the documents of the pass `before`.
 
     pieces   of files, that the sample was taken from
@@ -74,7 +74,7 @@ def copies(files: Upstream, before: str, judged: Sequence[Verdicts], pieces: Seq
         many = float(tokens[with_copies].sum() / tokens.mean())  # as many documents of usual length
         length = (many + LIKE_OTHERS) / (int(with_copies.sum()) + LIKE_OTHERS)
         dropped_tokens = float(tokens[is_dropped].sum() / tokens.sum())
-    return Copies(len(ids), int(is_dropped.sum()), len(ids) - len(pairs), found, length, dropped_tokens)
+    return SampledCopies(len(ids), int(is_dropped.sum()), len(ids) - len(pairs), found, length, dropped_tokens)
 
 
 def pieces_of(file: pa.Array, position: NDArray[np.int64], pieces: Sequence[Piece]) -> NDArray[np.int64]:

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import pyarrow as pa
 
-from corpusmill.engine.plan.plan import Plan
+from corpusmill.engine.plan.plan import RunPlan
 from corpusmill.read import BATCH_BYTES, BATCH_ROWS, Piece, ReadCounts
 
 TEXT = ("text", "raw", "metadata", "url")  # whose bytes end a batch
@@ -62,7 +62,7 @@ def joined(group: Sequence[tuple[int, Piece]]) -> list[tuple[int, Piece]]:
     return [(source, Several.of(pieces)) for source, pieces in of.items()]
 
 
-def reading_several(plan: Plan) -> Plan:
+def reading_several(plan: RunPlan) -> RunPlan:
     """The plan, whose first pass reads `Several`."""
     first, *others = plan.stages
     work: Any = first.work

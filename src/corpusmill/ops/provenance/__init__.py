@@ -8,7 +8,7 @@ from typing import Any
 
 from corpusmill import assets
 from corpusmill.about import __version__
-from corpusmill.engine.plan.plan import Plan
+from corpusmill.engine.plan.plan import RunPlan
 from corpusmill.hidden import Hidden
 from corpusmill.recipe.dump import dump
 from corpusmill.recipe.model import Recipe
@@ -20,7 +20,7 @@ from corpusmill.storage import printable
 Held = dict[str, dict[str, str]]
 
 
-def describe(plan: Plan) -> dict[str, Any]:
+def describe(plan: RunPlan) -> dict[str, Any]:
     """What run.json says of a run, but for its calls: what is run, on what, with which versions.
 
     recipe    as resolved: YAML with every value that was used. It does the same in a version with other defaults
@@ -103,7 +103,7 @@ def _solved(recipe: Recipe) -> dict[str, dict[str, Any]]:
     }
 
 
-def _versions(plan: Plan) -> dict[str, str]:
+def _versions(plan: RunPlan) -> dict[str, str]:
     found = {"corpusmill": __version__, "python": platform.python_version()}
     for name in ("pyarrow", "numpy", "numba"):
         try:

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from corpusmill.recipe import advice
-from corpusmill.recipe.advice import Change, at_the_end, before_dedup, label_of
+from corpusmill.recipe.advice import RecipeChange, at_the_end, before_dedup, label_of
 from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.names import labels, name_of
 from corpusmill.steps import Transform
 from corpusmill.steps.personal_data import KNOWN
 
-Changes = tuple[Change, ...]
+Changes = tuple[RecipeChange, ...]
 LEAST_THRESHOLD = 0.7  # of near deduplication that is advised: below it, different texts are taken for copies
 ROWS = 2048  # tokens of a row
 
@@ -27,13 +27,13 @@ def find_copies(recipe: Recipe | None) -> Changes:
     if recipe is None:
         return ()
     place = at_the_end(recipe)
-    return (Change("find copies", "add", "dedup/exact", {}, place), *find_near_copies(recipe))
+    return (RecipeChange("find copies", "add", "dedup/exact", {}, place), *find_near_copies(recipe))
 
 
 def find_near_copies(recipe: Recipe | None) -> Changes:
     if recipe is None or _of(recipe, "dedup/minhash"):
         return ()
-    return (Change("find near copies", "add", "dedup/minhash", {}, at_the_end(recipe)),)
+    return (RecipeChange("find near copies", "add", "dedup/minhash", {}, at_the_end(recipe)),)
 
 
 def fewer_near_copies(recipe: Recipe | None) -> Changes:
@@ -45,31 +45,37 @@ def fewer_near_copies(recipe: Recipe | None) -> Changes:
     every = labels(recipe.steps)
     after = list(zip(every, recipe.steps))[every.index(label) + 1 :]
     if changing := [name for name, one in after if isinstance(one, Transform)]:
-        return (Change("compare last", "move", label, {}, f"below {changing[-1]}"),)
+        return (RecipeChange("compare last", "move", label, {}, f"below {changing[-1]}"),)
     if step.threshold <= LEAST_THRESHOLD or step.mark:
         return ()
     solved = {name: None for name in ("bands", "rows") if getattr(step, name) is not None}
-    return (Change("lower the threshold", "set", label, {"threshold": LEAST_THRESHOLD, **solved}),)
+    return (RecipeChange("lower the threshold", "set", label, {"threshold": LEAST_THRESHOLD, **solved}),)
 
 
 def count_tokens(recipe: Recipe | None) -> Changes:
     if recipe is None:
         return ()
-    tokenizer = () if label_of(recipe, "tokenize/") else (Change("count tokens", "add", "tokenize/bpe", {}, "last"),)
+    tokenizer = (
+        () if label_of(recipe, "tokenize/") else (RecipeChange("count tokens", "add", "tokenize/bpe", {}, "last"),)
+    )
     return (*tokenizer, *_shards(recipe, "count tokens"))
 
 
 def write_rows(recipe: Recipe | None) -> Changes:
     if recipe is None:
         return ()
-    tokenizer = () if label_of(recipe, "tokenize/") else (Change("write rows", "add", "tokenize/bpe", {}, "last"),)
+    tokenizer = (
+        () if label_of(recipe, "tokenize/") else (RecipeChange("write rows", "add", "tokenize/bpe", {}, "last"),)
+    )
     packed = label_of(recipe, "pack/")
-    rows = () if packed else (Change("write rows", "add", "pack/concat", {"length": ROWS}, "last"),)
+    rows = () if packed else (RecipeChange("write rows", "add", "pack/concat", {"length": ROWS}, "last"),)
     return (*tokenizer, *rows, *_shards(recipe, "write rows"))
 
 
 def _shards(recipe: Recipe, name: advice.Name) -> Changes:
-    return () if any(name_of(writer) == "shards" for writer in recipe.write) else (Change(name, "write", "shards"),)
+    return (
+        () if any(name_of(writer) == "shards" for writer in recipe.write) else (RecipeChange(name, "write", "shards"),)
+    )
 
 
 def pack_better(recipe: Recipe | None) -> Changes:
@@ -79,7 +85,7 @@ def pack_better(recipe: Recipe | None) -> Changes:
     step = dict(zip(labels(recipe.steps), recipe.steps))[label]
     if name_of(step) == "pack/best_fit" or (name_of(step) == "pack/concat" and step.split_at is None):
         return ()
-    return (Change("pack better", "replace", label, {"length": step.length}, by="pack/best_fit"),)
+    return (RecipeChange("pack better", "replace", label, {"length": step.length}, by="pack/best_fit"),)
 
 
 def strip_html(recipe: Recipe | None) -> Changes:
@@ -90,7 +96,7 @@ def strip_html(recipe: Recipe | None) -> Changes:
         return changes
     if any(step.entities for _, step in _of(recipe, "clean/normalize")):
         return ()
-    return (Change("decode entities", "add", "clean/normalize", {}, before_dedup(recipe)),)
+    return (RecipeChange("decode entities", "add", "clean/normalize", {}, before_dedup(recipe)),)
 
 
 def redact(recipe: Recipe | None, kinds: Sequence[str]) -> Changes:
@@ -100,14 +106,14 @@ def redact(recipe: Recipe | None, kinds: Sequence[str]) -> Changes:
     found = _of(recipe, "redact/pii")
     if not found:
         wanted = [kind for kind in KNOWN if kind in ("email", "ip", *kinds)]
-        return (Change("redact personal data", "add", "redact/pii", {"kinds": wanted}, before_dedup(recipe)),)
+        return (RecipeChange("redact personal data", "add", "redact/pii", {"kinds": wanted}, before_dedup(recipe)),)
     label, step = found[-1]
     looked_for = {kind for _, one in found for kind in one.kinds}
     if missing := [kind for kind in kinds if kind not in looked_for]:
         wanted = [kind for kind in KNOWN if kind in (*step.kinds, *missing)]
-        return (Change("redact more kinds", "set", label, {"kinds": wanted}),)
+        return (RecipeChange("redact more kinds", "set", label, {"kinds": wanted}),)
     if kinds and all(one.forms == "plain" for _, one in found):
-        return (Change("redact more forms", "set", label, {"forms": "any"}),)
+        return (RecipeChange("redact more forms", "set", label, {"forms": "any"}),)
     return ()
 
 
@@ -115,12 +121,12 @@ def look_for_benchmarks(recipe: Recipe | None) -> Changes:
     if recipe is None:
         return ()
     benchmarks = {"benchmarks": "benchmarks/*.jsonl"}
-    return (Change("look for benchmarks", "add", "decontaminate/ngrams", benchmarks, at_the_end(recipe)),)
+    return (RecipeChange("look for benchmarks", "add", "decontaminate/ngrams", benchmarks, at_the_end(recipe)),)
 
 
 def drop_benchmarks(recipe: Recipe | None) -> Changes:
     marking = [label for label, step in _of(recipe, "decontaminate/ngrams") if step.action == "mark"]
-    return tuple(Change("drop benchmarks", "set", label, {"action": "drop"}) for label in marking)
+    return tuple(RecipeChange("drop benchmarks", "set", label, {"action": "drop"}) for label in marking)
 
 
 def leave_out(recipe: Recipe | None, domain: str) -> Changes:
@@ -129,26 +135,26 @@ def leave_out(recipe: Recipe | None, domain: str) -> Changes:
         label, step = found[0]
         if isinstance(step.block_domains, str):  # a file of them
             return ()
-        return (Change("leave out a domain", "set", label, {"block_domains": [*step.block_domains, domain]}),)
+        return (RecipeChange("leave out a domain", "set", label, {"block_domains": [*step.block_domains, domain]}),)
     blocked = {"block_domains": [domain]}
-    return (Change("leave out a domain", "add", "filter/url", blocked, "first"),) if recipe else ()
+    return (RecipeChange("leave out a domain", "add", "filter/url", blocked, "first"),) if recipe else ()
 
 
 def tell_languages(recipe: Recipe | None) -> Changes:
-    return (Change("tell languages", "add", "annotate/language", {}, before_dedup(recipe)),) if recipe else ()
+    return (RecipeChange("tell languages", "add", "annotate/language", {}, before_dedup(recipe)),) if recipe else ()
 
 
 def drop_stubs(recipe: Recipe | None, size: int) -> Changes:
     shorter = {"rules": ["min_bytes"], "min_bytes": size}
-    return (Change("drop stubs", "add", "filter/basic", shorter, at_the_end(recipe)),) if recipe else ()
+    return (RecipeChange("drop stubs", "add", "filter/basic", shorter, at_the_end(recipe)),) if recipe else ()
 
 
 def drop_giants(recipe: Recipe | None, size: int) -> Changes:
     longer = {"condition": f"bytes <= {size}"}
-    return (Change("drop giants", "add", "filter/keep_where", longer, at_the_end(recipe)),) if recipe else ()
+    return (RecipeChange("drop giants", "add", "filter/keep_where", longer, at_the_end(recipe)),) if recipe else ()
 
 
 def drop_shared_lines(recipe: Recipe | None) -> Changes:
     if recipe is None or _of(recipe, "dedup/line"):
         return ()
-    return (Change("drop shared lines", "add", "dedup/line", {}, at_the_end(recipe)),)
+    return (RecipeChange("drop shared lines", "add", "dedup/line", {}, at_the_end(recipe)),)

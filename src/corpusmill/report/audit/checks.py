@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from corpusmill.recipe.advice import Change, in_words
+from corpusmill.recipe.advice import RecipeChange, in_words
 from corpusmill.report.audit import advice, sample
 from corpusmill.report.audit.bounds import Bounds
 from corpusmill.report.audit.facts import RunFacts
@@ -46,7 +46,7 @@ class Measured:
     seen: str
     advice: str = ""
     examples: tuple[str, ...] = ()
-    changes: tuple[Change, ...] = ()
+    changes: tuple[RecipeChange, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -55,11 +55,11 @@ class Unmeasured:
 
     why: str
     advice: str = ""
-    changes: tuple[Change, ...] = ()
+    changes: tuple[RecipeChange, ...] = ()
 
 
 @dataclass(frozen=True)
-class Rule:
+class CheckRule:
     """A check before it is asked of a run; `outside` is the verdict if the value is out of bounds."""
 
     question: str
@@ -336,7 +336,7 @@ def one_template(facts: RunFacts) -> Measured | Unmeasured:
 
 
 def _by_length(
-    facts: RunFacts, condition: str, what: str, advice: str, changes: tuple[Change, ...], amount: str = "1"
+    facts: RunFacts, condition: str, what: str, advice: str, changes: tuple[RecipeChange, ...], amount: str = "1"
 ) -> Measured | Unmeasured:
     """The share of the output documents, or of their `amount`, that fulfil a condition on their bytes. The changes,
     which drop them, are advised if these are not most of the documents."""
@@ -382,30 +382,34 @@ def _listed(names: object) -> str:
 NOTHING_LEFT = Unmeasured("the run kept no documents")
 
 CHECKS = {
-    "duplicates_found": Rule(
+    "duplicates_found": CheckRule(
         "Are there as many duplicates as in other crawls?", "share", Bounds(low=0.2), "warning", duplicates_found
     ),
-    "duplicates_left": Rule(
+    "duplicates_left": CheckRule(
         "Are there duplicates in the output?", "share", Bounds(high=0.01), "red flag", duplicates_left
     ),
-    "chars_per_token": Rule("Does the tokenizer fit the texts?", "number", Bounds(2, 6), "red flag", chars_per_token),
-    "utilisation": Rule("Are the rows full?", "share", Bounds(low=0.9), "red flag", utilisation),
-    "vocabulary_use": Rule("Is the vocabulary used?", "share", Bounds(low=0.5), "warning", vocabulary_use),
-    "residual_html": Rule("Is HTML left in the texts?", "share", Bounds(high=0.01), "red flag", residual_html),
-    "pii_left": Rule("Is personal data left in the texts?", "share", Bounds(high=0.01), "red flag", pii_left),
-    "contamination": Rule(
+    "chars_per_token": CheckRule(
+        "Does the tokenizer fit the texts?", "number", Bounds(2, 6), "red flag", chars_per_token
+    ),
+    "utilisation": CheckRule("Are the rows full?", "share", Bounds(low=0.9), "red flag", utilisation),
+    "vocabulary_use": CheckRule("Is the vocabulary used?", "share", Bounds(low=0.5), "warning", vocabulary_use),
+    "residual_html": CheckRule("Is HTML left in the texts?", "share", Bounds(high=0.01), "red flag", residual_html),
+    "pii_left": CheckRule("Is personal data left in the texts?", "share", Bounds(high=0.01), "red flag", pii_left),
+    "contamination": CheckRule(
         "Are questions of benchmarks in the output?", "count", Bounds(high=0), "red flag", contamination
     ),
-    "domain_share": Rule("Does one domain dominate?", "share", Bounds(high=0.05), "warning", domain_share),
-    "step_drops": Rule("Does one step drop most documents?", "share", Bounds(high=0.6), "warning", step_drops),
-    "languages_vanished": Rule("Has a language vanished?", "count", Bounds(high=0), "red flag", languages_vanished),
-    "sources_vanished": Rule("Has a source vanished?", "count", Bounds(high=0), "red flag", sources_vanished),
-    "mix_off_plan": Rule("Is the mixture as planned?", "share", Bounds(high=0.02), "red flag", mix_off_plan),
-    "dead_letters": Rule("Were records lost to errors?", "share", Bounds(high=0.01), "red flag", dead_letters),
-    "idle_steps": Rule("Did every step do something?", "count", Bounds(high=0), "warning", idle_steps),
-    "near_empty": Rule("Are there near-empty documents?", "share", Bounds(high=0.01), "red flag", near_empty),
-    "very_long": Rule("Are there extremely long documents?", "share", Bounds(high=0.05), "warning", very_long),
-    "one_template": Rule(
+    "domain_share": CheckRule("Does one domain dominate?", "share", Bounds(high=0.05), "warning", domain_share),
+    "step_drops": CheckRule("Does one step drop most documents?", "share", Bounds(high=0.6), "warning", step_drops),
+    "languages_vanished": CheckRule(
+        "Has a language vanished?", "count", Bounds(high=0), "red flag", languages_vanished
+    ),
+    "sources_vanished": CheckRule("Has a source vanished?", "count", Bounds(high=0), "red flag", sources_vanished),
+    "mix_off_plan": CheckRule("Is the mixture as planned?", "share", Bounds(high=0.02), "red flag", mix_off_plan),
+    "dead_letters": CheckRule("Were records lost to errors?", "share", Bounds(high=0.01), "red flag", dead_letters),
+    "idle_steps": CheckRule("Did every step do something?", "count", Bounds(high=0), "warning", idle_steps),
+    "near_empty": CheckRule("Are there near-empty documents?", "share", Bounds(high=0.01), "red flag", near_empty),
+    "very_long": CheckRule("Are there extremely long documents?", "share", Bounds(high=0.05), "warning", very_long),
+    "one_template": CheckRule(
         "Are many documents made from one template?", "share", Bounds(high=0.02), "warning", one_template
     ),
 }

@@ -8,7 +8,7 @@ from corpusmill.errors import AssetError, RecipeError
 from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.names import name_of
 from corpusmill.report.audit import sample as sampled
-from corpusmill.report.audit.sample import Sample
+from corpusmill.report.audit.sample import AuditSample
 from corpusmill.report.figures.tokens import TokenStatistics, statistics
 from corpusmill.report.numbers import plural
 from corpusmill.report.tables import RunTables
@@ -34,7 +34,7 @@ class RunFacts:
         return self.tables.files.waterfall()
 
     @cached_property
-    def sample(self) -> Sample:
+    def sample(self) -> AuditSample:
         return sampled.sample(self.tables, self.size)
 
     @cached_property

@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from corpusmill.display import table
-from corpusmill.recipe.advice import Change
+from corpusmill.recipe.advice import RecipeChange
 from corpusmill.report.audit.bounds import Bounds
 from corpusmill.report.numbers import measured, number
 
@@ -35,7 +35,7 @@ class Check:
     seen: str
     advice: str = ""
     examples: tuple[str, ...] = ()
-    changes: tuple[Change, ...] = ()
+    changes: tuple[RecipeChange, ...] = ()
 
     @property
     def shown(self) -> str:

@@ -82,7 +82,7 @@ def review_prompt(
     if samples < 0 or chars < 1:
         raise InputError(f"a prompt has 0 samples or more, of 1 character or more; got {samples} of {chars}")
     tables = RunTables(run)
-    shown = Shown(tables, chars, raw)
+    shown = PromptStyle(tables, chars, raw)
     parts = [
         f"# Review of training data: {one_line(tables.files.name)}",
         TASK,
@@ -103,7 +103,7 @@ def review_prompt(
     return "\n\n".join(parts) + "\n"
 
 
-class Shown:
+class PromptStyle:
     """How documents are shown."""
 
     def __init__(self, tables: RunTables, chars: int, raw: bool) -> None:
@@ -198,7 +198,7 @@ def _checks(audit: Audit) -> Iterator[str]:
     yield table(rows)
 
 
-def _documents(tables: RunTables, n: int, shown: Shown) -> Iterator[str]:
+def _documents(tables: RunTables, n: int, shown: PromptStyle) -> Iterator[str]:
     yield "### Kept"
     yield from map(shown.document, drawn.kept(tables, n))
     for row in tables.files.waterfall().rows:

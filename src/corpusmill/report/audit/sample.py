@@ -20,7 +20,7 @@ ENTITY = r"&(?:nbsp|amp|lt|gt|quot|#[0-9]{1,7}|#x[0-9a-fA-F]{1,6});"
 
 
 @dataclass(frozen=True)
-class Sample:
+class AuditSample:
     """Documents of the output, those with the smallest ids.
 
     ids, texts   (documents,) of each
@@ -34,9 +34,11 @@ class Sample:
         return tuple(self.ids[i] for i in np.flatnonzero(which)[:most].tolist())
 
 
-def sample(tables: RunTables, n: int) -> Sample:
+def sample(tables: RunTables, n: int) -> AuditSample:
     entries = samples.kept(tables, n)
-    return Sample(tuple(entry["id"] for entry in entries), pa.array([e["text"] for e in entries], pa.large_string()))
+    return AuditSample(
+        tuple(entry["id"] for entry in entries), pa.array([e["text"] for e in entries], pa.large_string())
+    )
 
 
 def has_html(texts: pa.LargeStringArray) -> NDArray[np.bool_]:

@@ -7,7 +7,7 @@ from typing import Any
 from corpusmill.errors import AssetError, RecipeError
 from corpusmill.recipe.names import labels, name_of
 from corpusmill.report.tables import RunTables
-from corpusmill.report.waterfall import Row
+from corpusmill.report.waterfall import WaterfallRow
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def amounts(tables: RunTables) -> Amounts:
     return Amounts(whole, {name: amount(name) for name in flow.read})
 
 
-def _extraction(tables: RunTables, rows: tuple[Row, ...]) -> Row | None:
+def _extraction(tables: RunTables, rows: tuple[WaterfallRow, ...]) -> WaterfallRow | None:
     """The last step that makes text of pages; None if there is none, or the recipe cannot be read here."""
     try:
         steps = tables.files.recipe.steps

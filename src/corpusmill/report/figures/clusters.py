@@ -12,7 +12,7 @@ WHOLE = 1e-9  # shares are quotients of counts: what is this near to an edge is 
 
 
 @dataclass(frozen=True)
-class Clusters:
+class ClusterFigures:
     """Of a dedup step.
 
     clusters   kept documents for which at least one was dropped or marked
@@ -34,7 +34,7 @@ class Clusters:
         return asdict(self)
 
 
-def clusters(tables: RunTables) -> list[Clusters]:
+def clusters(tables: RunTables) -> list[ClusterFigures]:
     """Every step of a run that found duplicates of documents, in order. Reads one or two columns of signals."""
     found = []
     for number, (_, labels) in enumerate(tables.passes):
@@ -50,7 +50,7 @@ def clusters(tables: RunTables) -> list[Clusters]:
             if rows:
                 lost = _lost(tables, number, step) if f"{step}.lost" in columns else None
                 many, documents = sum(n for _, n in rows), sum(size * n for size, n in rows)
-                found.append(Clusters(step, many, documents, rows[-1][0], _sizes(rows), lost))
+                found.append(ClusterFigures(step, many, documents, rows[-1][0], _sizes(rows), lost))
     return found
 
 

@@ -8,7 +8,7 @@ from corpusmill.steps.corpus import EMPTIED, EMPTIED_LEAST
 
 
 @dataclass(frozen=True)
-class Emptied:
+class EmptiedFigure:
     """A source or a domain.
 
     kind           "source" or "domain"
@@ -23,7 +23,7 @@ class Emptied:
     dropped: int
 
 
-def emptied(tables: RunTables) -> list[Emptied]:
+def emptied(tables: RunTables) -> list[EmptiedFigure]:
     """Sources first, in the order of their names, then domains, those that lost most first."""
     found = []
     for row in tables.files.waterfall().rows:
@@ -34,9 +34,9 @@ def emptied(tables: RunTables) -> list[Emptied]:
             came = flow["documents_in"] - flow.get("passed_through", 0)
             dropped = flow["documents_in"] - flow["documents_out"]
             if dropped >= EMPTIED_LEAST and dropped > EMPTIED * came:
-                found.append(Emptied(row.step, "source", name, came, dropped))
+                found.append(EmptiedFigure(row.step, "source", name, came, dropped))
         domains = sorted(facts["emptied"].items(), key=lambda item: (-item[1][1], item[0]))
-        found += [Emptied(row.step, "domain", name, *counts) for name, counts in domains]
+        found += [EmptiedFigure(row.step, "domain", name, *counts) for name, counts in domains]
     return found
 
 

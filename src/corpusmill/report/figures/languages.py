@@ -6,7 +6,7 @@ from corpusmill.report.tables import RunTables
 
 
 @dataclass(frozen=True)
-class Language:
+class LanguageFigure:
     """Documents that a step found to be in a language, None if it found none: those that the pass of the step kept,
     and those that it dropped. Of a run with `run.measure_dropped: none`, those are not known, and counted as 0."""
 
@@ -16,23 +16,23 @@ class Language:
 
 
 @dataclass(frozen=True)
-class Languages:
+class LanguageFigures:
     """What a step that identifies languages found, the most frequent first. `last_step` is the last one of its pass."""
 
     step: str
     last_step: str
     measured: str  # how far dropped documents were: "all", "first" or "none"
-    languages: tuple[Language, ...]
+    languages: tuple[LanguageFigure, ...]
 
 
-def languages(tables: RunTables) -> list[Languages]:
+def languages(tables: RunTables) -> list[LanguageFigures]:
     """Every step of a run that identifies languages, in order."""
     figures = []
     for number, (stage, labels) in enumerate(tables.passes):
         counted = tables.files.facts(stage).get("languages", {})
         for step in (step for step in labels if step in counted):
-            found = [Language(label or None, *counts) for label, counts in counted[step].items()]
+            found = [LanguageFigure(label or None, *counts) for label, counts in counted[step].items()]
             # As in SQL: of equally many by their names, and last those without one.
             found.sort(key=lambda one: (-one.kept - one.dropped, one.label is None, one.label))
-            figures.append(Languages(step, labels[-1], tables.files.measure_dropped(number), tuple(found)))
+            figures.append(LanguageFigures(step, labels[-1], tables.files.measure_dropped(number), tuple(found)))
     return figures

@@ -27,7 +27,7 @@ class Leak:
 
 
 @dataclass(frozen=True)
-class Judged:
+class LeakedQuestion:
     """A document with a question: the words found, those before and behind them, and the question as the benchmark has
     it."""
 
@@ -61,7 +61,7 @@ class Leaks:
     items: tuple[Leak, ...]
     many: dict[str, tuple[int, int]]
     material: dict[str, tuple[int, int]]
-    judged: tuple[Judged, ...]
+    judged: tuple[LeakedQuestion, ...]
 
 
 def leaks(tables: RunTables) -> list[Leaks]:
@@ -122,7 +122,7 @@ def _in_many(tables: RunTables, hits: str, values: list[str]) -> dict[str, tuple
     return {name: (documents, items) for name, documents, items in rows}
 
 
-def _judged(tables: RunTables, at: int, step: str, reached: str, values: list[str]) -> tuple[Judged, ...]:
+def _judged(tables: RunTables, at: int, step: str, reached: str, values: list[str]) -> tuple[LeakedQuestion, ...]:
     """Those with the smallest ids, which are hashes."""
     names = ("benchmark", "item", "overlap", "before", "passage", "after", "asked")
     columns = ", ".join(f'"{step}.{name}"' for name in names)
@@ -131,4 +131,4 @@ def _judged(tables: RunTables, at: int, step: str, reached: str, values: list[st
         f'WHERE "{step}.hits" IS NOT NULL AND ({reached}) ORDER BY id LIMIT {JUDGED}',
         values,
     )
-    return tuple(Judged(*row) for row in rows)
+    return tuple(LeakedQuestion(*row) for row in rows)

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from corpusmill.engine.work.pass_documents import HASH
-from corpusmill.report.figures.sampled import Sample, Share
+from corpusmill.report.figures.sampled import Share, TextSample
 from corpusmill.report.tables import RunTables
 from corpusmill.steps.dedup.minhash import Minhash
 from corpusmill.text.buckets import distinct
@@ -42,7 +42,7 @@ class Left:
         return {**asdict(self), "near": self.near.to_json() if self.near else None}
 
 
-def left(tables: RunTables, sample: Sample | None) -> Left | None:
+def left(tables: RunTables, sample: TextSample | None) -> Left | None:
     """None of a run by a version that kept no hashes of the output."""
     files = tables.files.paths("docs", len(tables.passes) - 1) if tables.passes else []
     if not files or HASH not in pq.read_schema(files[0]).names:

@@ -11,7 +11,7 @@ NAMES = ("licence", "license", "spdx")  # of columns, whatever step is before th
 
 
 @dataclass(frozen=True)
-class Licence:
+class LicenceFigure:
     """name   as the column has it; None of documents for which it has none
     documents, bytes, tokens   that were kept
     """
@@ -27,7 +27,7 @@ class Licences:
     """What one column says, most documents first."""
 
     column: str
-    licences: tuple[Licence, ...]
+    licences: tuple[LicenceFigure, ...]
 
 
 def licences(tables: RunTables) -> list[Licences]:
@@ -38,7 +38,7 @@ def licences(tables: RunTables) -> list[Licences]:
         Licences(
             column,
             tuple(
-                Licence(*row)
+                LicenceFigure(*row)
                 for row in tables.tuples(
                     f"SELECT nullif({identifier(column)}, '') AS name, count(*), sum(bytes)::BIGINT, "
                     f"coalesce(sum(tokens), 0)::BIGINT FROM ({documents(tables)}) WHERE kept "

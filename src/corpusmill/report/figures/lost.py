@@ -6,7 +6,7 @@ from corpusmill.report.tables import RunTables
 
 
 @dataclass(frozen=True)
-class Lost:
+class LostRecords:
     """Records that could not be read, or documents that a step could not process, of one kind.
 
     expected   not an error: an image, a page that was not found
@@ -18,13 +18,13 @@ class Lost:
     records: int
 
 
-def lost(tables: RunTables) -> list[Lost]:
+def lost(tables: RunTables) -> list[LostRecords]:
     """Every kind of loss: errors first, then the most frequent."""
     if not any(sum(tables.files.rows("dead", number)) for number in range(len(tables.passes))):
         return []
     query = f"SELECT step, kind, expected, count(*) AS records FROM ({tables.tables('dead')})"
     rows = tables.tuples(f"{query} GROUP BY ALL ORDER BY expected, records DESC, step, kind")
-    return [Lost(*row) for row in rows]
+    return [LostRecords(*row) for row in rows]
 
 
 def skipped(tables: RunTables) -> dict[str, int]:

@@ -12,7 +12,7 @@ HEAD = (
 
 
 @dataclass(frozen=True)
-class Drawn:
+class MixedSource:
     """A source in a mix, counted in the unit of the mix.
 
     documents         that reached the mix, and `there`, their amount
@@ -42,7 +42,7 @@ class Mix:
 
     step: str
     unit: str
-    sources: tuple[Drawn, ...]
+    sources: tuple[MixedSource, ...]
 
 
 def mixes(tables: RunTables) -> list[Mix]:
@@ -53,7 +53,7 @@ def mixes(tables: RunTables) -> list[Mix]:
         if facts:
             unit = tables.files.stages[f"{step}-draw"].notes["unit"][0]
             names = [s for s in tables.files.inputs if s in facts] or sorted(facts, key=_by_bucket)
-            drawn.append(Mix(step, unit, tuple(Drawn(name, **facts[name]) for name in names)))
+            drawn.append(Mix(step, unit, tuple(MixedSource(name, **facts[name]) for name in names)))
     return drawn
 
 

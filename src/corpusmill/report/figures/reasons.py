@@ -9,13 +9,13 @@ from corpusmill.report import histograms, samples
 from corpusmill.report.bins import Histogram
 from corpusmill.report.rule_counts import RuleCount, rule_counts
 from corpusmill.report.tables import RunTables
-from corpusmill.report.waterfall import Row
+from corpusmill.report.waterfall import WaterfallRow
 from corpusmill.steps.describe import summary
 from corpusmill.steps.verdict import Bound
 
 
 @dataclass(frozen=True)
-class Rule:
+class DroppingRule:
     """A rule that dropped documents.
 
     bound      None if it is not a signal compared with a threshold
@@ -44,7 +44,7 @@ class Step:
     summary: str
     documents_in: int
     dropped: int
-    rules: tuple[Rule, ...]
+    rules: tuple[DroppingRule, ...]
     never_first: Mapping[str, int]
 
 
@@ -59,12 +59,12 @@ def reasons(tables: RunTables, examples: int) -> list[Step]:
     )
     summaries = _summaries(tables)
 
-    def rule(step: str, name: str) -> Rule:
+    def rule(step: str, name: str) -> DroppingRule:
         reason = f"{step}.{name}"
         shown = tuple(drawn.get(reason, ()))
-        return Rule(name, counts[reason], tables.bounds.get(reason), values.get(reason), shown)
+        return DroppingRule(name, counts[reason], tables.bounds.get(reason), values.get(reason), shown)
 
-    def step(row: Row) -> Step:
+    def step(row: WaterfallRow) -> Step:
         late = {
             reason.partition(".")[2]: count.all
             for reason, count in counts.items()

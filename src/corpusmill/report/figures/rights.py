@@ -39,7 +39,7 @@ class Reserved:
 
 
 @dataclass(frozen=True)
-class Rights:
+class RightsFigure:
     """What one step found.
 
     documents, bytes, tokens   that came to it or were dropped before: all that the signals are about
@@ -55,14 +55,14 @@ class Rights:
     agents: tuple[Reserved, ...]
 
 
-def rights(tables: RunTables) -> list[Rights]:
+def rights(tables: RunTables) -> list[RightsFigure]:
     """A figure for each step annotate/rights or filter/rights of the run. Reads the signals of all documents."""
     columns = {name for number in range(len(tables.passes)) for name in tables.columns(number)}
     labels = {name.removesuffix(".robots_agents") for name in columns if name.endswith(".robots_agents")}
     return [_of(tables, label) for label in sorted(labels) if all(f"{label}.{name}" in columns for name in SIGNALS)]
 
 
-def _of(tables: RunTables, label: str) -> Rights:
+def _of(tables: RunTables, label: str) -> RightsFigure:
     named = {name: identifier(f"{label}.{name}") for name in SIGNALS}
     of_all = "count(*), coalesce(sum(bytes), 0)::BIGINT, coalesce(sum(tokens), 0)::BIGINT"
     ((count, size, tokens),) = tables.tuples(f"SELECT {of_all} FROM ({documents(tables)})")
@@ -80,7 +80,7 @@ def _of(tables: RunTables, label: str) -> Rights:
         for (agent,) in agents
     ]
     by_agent.sort(key=lambda one: (-one.tokens, -one.documents, one.name))
-    return Rights(label, count, size, tokens, tuple(one for one in rows if one.documents), tuple(by_agent))
+    return RightsFigure(label, count, size, tokens, tuple(one for one in rows if one.documents), tuple(by_agent))
 
 
 def _reserved(

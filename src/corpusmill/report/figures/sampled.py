@@ -75,7 +75,7 @@ class Sampled:
     toxicity     documents with a score of TOXIC or more, and with a word of the list
     """
 
-    sample: "Sample"
+    sample: "TextSample"
     languages: Compared
     personal: Compared
     found: Mapping[str, int]
@@ -91,7 +91,7 @@ class Sampled:
 
 
 @dataclass(frozen=True)
-class Sample:
+class TextSample:
     """Texts of a random sample of each side, and how many documents the sides have."""
 
     texts: Mapping[str, pa.LargeStringArray]
@@ -130,12 +130,12 @@ def sampled(tables: RunTables) -> Sampled | None:
     )
 
 
-def draw(tables: RunTables) -> Sample:
+def draw(tables: RunTables) -> TextSample:
     """The documents with the smallest ids, which are hashes."""
     flow = tables.files.waterfall()
     texts = {side: samples.texts(tables, wanted, SAMPLE) for side, wanted in sides(tables).items()}
     failed = sum(row.failed for row in flow.rows)
-    return Sample(texts, {"input": flow.documents_in - failed, "output": flow.documents_out})
+    return TextSample(texts, {"input": flow.documents_in - failed, "output": flow.documents_out})
 
 
 def sides(tables: RunTables) -> dict[str, list[tuple[str, int]]]:
@@ -166,7 +166,7 @@ def _measure_some(texts: pa.LargeStringArray, steps: Iterable[object]) -> dict[s
     return columns | {kind: pc.greater(personal[count_of(kind)], 0) for kind in NAMED}
 
 
-def _languages(sample: Sample, labels: Mapping[str, pa.Array]) -> Compared:
+def _languages(sample: TextSample, labels: Mapping[str, pa.Array]) -> Compared:
     counts = {
         side: {one["values"]: one["counts"] for one in pc.value_counts(column).to_pylist()}
         for side, column in labels.items()

@@ -8,7 +8,7 @@ from corpusmill.report.tables import RunTables
 
 
 @dataclass(frozen=True)
-class Source:
+class SourceFigure:
     """A source of the recipe.
 
     files, bytes, records   of its input; bytes as they are stored, which is mostly compressed
@@ -30,16 +30,16 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Sources:
+class SourceFigures:
     """All sources, in the order of the recipe. `total` is the amount of all kept documents, in tokens if the recipe has
     a tokenizer."""
 
     unit: Literal["tokens", "bytes"]
     total: int
-    sources: tuple[Source, ...]
+    sources: tuple[SourceFigure, ...]
 
 
-def sources(tables: RunTables) -> Sources:
+def sources(tables: RunTables) -> SourceFigures:
     """The sources of a finished run."""
     flow = tables.files.waterfall()
     last = flow.rows[-1] if flow.rows else None
@@ -52,5 +52,5 @@ def sources(tables: RunTables) -> Sources:
         kept, amount = own.get("documents_out", 0), own.get(f"{unit}_out", 0)
         texts = held[name].text_bytes, held[name].kept_bytes
         files = held[name].files
-        rows.append(Source(name, files, read["bytes"], read["records"], read["documents"], kept, amount, *texts))
-    return Sources(unit, tokens or (last.bytes_out if last else 0), tuple(rows))
+        rows.append(SourceFigure(name, files, read["bytes"], read["records"], read["documents"], kept, amount, *texts))
+    return SourceFigures(unit, tokens or (last.bytes_out if last else 0), tuple(rows))

@@ -24,7 +24,7 @@ TOKENS = {"input": "all", "output": "kept"}  # of the text as it left the last p
 
 
 @dataclass(frozen=True)
-class Texts:
+class SideTexts:
     """The documents of one side.
 
     lengths   unit -> how long: "characters", "words" and, with a tokenizer, "tokens", unless those of dropped documents
@@ -50,7 +50,7 @@ class Texts:
         return {"documents": self.documents, **lengths, "with": dict(self.flags)}
 
 
-def texts(tables: RunTables) -> dict[str, Texts] | None:
+def texts(tables: RunTables) -> dict[str, SideTexts] | None:
     """side -> its documents. None of a run by a version that did not count them."""
     stages = {"input": tables.passes[0][0], "output": tables.passes[-1][0]} if tables.passes else {}
     facts = {side: tables.files.facts(stage).get(FACTS, {}).get(side) for side, stage in stages.items()}
@@ -70,11 +70,11 @@ def texts(tables: RunTables) -> dict[str, Texts] | None:
         complete = side == "output" or tables.files.waterfall().counts_all_tokens
         if complete and tokens and tokens[TOKENS[side]].documents:
             lengths["tokens"] = tokens[TOKENS[side]]
-        found[side] = Texts(counts.get("documents", 0), lengths, {name: counts.get(name, 0) for name in FLAGS})
+        found[side] = SideTexts(counts.get("documents", 0), lengths, {name: counts.get(name, 0) for name in FLAGS})
     return found
 
 
-def lengths_table(sides: Mapping[str, Texts]) -> tuple[list[str], list[list[str]]]:
+def lengths_table(sides: Mapping[str, SideTexts]) -> tuple[list[str], list[list[str]]]:
     """Head and rows: the same on the page and in the terminal."""
     rows = []
     for side in SIDES:
@@ -84,7 +84,7 @@ def lengths_table(sides: Mapping[str, Texts]) -> tuple[list[str], list[list[str]
     return ["per document", "in all", "mean", "median", "minimum", "maximum"], rows
 
 
-def histogram(sides: Mapping[str, Texts], unit: str) -> Histogram | None:
+def histogram(sides: Mapping[str, SideTexts], unit: str) -> Histogram | None:
     """The documents of both sides by length; None if there are none."""
     counts = {side: sides[side].lengths[unit].histogram for side in SIDES if unit in sides[side].lengths}
     if not any(map(sum, counts.values())):

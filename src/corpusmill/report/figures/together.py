@@ -9,7 +9,7 @@ PAIRS = 20  # that are shown
 
 
 @dataclass(frozen=True)
-class Together:
+class RulePair:
     """Two rules, as `step.rule`, of one pass.
 
     both        dropped documents that fail both, as far as was measured; `one` and `other`: that fail each
@@ -26,9 +26,9 @@ class Together:
         return self.both / min(self.one, self.other)
 
 
-def together(tables: RunTables, n: int) -> list[Together]:
+def together(tables: RunTables, n: int) -> list[RulePair]:
     """The pairs of rules of a finished run that most documents fail both of, most first: `n` at most."""
-    found: list[Together] = []
+    found: list[RulePair] = []
     for number in range(len(tables.passes)):
         # There are few combinations of reasons, and many documents.
         query = (
@@ -42,5 +42,5 @@ def together(tables: RunTables, n: int) -> list[Together]:
                 each[name] = each.get(name, 0) + count
                 for other in names[i + 1 :]:
                     both[name, other] = both.get((name, other), 0) + count
-        found += [Together(pair, count, each[pair[0]], each[pair[1]]) for pair, count in both.items()]
+        found += [RulePair(pair, count, each[pair[0]], each[pair[1]]) for pair, count in both.items()]
     return sorted(found, key=lambda one: (-one.both, one.rules))[:n]

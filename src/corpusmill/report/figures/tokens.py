@@ -27,7 +27,7 @@ NEEDED = {"counts", "lengths", "words", "characters", "bytes"}
 
 
 @dataclass(frozen=True)
-class Group:
+class DocumentGroup:
     """Some documents. Tokens are those of their texts, without BOS and EOS."""
 
     name: str
@@ -66,7 +66,7 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Top:
+class TopToken:
     """A token and its count in the texts; `text` is None if the tokenizer's file is gone."""
 
     id: int
@@ -88,16 +88,16 @@ class TokenStatistics:
     top          the most frequent tokens
     """
 
-    all: Group
+    all: DocumentGroup
     ends: int
     vocabulary: int
     distinct: int
-    sources: tuple[Group, ...]
-    languages: tuple[Group, ...]
+    sources: tuple[DocumentGroup, ...]
+    languages: tuple[DocumentGroup, ...]
     looked_at: tuple[int, int] | None
     lengths: Mapping[float, int]
     longest: int
-    top: tuple[Top, ...]
+    top: tuple[TopToken, ...]
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -158,7 +158,7 @@ def statistics(tables: RunTables) -> TokenStatistics | None:
         looked_at=(len(looked_at), len(units)) if len(looked_at) < len(units) else None,
         lengths=_quantiles(lengths),
         longest=max(lengths, default=0),
-        top=tuple(Top(i, texts.get(i), int(counts[i])) for i in top.tolist() if counts[i]),
+        top=tuple(TopToken(i, texts.get(i), int(counts[i])) for i in top.tolist() if counts[i]),
     )
 
 
@@ -198,13 +198,17 @@ class _Groups:
             sums = np.array([column[i] for column in each]).astype(np.int64)
             self.sums[name] = self.sums[name] + sums if name in self.sums else sums
 
-    def groups(self) -> dict[str, Group]:
-        return {name: Group(name, *sums.tolist()) for name, sums in self.sums.items()}
+    def groups(self) -> dict[str, DocumentGroup]:
+        return {name: DocumentGroup(name, *sums.tolist()) for name, sums in self.sums.items()}
 
 
-def _sum(name: str, groups: Any) -> Group:
+def _sum(name: str, groups: Any) -> DocumentGroup:
     columns = [[g.documents, g.tokens, g.words, g.characters, g.bytes] for g in groups]
-    return Group(name, *(sum(column) for column in zip(*columns))) if columns else Group(name, 0, 0, 0, 0, 0)
+    return (
+        DocumentGroup(name, *(sum(column) for column in zip(*columns)))
+        if columns
+        else DocumentGroup(name, 0, 0, 0, 0, 0)
+    )
 
 
 def _quantiles(lengths: Mapping[int, int]) -> dict[float, int]:
@@ -232,12 +236,14 @@ def _texts(tables: RunTables, ids: list[int]) -> dict[int, str]:
     return {i: definition.look(token) for token, i in definition.ids.items() if i in wanted}
 
 
-def written(token: Top) -> str:
+def written(token: TopToken) -> str:
     """A token with visible white space, and without characters that a terminal would obey."""
     return repr(token.text) if token.text is not None else f"token {token.id}"
 
 
-def group_table(title: str, groups: tuple[Group, ...], every: Group) -> tuple[list[str], list[list[str]]]:
+def group_table(
+    title: str, groups: tuple[DocumentGroup, ...], every: DocumentGroup
+) -> tuple[list[str], list[list[str]]]:
     """Head and rows: the same on the page and in the terminal."""
     head = [title, "documents", "tokens", "share", "bytes", "tokens/document", "tokens/word", "characters/token"]
     head += ["bytes/token", "tokens/byte"]

@@ -5,7 +5,7 @@ from difflib import SequenceMatcher
 from pathlib import PurePath
 from typing import Any
 
-from corpusmill.report.html.markup import Html, join, tag
+from corpusmill.report.html.markup import HtmlText, join, tag
 from corpusmill.report.numbers import number
 from corpusmill.report.rules import because
 from corpusmill.report.visible import excerpt, not_stored, one_line
@@ -18,14 +18,14 @@ BEFORE = 24  # of them before the first difference
 RULES = 8  # failing rules that are named
 
 
-def document(entry: Mapping[str, Any], bounds: Mapping[str, Bound]) -> Html:
+def document(entry: Mapping[str, Any], bounds: Mapping[str, Bound]) -> HtmlText:
     """A document: where it comes from, the rules that it fails, the beginning of its text."""
     whole = entry["text"]
     body = tag("div", not_stored(entry), class_="text none") if whole is None else text(whole)
     return tag("div", address(entry), why(entry, bounds), body, class_="document")
 
 
-def address(entry: Mapping[str, Any]) -> Html:
+def address(entry: Mapping[str, Any]) -> HtmlText:
     """Where a document is from. Never a link: a URL of a crawl must not be opened by accident."""
     place = f"{PurePath(entry['file'] or '').name}:{entry['position']}"
     url = tag("b", tag("bdi", excerpt(one_line(entry["url"]), URL))) if entry["url"] else None
@@ -34,7 +34,7 @@ def address(entry: Mapping[str, Any]) -> Html:
     return tag("div", join([part for part in parts if part is not None], " · "), class_="address")
 
 
-def why(entry: Mapping[str, Any], bounds: Mapping[str, Bound]) -> Html | None:
+def why(entry: Mapping[str, Any], bounds: Mapping[str, Bound]) -> HtmlText | None:
     """The rules that a document fails, each with what was measured and the bound."""
     if not entry["reasons"]:
         return None
@@ -46,13 +46,13 @@ def why(entry: Mapping[str, Any], bounds: Mapping[str, Bound]) -> Html | None:
     return tag("div", *rules, tag("span", f"and {more} more") if more > 0 else None, class_="why")
 
 
-def text(whole: str) -> Html:
+def text(whole: str) -> HtmlText:
     if not whole.strip():
         return tag("div", "no text", class_="text none")
     return tag("div", excerpt(whole, TEXT), class_="text", dir="auto")
 
 
-def pair(entry: Mapping[str, Any], titles: tuple[str, str] = ("duplicate", "kept")) -> Html:
+def pair(entry: Mapping[str, Any], titles: tuple[str, str] = ("duplicate", "kept")) -> HtmlText:
     """A duplicate beside the document that is kept, from shortly before the first word that differs.
 
     entry    as from `samples.pairs`
@@ -73,13 +73,13 @@ def pair(entry: Mapping[str, Any], titles: tuple[str, str] = ("duplicate", "kept
     return tag("div", tag("div", similarity, class_="soft"), tag("div", *both, class_="two"), class_="reason")
 
 
-def differences(left: str, right: str) -> tuple[Html, Html]:
+def differences(left: str, right: str) -> tuple[HtmlText, HtmlText]:
     """Both texts word by word, with the words marked in which they differ."""
     a, b = left.split(), right.split()
     same = next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
     start = max(0, same - BEFORE) if same < max(len(a), len(b)) else 0
     a_part, b_part = a[start : start + WORDS], b[start : start + WORDS]
-    parts: tuple[list[Html], list[Html]] = ([], [])
+    parts: tuple[list[HtmlText], list[HtmlText]] = ([], [])
     for kind, a_low, a_high, b_low, b_high in SequenceMatcher(None, a_part, b_part, autojunk=False).get_opcodes():
         for words, side in ((a_part[a_low:a_high], parts[0]), (b_part[b_low:b_high], parts[1])):
             run = " ".join(words)
@@ -88,6 +88,6 @@ def differences(left: str, right: str) -> tuple[Html, Html]:
     return _cut(parts[0], start, len(a)), _cut(parts[1], start, len(b))
 
 
-def _cut(parts: list[Html], start: int, words: int) -> Html:
+def _cut(parts: list[HtmlText], start: int, words: int) -> HtmlText:
     before = f"[{number(start)} identical words omitted] … " if start else ""
     return join([before, join(parts, " "), " …" if words > start + WORDS else ""])

@@ -12,7 +12,7 @@ from typing import Any
 
 from corpusmill.report.bins import Histogram
 from corpusmill.report.html import svg
-from corpusmill.report.html.markup import Html, tag
+from corpusmill.report.html.markup import HtmlText, tag
 from corpusmill.report.numbers import short
 
 COLOURS = {
@@ -45,7 +45,7 @@ def histogram(
     counted: str = "documents",
     unknown: int = 0,
     ticks: Sequence[float] | None = None,
-) -> Html:
+) -> HtmlText:
     """A chart of stacked bars, as `svg.histogram`.
 
     axis      words below the horizontal axis; `unit` if not given
@@ -69,14 +69,14 @@ def overlaid(
     axis: str | None = None,
     marks: Sequence[tuple[float, str, str]] = (),
     height: int = 170,
-) -> Html:
+) -> HtmlText:
     """A chart in which each series has bars of its own, as `svg.overlaid`."""
     still = svg.overlaid(data, label=label, unit=unit, marks=marks, height=height)
     return _chart(still, _spec(data, _beside(data), marks, axis or unit, height, False), unit, label)
 
 
 @dataclass(frozen=True)
-class Row:
+class BarRow:
     """A row of `bars`.
 
     parts   (series, value, the value in words), from left to right
@@ -90,7 +90,7 @@ class Row:
     href: str | None = None
 
 
-def bars(still: Html, rows: Sequence[Row], *, label: str, axis: str, unit: str = "") -> Html:
+def bars(still: HtmlText, rows: Sequence[BarRow], *, label: str, axis: str, unit: str = "") -> HtmlText:
     """Horizontal bars, one per row, with its name and its words above it.
 
     still   the same on paper and without scripts
@@ -124,7 +124,7 @@ def bars(still: Html, rows: Sequence[Row], *, label: str, axis: str, unit: str =
 
 
 @dataclass(frozen=True)
-class Pair:
+class PairRow:
     """A row of `pairs`.
 
     parts   (series, share, its interval, the share in words), one below the other; an interval of equal ends is none
@@ -136,7 +136,7 @@ class Pair:
     words: str
 
 
-def pairs(still: Html, rows: Sequence[Pair], *, label: str, axis: str) -> Html:
+def pairs(still: HtmlText, rows: Sequence[PairRow], *, label: str, axis: str) -> HtmlText:
     """Shares as horizontal bars, two per row, each with its interval as a line.
 
     still   the same on paper and without scripts
@@ -205,7 +205,7 @@ def _words(rows: Sequence[tuple[str, str, str]]) -> list[dict[str, Any]]:
     return [*layers, above(heads, "width", "w", align="right", color="var(--soft)")]
 
 
-def _chart(still: Html, spec: Mapping[str, Any], unit: str, label: str, unknown: int = 0) -> Html:
+def _chart(still: HtmlText, spec: Mapping[str, Any], unit: str, label: str, unknown: int = 0) -> HtmlText:
     written = json.dumps(spec, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
     inside = tag("div", still, class_="still")
     about = {"data_unit": unit, "data_label": label, "data_unknown": unknown or None}

@@ -8,7 +8,7 @@ from itertools import count, repeat
 from corpusmill.report.visible import visible
 
 
-class Html(str):
+class HtmlText(str):
     """Markup. Made by `tag` and `join` alone."""
 
     __slots__ = ()
@@ -18,7 +18,7 @@ EMPTY = ("meta", "input", "rect", "line")  # elements that hold nothing
 Inside = str | None
 
 
-def tag(element: str, /, *inside: Inside, **attributes: object) -> Html:
+def tag(element: str, /, *inside: Inside, **attributes: object) -> HtmlText:
     """An element. Attributes are written with "_" for "-" and a last "_" where Python has the word: class_="kept".
 
     inside        Html as it is, any other text escaped and with controls made visible; None is nothing
@@ -33,39 +33,39 @@ def tag(element: str, /, *inside: Inside, **attributes: object) -> Html:
         if value is not None and value is not False
     )
     if element in EMPTY:
-        return Html(f"<{element}{written}/>")
-    return Html(f"<{element}{written}>{join(inside)}</{element}>")
+        return HtmlText(f"<{element}{written}/>")
+    return HtmlText(f"<{element}{written}>{join(inside)}</{element}>")
 
 
-def join(parts: Iterable[Inside], between: str = "") -> Html:
+def join(parts: Iterable[Inside], between: str = "") -> HtmlText:
     """Parts one after the other, each as in `tag`."""
-    return Html(
-        _text(between).join(part if isinstance(part, Html) else _text(part) for part in parts if part is not None)
+    return HtmlText(
+        _text(between).join(part if isinstance(part, HtmlText) else _text(part) for part in parts if part is not None)
     )
 
 
 def _text(text: str) -> str:
-    return text if isinstance(text, Html) else escape(visible(text))
+    return text if isinstance(text, HtmlText) else escape(visible(text))
 
 
 MANY = 4  # columns: a table of more of them is a card a row on a phone
 
 
-def parted(name: str) -> Html:
+def parted(name: str) -> HtmlText:
     """An identifier, which may be broken behind its dots and underscores.
 
     >>> print(parted("c4.min_words"))
     c4.<wbr>min_<wbr>words
     """
-    return Html(re.sub(r"([._])(?=.)", r"\1<wbr>", _text(name)))
+    return HtmlText(re.sub(r"([._])(?=.)", r"\1<wbr>", _text(name)))
 
 
-def table(head: Iterable[Inside], rows: Iterable[Iterable[Inside]], words: Collection[int] = (0,)) -> Html:
+def table(head: Iterable[Inside], rows: Iterable[Iterable[Inside]], words: Collection[int] = (0,)) -> HtmlText:
     """A table. `words` are the columns of words; the others hold numbers."""
     names = list(head)
     many = len(names) > MANY
 
-    def row(cells: Iterable[Inside], kind: str, **attributes: object) -> Html:
+    def row(cells: Iterable[Inside], kind: str, **attributes: object) -> HtmlText:
         css = ("words" if i in words else None for i in count())
         heads = (name or None for name in names) if many and kind == "td" else repeat(None)
         return tag(

@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 
 from corpusmill.report.bins import Histogram
-from corpusmill.report.html.markup import Html, tag
+from corpusmill.report.html.markup import HtmlText, tag
 from corpusmill.report.numbers import number, short
 
 TOP, BOTTOM = 18, 20  # pixels above the bars, for a label, and below them, for the axis
@@ -14,7 +14,7 @@ LINE = 14  # pixels from one label of a mark to the next
 HALF = 9  # pixels of one of two bars
 
 
-def bar(parts: Sequence[tuple[float, str, str]], label: str, height: int = 16) -> Html:
+def bar(parts: Sequence[tuple[float, str, str]], label: str, height: int = 16) -> HtmlText:
     """One horizontal bar, of parts (share of the width, class, tooltip)."""
     at = 0.0
     rects = []
@@ -25,7 +25,7 @@ def bar(parts: Sequence[tuple[float, str, str]], label: str, height: int = 16) -
     return tag("svg", *rects, class_="bar", role="img", aria_label=label, width="100%", height=height)
 
 
-def two_bars(parts: Sequence[tuple[float, tuple[float, float], str, str]], label: str) -> Html:
+def two_bars(parts: Sequence[tuple[float, tuple[float, float], str, str]], label: str) -> HtmlText:
     """Horizontal bars one below the other, each (width in per cent, its interval in per cent, class, tooltip). The
     interval is a line at the end of the bar; where both ends are equal there is none."""
     shapes = []
@@ -47,7 +47,7 @@ def overlaid(
     unit: str,
     marks: Sequence[tuple[float, str, str]] = (),
     height: int = 170,
-) -> Html:
+) -> HtmlText:
     """A histogram of which each series has bars of its own: the first wide, those after it narrower and before it.
 
     marks   (value, words, class): lines with a label each, one label below the other
@@ -55,7 +55,7 @@ def overlaid(
     place, ticks = _axis(data)
     top, floor = max(TOP, LINE * len(marks) + 4), height - BOTTOM
     most = max([*(count for counts in data.counts.values() for count in counts), 1])
-    parts: list[Html] = [tag("title", label)]
+    parts: list[HtmlText] = [tag("title", label)]
     for value in _steps(0, most, 3)[1:]:
         y = floor - (floor - top) * value / most
         parts.append(tag("line", x1=f"{GUTTER}%", x2="100%", y1=f"{y:.1f}", y2=f"{y:.1f}", class_="grid"))
@@ -78,7 +78,7 @@ def overlaid(
 
 def histogram(
     data: Histogram, *, label: str, unit: str, bound: float | None = None, height: int = 170, root: bool = False
-) -> Html:
+) -> HtmlText:
     """Stacked bars, one per bin, with a part for each series of counts, in the order given; its class is its name.
 
     label   what the chart shows, for screen readers
@@ -94,7 +94,7 @@ def histogram(
     def tall(value: float) -> float:
         return (floor - TOP) * (math.sqrt(value / most) if root else value / most)
 
-    parts: list[Html] = [tag("title", label)]
+    parts: list[HtmlText] = [tag("title", label)]
     for value in _powers(most) if root else _steps(0, most, 3)[1:]:
         y = floor - tall(value)
         parts.append(tag("line", x1=f"{GUTTER}%", x2="100%", y1=f"{y:.1f}", y2=f"{y:.1f}", class_="grid"))
@@ -115,7 +115,7 @@ def histogram(
     return tag("svg", *parts, class_="chart", role="img", aria_label=label, width="100%", height=height)
 
 
-def _bottom(place: Callable[[float], float], ticks: Sequence[float], floor: int, height: int) -> list[Html]:
+def _bottom(place: Callable[[float], float], ticks: Sequence[float], floor: int, height: int) -> list[HtmlText]:
     """The line below the bars, and its labels."""
     parts = [tag("line", x1=f"{GUTTER}%", x2="100%", y1=floor, y2=floor, class_="axis")]
     for value in ticks:
@@ -124,7 +124,7 @@ def _bottom(place: Callable[[float], float], ticks: Sequence[float], floor: int,
     return parts
 
 
-def _open_end(data: Histogram) -> list[Html]:
+def _open_end(data: Histogram) -> list[HtmlText]:
     """Says of a last bin that it also holds larger values."""
     if not data.is_open:
         return []
@@ -132,7 +132,7 @@ def _open_end(data: Histogram) -> list[Html]:
     return [tag("text", words, x="100%", y=10, text_anchor="end", class_="open")]
 
 
-def _mark(x: float, words: str, y: int, floor: int, css: str) -> list[Html]:
+def _mark(x: float, words: str, y: int, floor: int, css: str) -> list[HtmlText]:
     """A vertical line with a label at height y, on the side where there is more room."""
     side = {"dx": -4, "text_anchor": "end"} if x > 50 else {"dx": 4, "text_anchor": "start"}
     return [
@@ -141,12 +141,12 @@ def _mark(x: float, words: str, y: int, floor: int, css: str) -> list[Html]:
     ]
 
 
-def legend(names: Mapping[str, str]) -> Html:
+def legend(names: Mapping[str, str]) -> HtmlText:
     """The colours of a chart: class -> words."""
     return tag("p", *(tag("span", tag("i", class_=css), words) for css, words in names.items()), class_="legend")
 
 
-def _rect(x: float, width: float, y: float, height: float, css: str, tooltip: str) -> Html:
+def _rect(x: float, width: float, y: float, height: float, css: str, tooltip: str) -> HtmlText:
     # Browsers show the title of the group as a tooltip.
     place = {"x": f"{x:.3f}%", "width": f"{width:.3f}%", "y": f"{y:.1f}", "height": f"{height:.1f}"}
     return tag("g", tag("title", tooltip), tag("rect", **place), class_=css)

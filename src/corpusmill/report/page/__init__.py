@@ -16,7 +16,7 @@ from corpusmill.execute import termination
 from corpusmill.report import samples
 from corpusmill.report.figures import sampled
 from corpusmill.report.html import markup
-from corpusmill.report.html.markup import Html, tag
+from corpusmill.report.html.markup import HtmlText, tag
 from corpusmill.report.page import (
     compared,
     domains,
@@ -104,12 +104,12 @@ def page(tables: RunTables) -> str:
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("meta", name="referrer", content="no-referrer"),
         tag("title", f"{tables.files.name}: report"),
-        tag("style", Html(style)),
+        tag("style", HtmlText(style)),
     )
     top = header.header(tables)
     links = tag("nav", *(tag("a", title, href=f"#{anchor}") for anchor, title, _ in shown), aria_label="sections")
     sections = [tag("section", tag("h2", title), *body, id=anchor) for anchor, title, body in shown]
-    live = [tag("script", Html(script)) for script in scripts]
+    live = [tag("script", HtmlText(script)) for script in scripts]
     return f"<!doctype html>\n{tag('html', head, tag('body', tag('main', top, links, *sections), *live), lang='en')}\n"
 
 

@@ -6,9 +6,9 @@ from corpusmill.report.figures import texts
 from corpusmill.report.figures.left import NGRAM, SIMILAR, Left, left
 from corpusmill.report.figures.sampled import TOXIC, Sampled, Share, draw, sampled
 from corpusmill.report.figures.scores import Score, scores
-from corpusmill.report.figures.texts import SIDES, Texts
-from corpusmill.report.html.charts import Pair, overlaid, pairs
-from corpusmill.report.html.markup import Html, Inside, table, tag
+from corpusmill.report.figures.texts import SIDES, SideTexts
+from corpusmill.report.html.charts import PairRow, overlaid, pairs
+from corpusmill.report.html.markup import HtmlText, Inside, table, tag
 from corpusmill.report.html.svg import legend, two_bars
 from corpusmill.report.numbers import measured, number, plural, share
 from corpusmill.report.samples import GROUPS
@@ -40,7 +40,7 @@ def section(tables: RunTables) -> list[Inside]:
     return parts if len(parts) > 1 else []
 
 
-def lengths(sides: Mapping[str, Texts]) -> list[Inside]:
+def lengths(sides: Mapping[str, SideTexts]) -> list[Inside]:
     """Characters, words and tokens per document: a histogram each, and a table of all."""
     units = list(sides["output"].lengths)
     figures = [lengths_in(sides, unit) for unit in units]
@@ -56,7 +56,7 @@ def lengths(sides: Mapping[str, Texts]) -> list[Inside]:
     ]
 
 
-def lengths_in(sides: Mapping[str, Texts], unit: str) -> Html | None:
+def lengths_in(sides: Mapping[str, SideTexts], unit: str) -> HtmlText | None:
     data = texts.histogram(sides, unit)
     if data is None:
         return None
@@ -75,7 +75,7 @@ def lengths_in(sides: Mapping[str, Texts], unit: str) -> Html | None:
     return tag("figure", tag("h4", f"{unit} per document".capitalize()), chart, caption)
 
 
-def integrity(sides: Mapping[str, Texts]) -> list[Inside]:
+def integrity(sides: Mapping[str, SideTexts]) -> list[Inside]:
     of = {side: sides[side].documents for side in SIDES}
     rows = {
         words: tuple(Share(sides[side].flags[flag], of[side], sampled=False) for side in SIDES)
@@ -184,12 +184,12 @@ def copies(figure: Left) -> list[Inside]:
     return [tag("h3", "Duplicates left in the output"), *words]
 
 
-def bars(rows: Iterable[tuple[str, tuple[Share, ...]]], label: str, caption: str) -> Html:
+def bars(rows: Iterable[tuple[str, tuple[Share, ...]]], label: str, caption: str) -> HtmlText:
     """A pair of bars a row: the share of documents in the input and in the output."""
     given = list(rows)
     most = max([pair.interval[1] for _, sides in given for pair in sides] + [0.01])
-    parts: list[Html] = []
-    drawn: list[Pair] = []
+    parts: list[HtmlText] = []
+    drawn: list[PairRow] = []
     for name, sides in given:
         shown, told = [], []
         for css, one in zip(SIDES, sides):
@@ -200,7 +200,7 @@ def bars(rows: Iterable[tuple[str, tuple[Share, ...]]], label: str, caption: str
             told.append((css, one.value, one.interval, f"{share(one.count, one.of)} ({counts})"))
         values = " → ".join(share(one.count, one.of) for one in sides)
         parts += [tag("div", name), two_bars(shown, f"{name}: {values}"), tag("div", values, class_="value")]
-        drawn.append(Pair(name, told, values))
+        drawn.append(PairRow(name, told, values))
     still = tag("div", *parts, class_="ranks")
     chart = pairs(still, drawn, label=label, axis="share of documents")
     return tag("figure", chart, tag("figcaption", caption, class_="axes"))

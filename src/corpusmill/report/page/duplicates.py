@@ -1,12 +1,12 @@
 """What each dedup step found, the overlap of two of them, and the least similar pairs side by side."""
 
-from corpusmill.report.figures.clusters import Clusters, clusters
+from corpusmill.report.figures.clusters import ClusterFigures, clusters
 from corpusmill.report.figures.duplicates import dedup_steps, dedup_table
 from corpusmill.report.figures.emptied import warnings
 from corpusmill.report.figures.pairs import Pairs, pairs
 from corpusmill.report.html import cards
 from corpusmill.report.html.charts import histogram
-from corpusmill.report.html.markup import Html, Inside, table, tag
+from corpusmill.report.html.markup import HtmlText, Inside, table, tag
 from corpusmill.report.numbers import number, plural
 from corpusmill.report.tables import RunTables
 
@@ -30,7 +30,7 @@ def compared(tables: RunTables) -> list[Inside]:
     return [table(head, rows, words=(0,)), tag("p", note, class_="note")]
 
 
-def of_step(figure: Pairs, found: Clusters | None) -> list[Inside]:
+def of_step(figure: Pairs, found: ClusterFigures | None) -> list[Inside]:
     """How similar the pairs of a step are, and the least similar of them."""
     step = figure.step
     parts: list[Inside] = [tag("h3", step)]
@@ -52,7 +52,7 @@ def of_step(figure: Pairs, found: Clusters | None) -> list[Inside]:
     return [*parts, *(of_clusters(found) if found else []), *dropped_pairs(figure), *rejected_pairs(figure)]
 
 
-def of_clusters(found: Clusters) -> list[Inside]:
+def of_clusters(found: ClusterFigures) -> list[Inside]:
     """How large the clusters are, and what each removal lost."""
     words = f"{plural(found.clusters, 'cluster')} of {number(found.documents)} documents, the largest of "
     words += f"{number(found.largest)}. One document of each is kept."
@@ -91,7 +91,7 @@ def of_clusters(found: Clusters) -> list[Inside]:
     return [tag("p", words), tag("div", *figures, class_="two")]
 
 
-def drawn(title: str, chart: Html, axes: str) -> Html:
+def drawn(title: str, chart: HtmlText, axes: str) -> HtmlText:
     return tag("figure", tag("h4", title), chart, tag("figcaption", axes, class_="axes"))
 
 

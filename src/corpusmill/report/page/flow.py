@@ -2,13 +2,13 @@
 
 from collections.abc import Callable
 
-from corpusmill.report.html.charts import Row, bars
-from corpusmill.report.html.markup import Html, Inside, table, tag
+from corpusmill.report.html.charts import BarRow, bars
+from corpusmill.report.html.markup import HtmlText, Inside, table, tag
 from corpusmill.report.html.svg import bar, legend
 from corpusmill.report.numbers import number, share, size
 from corpusmill.report.tables import RunTables
-from corpusmill.report.waterfall import Row as Step
 from corpusmill.report.waterfall import Waterfall
+from corpusmill.report.waterfall import WaterfallRow as Step
 
 ABOUT = (
     "Bytes and tokens are those of the text at the step. Tokens are exact where no later step of the pass changes it, "
@@ -28,7 +28,7 @@ def section(tables: RunTables) -> list[Inside]:
     if not flow.rows:
         return [tag("p", "The recipe has no steps.")]
     measures = MEASURES if flow.counts_all_tokens else MEASURES[:2]
-    switch: list[Html] = []
+    switch: list[HtmlText] = []
     for i, (name, _) in enumerate(measures):
         switch.append(tag("input", type="radio", name="measure", id=f"by-{name}", class_="measure", checked=i == 0))
         switch.append(tag("label", name, for_=f"by-{name}"))
@@ -45,11 +45,11 @@ def section(tables: RunTables) -> list[Inside]:
     ]
 
 
-def chart(flow: Waterfall, measure: str, written: Callable[[float], str]) -> Html:
+def chart(flow: Waterfall, measure: str, written: Callable[[float], str]) -> HtmlText:
     """A bar per step: what is kept and what the step removes, of what entered the first step."""
     whole = max(getattr(row, f"{measure}_{side}") for row in flow.rows for side in ("in", "out"))
     unit = "" if measure == "bytes" else f" {measure}"  # which sizes have already
-    parts, rows = list[Html](), list[Row]()
+    parts, rows = list[HtmlText](), list[BarRow]()
     for step in flow.rows:
         out, entered = getattr(step, f"{measure}_out"), getattr(step, f"{measure}_in")
         removed = max(entered - out, 0) if step.documents_out < step.documents_in else 0
@@ -62,19 +62,19 @@ def chart(flow: Waterfall, measure: str, written: Callable[[float], str]) -> Htm
             tag("div", words, class_="value"),
         ]
         sides = [("kept", out, written(out)), ("removed", removed, written(removed))]
-        rows.append(Row(step.step, sides, words, f"#step-{step.step}" if sum(step.reasons.values()) else None))
+        rows.append(BarRow(step.step, sides, words, f"#step-{step.step}" if sum(step.reasons.values()) else None))
     still = tag("div", *parts, class_="flow")
     axis = "size of the text (bytes)" if measure == "bytes" else measure
     label = f"{measure} by step"
     return tag("div", bars(still, rows, label=label, axis=axis, unit="B" if measure == "bytes" else ""), class_=measure)
 
 
-def named(row: Step) -> Html:
+def named(row: Step) -> HtmlText:
     """A step, with a link to what it dropped."""
     return tag("a", row.step, href=f"#step-{row.step}") if sum(row.reasons.values()) else tag("span", row.step)
 
 
-def steps(flow: Waterfall) -> Html:
+def steps(flow: Waterfall) -> HtmlText:
     """A row per step, with its most frequent reasons."""
     failed = any(row.failed for row in flow.rows)
     passed = any(row.passed_through for row in flow.rows)

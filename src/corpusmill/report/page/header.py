@@ -7,13 +7,13 @@ from corpusmill.report.figures.amounts import Amount, amounts
 from corpusmill.report.figures.calls import calls, command_in_words
 from corpusmill.report.figures.drops_all import drops_all
 from corpusmill.report.figures.packing import packing
-from corpusmill.report.html.markup import Html, Inside, join, tag
+from corpusmill.report.html.markup import HtmlText, Inside, join, tag
 from corpusmill.report.html.paths import without_folders
 from corpusmill.report.numbers import duration, number, plural, share, short, size
 from corpusmill.report.tables import RunTables
 
 
-def header(tables: RunTables) -> Html:
+def header(tables: RunTables) -> HtmlText:
     files = tables.files
     amount = amounts(tables).whole
     count = plural(amount.files, "input file")
@@ -30,7 +30,7 @@ def header(tables: RunTables) -> Html:
     )
 
 
-def run(tables: RunTables) -> Html | None:
+def run(tables: RunTables) -> HtmlText | None:
     """When, for how long, where, and by which command. None of a run by a version that did not record it."""
     found = calls(tables)
     if not found:
@@ -46,7 +46,7 @@ def run(tables: RunTables) -> Html | None:
     return tag("p", join(words, " · "), tag("code", without_folders(command)), id="run", class_="soft")
 
 
-def tiles(tables: RunTables, amount: Amount) -> Html:
+def tiles(tables: RunTables, amount: Amount) -> HtmlText:
     """The headline numbers."""
     flow = tables.files.waterfall()
     kept = share(flow.documents_out, flow.documents_in)

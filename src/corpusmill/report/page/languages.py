@@ -1,8 +1,8 @@
 """Documents by language, if a step identifies it."""
 
-from corpusmill.report.figures.languages import Languages, languages
-from corpusmill.report.html.charts import Row, bars
-from corpusmill.report.html.markup import Html, Inside, tag
+from corpusmill.report.figures.languages import LanguageFigures, languages
+from corpusmill.report.html.charts import BarRow, bars
+from corpusmill.report.html.markup import HtmlText, Inside, tag
 from corpusmill.report.html.svg import bar
 from corpusmill.report.numbers import number
 from corpusmill.report.tables import RunTables
@@ -19,14 +19,14 @@ def section(tables: RunTables) -> list[Inside]:
     return [chart(figure) for figure in languages(tables)]
 
 
-def chart(figure: Languages) -> Html:
+def chart(figure: LanguageFigures) -> HtmlText:
     """A bar per language."""
     rows = [(one.label or "none", one.kept, one.dropped) for one in figure.languages[:LANGUAGES]]
     if rest := figure.languages[LANGUAGES:]:
         rows.append((f"{len(rest)} others", sum(one.kept for one in rest), sum(one.dropped for one in rest)))
     most = max((kept + dropped for _, kept, dropped in rows), default=1)
-    parts: list[Html] = []
-    drawn: list[Row] = []
+    parts: list[HtmlText] = []
+    drawn: list[BarRow] = []
     for name, kept, dropped in rows:
         shares = [
             (100 * kept / most, "kept", f"{number(kept)} kept"),
@@ -36,7 +36,7 @@ def chart(figure: Languages) -> Html:
         parts.append(bar(shares, f"{name}: {number(kept)} kept, {number(dropped)} dropped"))
         words = f"{number(kept)} of {number(kept + dropped)}"
         parts.append(tag("div", words, class_="value"))
-        drawn.append(Row(name, [("kept", kept, number(kept)), ("dropped", dropped, number(dropped))], words))
+        drawn.append(BarRow(name, [("kept", kept, number(kept)), ("dropped", dropped, number(dropped))], words))
     caption = (
         f"Documents by language, as identified by the step {figure.step}; kept: still kept after the step "
         f"{figure.last_step}.{MEASURED[figure.measured]}"

@@ -1,7 +1,7 @@
 """Questions of benchmarks in the documents, by benchmark and by question, and some of them to judge."""
 
-from corpusmill.report.figures.leaks import MANY, Judged, Leaks, leaks
-from corpusmill.report.html.markup import Html, Inside, join, table, tag
+from corpusmill.report.figures.leaks import MANY, LeakedQuestion, Leaks, leaks
+from corpusmill.report.html.markup import HtmlText, Inside, join, table, tag
 from corpusmill.report.numbers import number
 from corpusmill.report.tables import RunTables
 from corpusmill.report.visible import excerpt, one_line
@@ -57,7 +57,7 @@ def public(step: Leaks) -> list[Inside]:
     return [table(["corpus material of", "documents", "items found"], rows), tag("p", note, class_="note")]
 
 
-def card(one: Judged) -> Html:
+def card(one: LeakedQuestion) -> HtmlText:
     """The words found, marked, in their context; beside them the question as the benchmark has it."""
     place = [tag("b", tag("bdi", excerpt(one_line(one.url), URL)))] if one.url else []
     about = tag("div", join([*place, f"id {one.id}"], " · "), class_="address")

@@ -3,9 +3,9 @@
 from pathlib import PurePath
 
 from corpusmill.report import samples
-from corpusmill.report.figures.lost import Lost, lost, skipped
+from corpusmill.report.figures.lost import LostRecords, lost, skipped
 from corpusmill.report.figures.markup import warnings
-from corpusmill.report.html.markup import Html, Inside, table, tag
+from corpusmill.report.html.markup import HtmlText, Inside, table, tag
 from corpusmill.report.numbers import number
 from corpusmill.report.tables import RunTables
 from corpusmill.report.visible import excerpt, one_line
@@ -23,7 +23,7 @@ def section(tables: RunTables) -> list[Inside]:
     return [*left, table(["kind", "step", "status", "records"], rows, words=range(3)), letters(tables, kinds)]
 
 
-def letters(tables: RunTables, kinds: list[Lost]) -> Html | None:
+def letters(tables: RunTables, kinds: list[LostRecords]) -> HtmlText | None:
     """A few dead letters of each kind."""
     rows = []
     for kind in dict.fromkeys(one.kind for one in kinds):

@@ -1,9 +1,9 @@
 """For each step that drops documents: its rules, their signals, and a few of the documents."""
 
-from corpusmill.report.figures.reasons import Rule, Step, reasons
+from corpusmill.report.figures.reasons import DroppingRule, Step, reasons
 from corpusmill.report.html import cards
 from corpusmill.report.html.charts import histogram
-from corpusmill.report.html.markup import Html, Inside, tag
+from corpusmill.report.html.markup import HtmlText, Inside, tag
 from corpusmill.report.html.svg import legend
 from corpusmill.report.numbers import number, plural, share
 from corpusmill.report.tables import RunTables
@@ -40,7 +40,7 @@ def section(tables: RunTables) -> list[Inside]:
     return parts
 
 
-def card(tables: RunTables, step: Step, rule: Rule) -> Html:
+def card(tables: RunTables, step: Step, rule: DroppingRule) -> HtmlText:
     """A rule: its counts, its signal, documents that it dropped."""
     count, bound = rule.count, rule.bound
     facts = [

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from corpusmill.report.figures.rights import Reserved, Rights, rights
-from corpusmill.report.html.markup import Html, Inside, table, tag
+from corpusmill.report.figures.rights import Reserved, RightsFigure, rights
+from corpusmill.report.html.markup import HtmlText, Inside, table, tag
 from corpusmill.report.numbers import number, share
 from corpusmill.report.tables import RunTables
 
@@ -28,7 +28,7 @@ def section(tables: RunTables) -> list[Inside]:
     return [part for figure in rights(tables) for part in shown(figure)]
 
 
-def shown(figure: Rights) -> list[Inside]:
+def shown(figure: RightsFigure) -> list[Inside]:
     parts: list[Inside] = [tag("h3", figure.step), tag("p", NOTE, class_="note")]
     if not figure.reserved:
         return [*parts, tag("p", f"Nothing is reserved in any of {number(figure.documents)} documents.")]
@@ -38,7 +38,7 @@ def shown(figure: Rights) -> list[Inside]:
     return parts
 
 
-def rows(figure: Rights, what: str, found: Sequence[Reserved]) -> Html:
+def rows(figure: RightsFigure, what: str, found: Sequence[Reserved]) -> HtmlText:
     head = [
         what,
         "documents",

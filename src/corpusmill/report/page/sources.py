@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from corpusmill.report.figures.sources import sources
-from corpusmill.report.html.markup import Html, Inside, table, tag
+from corpusmill.report.html.markup import HtmlText, Inside, table, tag
 from corpusmill.report.numbers import number, share, size
 from corpusmill.report.tables import RunTables
 from corpusmill.report.waterfall import Waterfall
@@ -67,7 +67,7 @@ def bytes_of(value: int | None) -> str:
     return "–" if value is None else size(value)
 
 
-def inputs(source: str, files: Sequence[Mapping[str, Any]]) -> Html:
+def inputs(source: str, files: Sequence[Mapping[str, Any]]) -> HtmlText:
     """The files of a source by name and size, largest part of their path left out; the first of a long list."""
     names = [file["path"].replace("\\", "/") for file in files]
     folder = posixpath.dirname(posixpath.commonprefix(names)) if len(names) > 1 else posixpath.dirname(names[0])
@@ -82,7 +82,7 @@ def inputs(source: str, files: Sequence[Mapping[str, Any]]) -> Html:
     )
 
 
-def by_step(flow: Waterfall) -> Html:
+def by_step(flow: Waterfall) -> HtmlText:
     """The share of documents that each step kept, per source."""
     rows = []
     for row in flow.rows:

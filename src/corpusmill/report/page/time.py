@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from corpusmill.report.figures.calls import Calls, calls, calls_table, git_in_words, machine_in_words
 from corpusmill.report.figures.resources import StageResources, resources, resources_table
-from corpusmill.report.html.charts import Row, bars
-from corpusmill.report.html.markup import Html, Inside, table, tag
+from corpusmill.report.html.charts import BarRow, bars
+from corpusmill.report.html.markup import HtmlText, Inside, table, tag
 from corpusmill.report.html.paths import without_folders
 from corpusmill.report.html.svg import bar
 from corpusmill.report.numbers import duration, size
@@ -29,13 +29,13 @@ def section(tables: RunTables) -> list[Inside]:
     return parts
 
 
-def charts(stages: Sequence[StageResources]) -> Html:
+def charts(stages: Sequence[StageResources]) -> HtmlText:
     """Worker time and memory, a bar per stage."""
-    spent = [Row(one.stage, [("worker time", one.seconds, duration(one.seconds))], words(one)) for one in stages]
+    spent = [BarRow(one.stage, [("worker time", one.seconds, duration(one.seconds))], words(one)) for one in stages]
     figures = [drawn("Worker time by stage", spent, "worker time", "worker time in seconds")]
     held = [(one.stage, one.memory) for one in stages if one.memory]
     if held:
-        rows = [Row(stage, [("peak memory", memory, size(memory))], size(memory)) for stage, memory in held]
+        rows = [BarRow(stage, [("peak memory", memory, size(memory))], size(memory)) for stage, memory in held]
         figures.append(drawn("Peak memory of a worker by stage", rows, "peak memory", "peak memory in bytes", "B"))
     return tag("div", *figures, class_="two")
 
@@ -44,9 +44,9 @@ def words(one: StageResources) -> str:
     return f"{duration(one.seconds)} · {100 * one.share:.1f} %"
 
 
-def drawn(title: str, rows: Sequence[Row], series: str, axis: str, unit: str = "") -> Html:
+def drawn(title: str, rows: Sequence[BarRow], series: str, axis: str, unit: str = "") -> HtmlText:
     most = max(value for row in rows for _, value, _ in row.parts) or 1.0
-    parts: list[Html] = []
+    parts: list[HtmlText] = []
     for row in rows:
         ((_, value, shown),) = row.parts
         one = bar([(100 * value / most, "kept", f"{row.name}: {shown}")], f"{row.name}: {shown}")

@@ -10,8 +10,8 @@ threshold. The steps that are changed judge the saved columns again; the verdict
     border     the documents nearest to a threshold
 """
 
-from corpusmill.report.what_if.answer import Change, WhatIf, what_if
+from corpusmill.report.what_if.answer import ParameterChange, WhatIf, what_if
 from corpusmill.report.what_if.border import Border
-from corpusmill.report.what_if.count import Amount, Kept
+from corpusmill.report.what_if.count import Kept, TextAmount
 
-__all__ = ["Amount", "Border", "Change", "Kept", "WhatIf", "what_if"]
+__all__ = ["Border", "Kept", "ParameterChange", "TextAmount", "WhatIf", "what_if"]

@@ -14,17 +14,17 @@ from corpusmill.recipe.names import labels
 from corpusmill.report.rules import bounds
 from corpusmill.report.run_files import RunFiles
 from corpusmill.report.tables import RunTables
-from corpusmill.report.waterfall import Row
+from corpusmill.report.waterfall import WaterfallRow
 from corpusmill.report.what_if.border import Border, Nearest
-from corpusmill.report.what_if.count import Amount, Count, Kept
-from corpusmill.report.what_if.rejudge import Judge, Verdicts
+from corpusmill.report.what_if.count import Count, Kept, TextAmount
+from corpusmill.report.what_if.rejudge import Judge, RejudgedVerdicts
 from corpusmill.report.what_if.saved import Sizes, each
 from corpusmill.steps import CorpusStep, Pack, Tokenize, Transform
 from corpusmill.steps.verdict import thresholds
 
 
 @dataclass(frozen=True)
-class Change:
+class ParameterChange:
     """A parameter of a step, by the step's label."""
 
     step: str
@@ -52,15 +52,15 @@ class WhatIf:
     command         makes that run, in a folder of its own; the recipe is named RECIPE where the run does not know it
     """
 
-    changes: tuple[Change, ...]
+    changes: tuple[ParameterChange, ...]
     stage: str
-    before: tuple[Row, ...]
-    after: tuple[Row, ...]
+    before: tuple[WaterfallRow, ...]
+    after: tuple[WaterfallRow, ...]
     kept: Kept
     sources: Mapping[str, Kept]
     languages: Mapping[str, Kept]
-    newly_kept: Mapping[str, Amount]
-    newly_dropped: Mapping[str, Amount]
+    newly_kept: Mapping[str, TextAmount]
+    newly_dropped: Mapping[str, TextAmount]
     border: tuple[Border, ...]
     open_steps: tuple[str, ...]
     command: str
@@ -95,7 +95,7 @@ def what_if(folder: str | PathLike[str], changes: Sequence[str], examples: int =
             f"would drop, with --set run.measure_dropped=first."
         )
     old, new = (dict(zip(labels(r.steps), r.steps)) for r in (files.recipe, recipe))
-    verdicts = Verdicts(
+    verdicts = RejudgedVerdicts(
         own,
         [
             Judge(label, at, old[label], new[label], files.only.get(label), None if measured == "all" else own[at:])
@@ -139,18 +139,18 @@ def what_if(folder: str | PathLike[str], changes: Sequence[str], examples: int =
     )
 
 
-def differences(before: Recipe, after: Recipe) -> list[tuple[Change, Any]]:
+def differences(before: Recipe, after: Recipe) -> list[tuple[ParameterChange, Any]]:
     """The parameters in which two recipes of the same steps differ, each with its step as it was; `only` and `except`
     among them."""
     selected = [
-        (Change(label, word, was.get(word), now.get(word)), step)
+        (ParameterChange(label, word, was.get(word), now.get(word)), step)
         for label, step, *chosen in zip(labels(before.steps), before.steps, before.selections, after.selections)
         for was, now in [[one.said if one else {} for one in chosen]]
         for word in OF_SOURCES
         if was.get(word) != now.get(word)
     ]
     return selected + [
-        (Change(label, name, getattr(old, name), getattr(new, name)), old)
+        (ParameterChange(label, name, getattr(old, name), getattr(new, name)), old)
         for label, old, new in zip(labels(before.steps), before.steps, after.steps)
         for name in old.__dataclass_fields__
         if getattr(old, name) != getattr(new, name)
@@ -166,7 +166,7 @@ def _of_a_step(setting: str) -> str:
     return f"steps.{setting}"
 
 
-def _check_judges(change: Change, step: Any, settings: Sequence[str]) -> None:
+def _check_judges(change: ParameterChange, step: Any, settings: Sequence[str]) -> None:
     """Raises InputError if the change is about more than which of the measured documents are dropped."""
     if change.parameter in thresholds(step):
         return
@@ -197,7 +197,7 @@ def _language(files: RunFiles, number: int) -> str | None:
     return next((column for column in named if column in columns), None)
 
 
-def _ordered(amounts: Mapping[str, Amount]) -> dict[str, Amount]:
+def _ordered(amounts: Mapping[str, TextAmount]) -> dict[str, TextAmount]:
     return dict(sorted(amounts.items(), key=lambda item: (-item[1].documents, item[0])))
 
 

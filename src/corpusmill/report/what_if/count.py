@@ -7,13 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corpusmill.engine.work.proportion import in_proportion
-from corpusmill.report.waterfall import Row, rows_of
+from corpusmill.report.waterfall import WaterfallRow, rows_of
 from corpusmill.report.what_if.saved import Saved, Sizes, grouped
 from corpusmill.store.facts import Facts, add
 
 
 @dataclass(frozen=True)
-class Amount:
+class TextAmount:
     """How much text. Bytes are those at the end of the pass; tokens are 0 where the recipe has no tokenizer, or
     they were not counted."""
 
@@ -21,14 +21,14 @@ class Amount:
     bytes: int = 0
     tokens: int = 0
 
-    def __add__(self, other: "Amount") -> "Amount":
-        return Amount(self.documents + other.documents, self.bytes + other.bytes, self.tokens + other.tokens)
+    def __add__(self, other: "TextAmount") -> "TextAmount":
+        return TextAmount(self.documents + other.documents, self.bytes + other.bytes, self.tokens + other.tokens)
 
-    def __sub__(self, other: "Amount") -> "Amount":
-        return Amount(self.documents - other.documents, self.bytes - other.bytes, self.tokens - other.tokens)
+    def __sub__(self, other: "TextAmount") -> "TextAmount":
+        return TextAmount(self.documents - other.documents, self.bytes - other.bytes, self.tokens - other.tokens)
 
 
-Kept = tuple[Amount, Amount]  # by the run; and with the changes
+Kept = tuple[TextAmount, TextAmount]  # by the run; and with the changes
 
 
 class Count:
@@ -59,7 +59,7 @@ class Count:
         self.language = language
         self.flow: dict[tuple[str | None, str | None, str], NDArray[np.int64]] = {}
         self.kept: dict[tuple[str, str], Kept] = {}
-        self.newly: tuple[dict[str, Amount], dict[str, Amount]] = ({}, {})
+        self.newly: tuple[dict[str, TextAmount], dict[str, TextAmount]] = ({}, {})
 
     def add(
         self, saved: Saved, before: NDArray[np.int64], after: NDArray[np.int64], reasons: Sequence[str | None]
@@ -97,15 +97,15 @@ class Count:
     def _add_group(self, was: str | None, now: str | None, place: tuple[str, str], total: NDArray[np.int64]) -> None:
         key = (was, now, place[0])
         self.flow[key] = self.flow.get(key, np.zeros_like(total)) + total
-        amount = Amount(int(total[0]), int(total[-1]), int(total[1 + (len(total) - 2) // 2]))
-        old, new = self.kept.get(place, (Amount(), Amount()))
+        amount = TextAmount(int(total[0]), int(total[-1]), int(total[1 + (len(total) - 2) // 2]))
+        old, new = self.kept.get(place, (TextAmount(), TextAmount()))
         self.kept[place] = (old if was else old + amount, new if now else new + amount)
         if bool(was) != bool(now):
             side = self.newly[0 if was else 1]
             reason = was or now or ""
-            side[reason] = side.get(reason, Amount()) + amount
+            side[reason] = side.get(reason, TextAmount()) + amount
 
-    def rows(self, side: int, sizes: Sizes, failed: Mapping[str, Mapping[str, int]]) -> tuple[Row, ...]:
+    def rows(self, side: int, sizes: Sizes, failed: Mapping[str, Mapping[str, int]]) -> tuple[WaterfallRow, ...]:
         """The waterfall of the pass.
 
         failed   step -> source -> documents that the step could not process, which saved no columns
@@ -154,7 +154,7 @@ class Count:
 
 
 def _sum(many: Iterable[Kept]) -> Kept:
-    before = after = Amount()
+    before = after = TextAmount()
     for was, now in many:
         before, after = before + was, after + now
     return before, after

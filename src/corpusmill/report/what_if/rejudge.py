@@ -17,7 +17,7 @@ from corpusmill.steps import Transform, needs_of
 from corpusmill.steps.verdict import rules_of
 
 
-class Verdicts:
+class RejudgedVerdicts:
     """What drops each document, as the code of a reason: 0 of a kept document.
 
     labels   the steps of the pass, in order

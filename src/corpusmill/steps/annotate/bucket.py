@@ -19,7 +19,7 @@ from corpusmill.steps.keys import VERDICT, Keys, KeyStage
 from corpusmill.steps.ranks import LARGEST, ordered
 from corpusmill.steps.verdict_tables import UnitRange, VerdictWriter, unit_ranges
 from corpusmill.store.unit_io import UnitIO, Upstream
-from corpusmill.store.work import Planned, Planner, Stage
+from corpusmill.store.work import PlannedUnit, Planner, Stage
 
 MOST = 1000  # buckets
 CELLS = 1 << 10  # of ranks, at least
@@ -102,19 +102,19 @@ class Bucket:
     def stages(self, keys: KeyStage) -> list[Stage]:
         ranks, grid, places, cut = (f"{keys.label}-{name}" for name in ("ranks", "grid", "places", "cut"))
 
-        def ranked(upstream: Upstream) -> list[Planned]:
+        def ranked(upstream: Upstream) -> list[PlannedUnit]:
             content = keys_content(keys, upstream)
-            return [Planned(part, (*content, repr(part))) for part in unit_ranges(keys, upstream)]
+            return [PlannedUnit(part, (*content, repr(part))) for part in unit_ranges(keys, upstream)]
 
         def once(*of: tuple[str, str]) -> Planner:
             return lambda upstream: [
-                Planned(Everything(), tuple(digest(upstream.results(stage)[output]) for stage, output in of))
+                PlannedUnit(Everything(), tuple(digest(upstream.results(stage)[output]) for stage, output in of))
             ]
 
         def judged(stage: str, output: str) -> Planner:
-            def units(upstream: Upstream) -> list[Planned]:
+            def units(upstream: Upstream) -> list[PlannedUnit]:
                 found = digest(upstream.results(stage)[output])
-                return [Planned(each.inputs, (*each.content, found)) for each in ranked(upstream)]
+                return [PlannedUnit(each.inputs, (*each.content, found)) for each in ranked(upstream)]
 
             return units
 

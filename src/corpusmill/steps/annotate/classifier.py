@@ -8,8 +8,8 @@ import pyarrow as pa
 from corpusmill.assets import digest
 from corpusmill.assets.extras import ONNX, Extra
 from corpusmill.errors import RecipeError
-from corpusmill.models.classifier import Classifier as Scorer
-from corpusmill.models.onnx_classifier import ACCELERATORS, Settings
+from corpusmill.models.classifier import TextClassifier as Scorer
+from corpusmill.models.onnx_classifier import ACCELERATORS, ClassifierSettings
 from corpusmill.steps import Columns
 from corpusmill.store.units import Resources
 
@@ -92,7 +92,7 @@ class Classifier:
         return {"class": "annotate/classifier", **rest, "assets": [digest(name) for name in self.assets]}
 
     def _scorer(self) -> Scorer:
-        settings = Settings(
+        settings = ClassifierSettings(
             window=self.window,
             overlap=self.overlap,
             windows=self.windows,

@@ -13,7 +13,7 @@ from corpusmill.assets.extras import KENLM, Extra
 from corpusmill.errors import RecipeError, did_you_mean
 from corpusmill.models.kenlm import SUFFIXES, KenLM
 from corpusmill.models.language import Identifier
-from corpusmill.models.ngram import NgramModel, Scores
+from corpusmill.models.ngram import NgramModel, SentenceScores
 from corpusmill.models.wide import LID_176
 from corpusmill.steps import Columns
 from corpusmill.text.fold import fold
@@ -21,7 +21,7 @@ from corpusmill.text.fold import fold
 PROSE_EN = "prose-en"  # the model that ships: English prose
 SCALE = 2.0**24  # of logarithms, as whole numbers
 ALONE = 0.5  # share of the surprise of words alone that `disorder` takes off; none would be perplexity, all the gain
-NONE = Scores(np.empty(0), np.empty(0), np.empty(0, np.int64))
+NONE = SentenceScores(np.empty(0), np.empty(0), np.empty(0, np.int64))
 LINE = 5  # words, the least for the worst line: shorter lines are headings and names
 
 

@@ -21,7 +21,7 @@ from corpusmill.text import near
 from corpusmill.text.compile import cache_folder, fingerprint
 from corpusmill.text.fold import fold
 from corpusmill.text.near import NOTHING, Near
-from corpusmill.text.overlap import ARRAYS, WIDEST, Index, build
+from corpusmill.text.overlap import ARRAYS, WIDEST, OverlapIndex, build
 from corpusmill.text.sets import shift_of
 
 FORMAT = 6  # of the files, and of how items are indexed: a change rebuilds every index
@@ -47,7 +47,7 @@ class Benchmarks:
     asked: pa.Array
     answers: pa.Array
     material: NDArray[np.bool_]
-    index: Index
+    index: OverlapIndex
     near: Near
 
     def overlap(self, passages: NDArray[Any]) -> NDArray[np.float64]:
@@ -157,7 +157,7 @@ def _open(folder: Path, n: int, shortest: int, public: tuple[str, ...]) -> Bench
     phrase = shortest if arrays["lengths"].any() else n
     items = pa.ipc.open_file(pa.memory_map(str(folder / "items.arrow"))).read_all()
     benchmark, name, asked, answers = (_one(items[each]) for each in ("benchmark", "id", "asked", "answers"))
-    index = Index(n, phrase, TEMPLATE, shift_of(arrays["filter"]), **arrays)
+    index = OverlapIndex(n, phrase, TEMPLATE, shift_of(arrays["filter"]), **arrays)
     leading = Near(shift_of(short["filter"]), **short)
     return Benchmarks(benchmark, name, asked, answers, _material(items, public), index, leading)
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from corpusmill.steps.sorted_numbers import sort_distinct
 from corpusmill.store.unit_io import UnitIO
-from corpusmill.store.units import Files
+from corpusmill.store.units import OutputFiles
 from corpusmill.text.buckets import jaccard, take_sets
 from corpusmill.text.splitmix64 import GOLDEN, mix64
 
@@ -26,7 +26,7 @@ class Comparison:
     most_lost   share of a dropped document's n-grams that may be lost
     """
 
-    sets: "Sets"
+    sets: "NgramSets"
     threshold: float
     most_lost: float
 
@@ -38,7 +38,7 @@ class Comparison:
         return similarity
 
 
-class Sets(NamedTuple):
+class NgramSets(NamedTuple):
     """The distinct n-gram hashes of some candidates, in files: what is read of them is given back at once.
 
     documents   (candidates,) their numbers, rising
@@ -59,7 +59,9 @@ class Sets(NamedTuple):
     scattered: bool
 
     @staticmethod
-    def open(io: UnitIO, output: Files, starts: NDArray[np.int64], documents: NDArray[np.int64], ways: int) -> "Sets":
+    def open(
+        io: UnitIO, output: OutputFiles, starts: NDArray[np.int64], documents: NDArray[np.int64], ways: int
+    ) -> "NgramSets":
         """
         starts   (files + 1,) the number of the first document of each file
         """
@@ -75,7 +77,7 @@ class Sets(NamedTuple):
             offsets = arrays["offsets"]
             members[here] = offsets[rows[here] + 1] - offsets[rows[here]]
             sizes[here] = arrays["sizes"][rows[here]]
-        return Sets(io, files, documents, members, sizes, rows, first, scattered)
+        return NgramSets(io, files, documents, members, sizes, rows, first, scattered)
 
     def compare(self, pairs: NDArray[np.int32]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """(pairs,) the exact similarity of pairs of candidates, which are given by index, and the share of the second's

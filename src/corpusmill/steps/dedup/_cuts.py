@@ -30,9 +30,9 @@ from corpusmill.steps.corpus import (
 )
 from corpusmill.steps.keys import CUTS, VERDICT, Keys, KeyStage
 from corpusmill.store.unit_io import UnitIO, Upstream
-from corpusmill.store.work import Planned, Stage
+from corpusmill.store.work import PlannedUnit, Stage
 from corpusmill.text.buckets import shared
-from corpusmill.text.pieces import Pieces, occurrences, piece_hashes, pieces, spans_without
+from corpusmill.text.pieces import TextPieces, occurrences, piece_hashes, pieces, spans_without
 
 MOST = 100  # of the pieces, those that occur most often are reported
 SHOWN = 2000  # characters of each
@@ -124,17 +124,17 @@ class Repeats:
     def stages(self, keys: KeyStage) -> list[Stage]:
         group = f"{keys.label}-group"
 
-        def by_partitions(upstream: Upstream) -> list[Planned]:
+        def by_partitions(upstream: Upstream) -> list[PlannedUnit]:
             records = int(upstream.results(keys.stage).numbers(keys.output).sum())
             each = records // keys.partitions_per_band + 1
             return ranges(keys, upstream, keys.partitions_per_band, RECORDS // each)
 
-        def by_documents(upstream: Upstream) -> list[Planned]:
+        def by_documents(upstream: Upstream) -> list[PlannedUnit]:
             docs = upstream.results(keys.stage)["docs"]
             counted = [digest(upstream.results(group)[name]) for name in ("repeats", "most")]
             starts = docs.starts.tolist()
             return [
-                Planned(DocumentFile(i), (docs.checksum(i), *counted, f"{starts[i]}:{starts[i + 1]}"))
+                PlannedUnit(DocumentFile(i), (docs.checksum(i), *counted, f"{starts[i]}:{starts[i + 1]}"))
                 for i in range(len(docs))
             ]
 
@@ -144,7 +144,7 @@ class Repeats:
         ]
 
 
-def numbered(parts: Pieces) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def numbered(parts: TextPieces) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """(pieces,) the document of each, and its number there."""
     document = np.repeat(np.arange(len(parts.offsets) - 1), np.diff(parts.offsets))
     return document, np.arange(len(document)) - parts.offsets[document]
@@ -248,7 +248,7 @@ class RepeatVerdicts:
         self,
         documents: NDArray[np.int64],
         texts: pa.LargeStringArray,
-        parts: Pieces,
+        parts: TextPieces,
         is_cut: NDArray[np.bool_],
         io: UnitIO,
     ) -> None:
@@ -282,7 +282,7 @@ def within(arrays: Mapping[str, NDArray[Any]], start: int, stop: int) -> tuple[N
     return arrays["documents"][here].copy(), arrays["number"][here].astype(np.int64)
 
 
-def piece(text: pa.LargeStringScalar, parts: Pieces, document: int, number: int) -> str:
+def piece(text: pa.LargeStringScalar, parts: TextPieces, document: int, number: int) -> str:
     at = parts.offsets[document] + number
     raw: bytes = text.as_py().encode()
     return raw[parts.start[at] : parts.end[at]].decode().strip()[:SHOWN]

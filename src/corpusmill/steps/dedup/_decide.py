@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 
 from corpusmill.steps.corpus import key_files, preference
-from corpusmill.steps.dedup._compare import Comparison, Rejected, Sets
-from corpusmill.steps.dedup._decisions import Decisions, Meetings, Order
+from corpusmill.steps.dedup._compare import Comparison, NgramSets, Rejected
+from corpusmill.steps.dedup._decisions import CandidateOrder, Decisions, Meetings
 from corpusmill.steps.dedup._duplicates import write_decided
 from corpusmill.steps.dedup._links import members
 from corpusmill.steps.keys import KeyStage
@@ -17,7 +17,7 @@ from corpusmill.store.unit_io import UnitIO
 
 
 @dataclass(frozen=True)
-class Clusters:
+class ClusterUnit:
     """Those that are given to a unit."""
 
     unit: int
@@ -44,13 +44,13 @@ class MinhashDecide:
     threshold: float
     most_lost: float
 
-    def run(self, inputs: Clusters, io: UnitIO) -> None:
+    def run(self, inputs: ClusterUnit, io: UnitIO) -> None:
         files = key_files(self.keys, io)
         label = self.keys.label
         documents, clusters = members(io, f"{label}-links", inputs.unit)
-        sets = Sets.open(io, io.results(f"{label}-shingles")["shingles"], files.starts, documents, self.ways)
+        sets = NgramSets.open(io, io.results(f"{label}-shingles")["shingles"], files.starts, documents, self.ways)
         comparison = Comparison(sets, self.threshold, self.most_lost)
-        order = Order.of(preference(io, files, documents), clusters, documents < files.own)
+        order = CandidateOrder.of(preference(io, files, documents), clusters, documents < files.own)
         del clusters
         routes = io.results(f"{label}-routes")["routes"].paths.to_pylist()
         decisions = Decisions.of(Meetings.open(io, routes, inputs.unit, documents, order), comparison)
@@ -82,7 +82,7 @@ REJECTED = pa.schema(
 )
 
 
-def write_rejected(io: UnitIO, sets: Sets, rejected: Rejected) -> None:
+def write_rejected(io: UnitIO, sets: NgramSets, rejected: Rejected) -> None:
     """A sample of the pairs that were compared and did not pass, for the report."""
     numbers = sort_distinct(rejected.documents.flatten())
     names = np.array([bytes(each).hex() for each in sets.ids(numbers)], object)

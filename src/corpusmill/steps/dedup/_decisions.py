@@ -22,7 +22,7 @@ MOST = 32  # kept leaders that a document after the first ones of its bucket is 
 ROUNDS = 16  # times that documents are compared with what their duplicates are dropped for
 
 
-class Order(NamedTuple):
+class CandidateOrder(NamedTuple):
     """How the candidates of a unit are numbered: by blocks, and in a block in the order of preference.
 
     The place of a document in its cluster says in which block it is. So what is decided on a cluster does not depend on
@@ -42,7 +42,7 @@ class Order(NamedTuple):
     settled: NDArray[np.bool_]
 
     @staticmethod
-    def of(place: NDArray[np.int64], labels: NDArray[np.int64], settled: NDArray[np.bool_]) -> "Order":
+    def of(place: NDArray[np.int64], labels: NDArray[np.int64], settled: NDArray[np.bool_]) -> "CandidateOrder":
         """
         place     (documents,) of each candidate in the order of preference
         labels    (documents,) clusters have different ones
@@ -65,7 +65,7 @@ class Order(NamedTuple):
         number = np.empty(count, np.int32)
         number[back] = np.arange(count, dtype=np.int32)
         edges = [0, *(edge for before, edge in pairwise(edges) if edge > before)]
-        return Order(back, number, edges, cluster[again].astype(np.int32), settled[back])
+        return CandidateOrder(back, number, edges, cluster[again].astype(np.int32), settled[back])
 
 
 @dataclass(frozen=True)
@@ -79,11 +79,13 @@ class Meetings:
     files: Sequence[str]
     unit: int
     documents: NDArray[np.int64]
-    order: Order
+    order: CandidateOrder
     large: Sequence[Callable[[], Mapping[str, NDArray[Any]]]]
 
     @staticmethod
-    def open(io: UnitIO, files: Sequence[str], unit: int, documents: NDArray[np.int64], order: Order) -> "Meetings":
+    def open(
+        io: UnitIO, files: Sequence[str], unit: int, documents: NDArray[np.int64], order: CandidateOrder
+    ) -> "Meetings":
         """
         files       as MinhashRoutes writes them
         unit        the one that decides
@@ -108,7 +110,7 @@ class Meetings:
         return Meetings(io, files, unit, documents, order, large)
 
     def pairs(self) -> NDArray[np.uint64]:
-        """(pairs,) all pairs, see `Block.pairs`.
+        """(pairs,) all pairs, see `CandidateBlock.pairs`.
 
         A pair may be found in as many places as there are bands, so repeats are removed before all files are read.
         """
@@ -156,7 +158,7 @@ class Meetings:
 
 
 @dataclass
-class Block:
+class CandidateBlock:
     """The candidate pairs of documents [start, stop) with documents before each.
 
     pairs        (pairs,) uint64: the later document << 32 | the earlier one, rising
@@ -184,7 +186,7 @@ class Block:
 
 @dataclass
 class Decisions:
-    """What is decided so far. Documents are numbered as `Order` says.
+    """What is decided so far. Documents are numbered as `CandidateOrder` says.
 
     blocks        of all documents, in order
     meetings      those that are not among the pairs
@@ -202,7 +204,7 @@ class Decisions:
     rejected      a sample of the pairs that were compared and did not pass
     """
 
-    blocks: list[Block]
+    blocks: list[CandidateBlock]
     meetings: Meetings
     comparison: Comparison
     active: NDArray[np.bool_]
@@ -225,7 +227,7 @@ class Decisions:
         starts = meetings.order.edges
         edges = np.searchsorted(pairs, np.array(starts, np.uint64) << np.uint64(32)).tolist()
         blocks = [
-            Block(start, stop, pairs[first:end].copy(), np.full(end - first, np.nan))
+            CandidateBlock(start, stop, pairs[first:end].copy(), np.full(end - first, np.nan))
             for (start, stop), (first, end) in zip(pairwise(starts), pairwise(edges))
         ]
         del pairs
@@ -271,7 +273,7 @@ class Decisions:
                 self.decide_block(block)
         self.met |= self.duplicate_of < 0
 
-    def decide_block(self, block: Block) -> None:
+    def decide_block(self, block: CandidateBlock) -> None:
         mine = slice(block.start, block.stop)
         active = self.active[mine]
         kept = self.duplicate_of < 0  # of those within the block it is not known yet, so all their pairs are compared
@@ -296,7 +298,7 @@ class Decisions:
         else:
             self.not_followed += int((asked & self.leads).sum())
 
-    def meet(self, block: Block, leaders: NDArray[np.bool_], later: NDArray[np.bool_]) -> int:
+    def meet(self, block: CandidateBlock, leaders: NDArray[np.bool_], later: NDArray[np.bool_]) -> int:
         """Make pairs of the meetings of some documents with some leaders; returns for how many there was no room."""
         if not (leaders & self.leads).any() or not later[block.start : block.stop].any():
             return 0
@@ -336,12 +338,12 @@ class Decisions:
         more = sort_distinct(np.concatenate(found))
         return np.concatenate([more[:0], *(part[absent(part, block.pairs)] for block, part in self.by_block(more))])
 
-    def by_block(self, pairs: NDArray[np.uint64]) -> Iterator[tuple[Block, NDArray[np.uint64]]]:
+    def by_block(self, pairs: NDArray[np.uint64]) -> Iterator[tuple[CandidateBlock, NDArray[np.uint64]]]:
         for block in self.blocks:
             first, stop = np.searchsorted(pairs >> np.uint64(32), [block.start, block.stop])
             yield block, pairs[first:stop]
 
-    def compare(self, block: Block, asked: NDArray[np.bool_]) -> None:
+    def compare(self, block: CandidateBlock, asked: NDArray[np.bool_]) -> None:
         """The similarities of those pairs of a block that are asked for, where they have not been computed."""
         which = np.flatnonzero(asked & np.isnan(block.similarity))
         back = self.meetings.order.back

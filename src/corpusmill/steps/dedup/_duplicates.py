@@ -18,7 +18,7 @@ from corpusmill.steps.keys import DUPLICATES, NEAR_DUPLICATES, KeyStage
 from corpusmill.steps.verdict_tables import ROWS, UnitRange, VerdictWriter, unit_ranges
 from corpusmill.store.unit_io import UnitIO, Upstream
 from corpusmill.store.units import Resources
-from corpusmill.store.work import Planned, Stage
+from corpusmill.store.work import PlannedUnit, Stage
 
 NONE = -1  # `duplicate_of` of a document that is kept
 
@@ -60,11 +60,11 @@ def write_decided(
 def verdict_stage(work: "DuplicateVerdicts") -> Stage:
     keys = work.keys
 
-    def units(upstream: Upstream) -> list[Planned]:
+    def units(upstream: Upstream) -> list[PlannedUnit]:
         content = (*keys_content(keys, upstream), digest(upstream.results(work.decided)["decided"]))
         rows = upstream.results(keys.stage)[keys.output].rows
         return [
-            Planned(part, (*content, str(part.start), ",".join(map(str, rows[part.first : part.stop].tolist()))))
+            PlannedUnit(part, (*content, str(part.start), ",".join(map(str, rows[part.first : part.stop].tolist()))))
             for part in unit_ranges(keys, upstream)
         ]
 

@@ -25,7 +25,7 @@ from corpusmill.steps.dedup._duplicates import DuplicateVerdicts
 from corpusmill.steps.keys import KeyStage
 from corpusmill.steps.verdict_tables import UnitRange
 from corpusmill.store.unit_io import UnitIO, Upstream
-from corpusmill.store.work import Planned, Stage
+from corpusmill.store.work import PlannedUnit, Stage
 from corpusmill.text.addresses import parse, site_keys, sites
 
 SITE = "site"  # an array of the keys: of each document `addresses.site_keys`
@@ -97,15 +97,15 @@ def _added_up(
 
 
 def emptied_stage(keys: KeyStage, verdicts: str) -> Stage:
-    def one_unit(upstream: Upstream) -> list[Planned]:
+    def one_unit(upstream: Upstream) -> list[PlannedUnit]:
         docs = digest(upstream.results(keys.stage)["docs"])
-        return [Planned(Everything(), (digest(upstream.results(verdicts)["sites"]), docs))]
+        return [PlannedUnit(Everything(), (digest(upstream.results(verdicts)["sites"]), docs))]
 
-    return Stage(f"{keys.label}-emptied", Emptied(keys, verdicts), after(keys, verdicts), one_unit)
+    return Stage(f"{keys.label}-emptied", EmptiedDomains(keys, verdicts), after(keys, verdicts), one_unit)
 
 
 @dataclass(frozen=True)
-class Emptied:
+class EmptiedDomains:
     """The fact `emptied`: name of a domain -> [documents that came to the step, those that it dropped], of the domains
     that lost more than EMPTIED of them: of many the MOST that lost most documents."""
 

@@ -29,7 +29,7 @@ from corpusmill.steps.dedup._duplicates import DuplicateVerdicts, verdict_stage,
 from corpusmill.steps.keys import KeyStage
 from corpusmill.steps.verdict_tables import UnitRange, ranges_of
 from corpusmill.store.unit_io import UnitIO, Upstream
-from corpusmill.store.work import Planned, Stage
+from corpusmill.store.work import PlannedUnit, Stage
 from corpusmill.text.buckets import shared
 
 
@@ -42,11 +42,11 @@ def exact_stages(keys: KeyStage, reason: str, ranked: bool, mark: bool) -> list[
     """
     group, names = f"{keys.label}-group", f"{keys.label}-names"
 
-    def by_documents(upstream: Upstream) -> list[Planned]:
+    def by_documents(upstream: Upstream) -> list[PlannedUnit]:
         content = (*keys_content(keys, upstream), digest(upstream.results(group)["duplicates"]))
         docs = digest(upstream.results(keys.stage)["docs"])
         rows = np.diff(key_files(keys, upstream).starts).tolist()
-        return [Planned(part, (*content, docs, f"{part.start}:{part.end}")) for part in ranges_of(rows, 0)]
+        return [PlannedUnit(part, (*content, docs, f"{part.start}:{part.end}")) for part in ranges_of(rows, 0)]
 
     return [
         *against_stages(keys),

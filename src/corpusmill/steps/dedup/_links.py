@@ -25,7 +25,7 @@ from corpusmill.steps.sorted_numbers import distinct_rows, sort_distinct
 from corpusmill.steps.verdict_tables import UnitRange, ranges_of
 from corpusmill.store.unit_io import UnitIO, Upstream
 from corpusmill.store.units import Resources
-from corpusmill.store.work import Planned, Stage
+from corpusmill.store.work import PlannedUnit, Stage
 from corpusmill.text.components import absorb, roots
 
 RANGE = 1 << 22  # documents that are united at a time
@@ -38,9 +38,9 @@ Arrays = Callable[[], Mapping[str, NDArray[Any]]]
 
 
 def links_stage(keys: KeyStage, group: str) -> Stage:
-    def one_unit(upstream: Upstream) -> list[Planned]:
+    def one_unit(upstream: Upstream) -> list[PlannedUnit]:
         starts = ",".join(map(str, key_files(keys, upstream).starts.tolist()))
-        return [Planned(Everything(), (digest(upstream.results(group)["pairs"]), starts))]
+        return [PlannedUnit(Everything(), (digest(upstream.results(group)["pairs"]), starts))]
 
     needs = Resources(grows=True)
     return Stage(
@@ -91,7 +91,7 @@ def unite(io: UnitIO, ranges: Sequence[UnitRange], links: Sequence[Arrays]) -> l
         io.heart.at(len(ranges) - number, 2 * len(ranges))
         size = part.end - part.start
         parent, outside, weight = np.full(size, -1, np.int32), np.full(size, -1, np.int64), np.zeros(size, np.int64)
-        aside = Aside(io, f"aside-{number}")
+        aside = LinkFiles(io, f"aside-{number}")
         for open_ in waiting:
             for arrays, here in chunks(open_, part.start, part.end):
                 nodes, lower, more = (arrays[name][here] for name in ("documents", "roots", "weights"))
@@ -112,7 +112,7 @@ def chunks(open_: Arrays, start: int, end: int) -> Iterator[tuple[Mapping[str, N
         yield open_(), slice(at, min(at + CHUNK, stop))
 
 
-class Aside:
+class LinkFiles:
     """Links between documents before a range, in files as MinhashGroups writes them."""
 
     def __init__(self, io: UnitIO, name: str) -> None:
@@ -240,14 +240,14 @@ class FileRange:
 
 
 def routes_stage(keys: KeyStage, group: str, links: str) -> Stage:
-    def units(upstream: Upstream) -> Iterator[Planned]:
+    def units(upstream: Upstream) -> Iterator[PlannedUnit]:
         groups = upstream.results(group)["pairs"]
         members = digest(upstream.results(links)["members"])
         least, most = ROUTED
         size = min(max(int(groups.bytes.sum()) >> 5, least), most)
         for part in ranges_of(groups.bytes.tolist(), 0, size):
             content = (groups.checksum(number) for number in range(part.first, part.stop))
-            yield Planned(FileRange(part.first, part.stop), (members, *content))
+            yield PlannedUnit(FileRange(part.first, part.stop), (members, *content))
 
     return Stage(f"{keys.label}-routes", MinhashRoutes(group, links), (group, links), units)
 

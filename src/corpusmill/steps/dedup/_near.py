@@ -36,7 +36,7 @@ from corpusmill.steps.corpus import (
     partition_ranges,
     preference,
 )
-from corpusmill.steps.dedup._decide import Clusters, MinhashDecide
+from corpusmill.steps.dedup._decide import ClusterUnit, MinhashDecide
 from corpusmill.steps.dedup._duplicates import DuplicateVerdicts, verdict_stage
 from corpusmill.steps.dedup._emptied import NearVerdicts, emptied_stage
 from corpusmill.steps.dedup._links import links_stage, routes_stage
@@ -55,7 +55,7 @@ from corpusmill.steps.sorted_numbers import distinct_rows, sort_distinct, within
 from corpusmill.store.facts import add
 from corpusmill.store.unit_io import UnitIO, Upstream
 from corpusmill.store.units import Resources
-from corpusmill.store.work import Planned, Stage
+from corpusmill.store.work import PlannedUnit, Stage
 from corpusmill.text.buckets import LEADERS, Leaders, Met, candidates, in_ways, no_leaders, pairs_of
 from corpusmill.text.components import join, roots
 from corpusmill.text.shingles import Shingling
@@ -85,22 +85,22 @@ def near_stages(
     groups = MinhashGroups(keys, bands * rows, *surely(threshold, bands * rows))
     many = are_many(keys)
 
-    def by_documents(upstream: Upstream) -> list[Planned]:
+    def by_documents(upstream: Upstream) -> list[PlannedUnit]:
         digests = upstream.arrays(upstream.results(links)["candidates"].path(0))["digests"]
         starts = key_files(keys, upstream).starts.tolist()  # the hashes are written with the numbers of documents
         numbers = range(len(starts) - 1)
         content = (documents_content(keys, upstream, i) for i in numbers)
         return [
-            Planned(DocumentFile(i), (text, bytes(digests[i]).hex(), f"{i}:{starts[i]}"))
+            PlannedUnit(DocumentFile(i), (text, bytes(digests[i]).hex(), f"{i}:{starts[i]}"))
             for i, text in zip(numbers, content)
         ]
 
-    def clusters(upstream: Upstream) -> list[Planned]:
+    def clusters(upstream: Upstream) -> list[PlannedUnit]:
         members = digest(upstream.results(links)["members"])
         compared = digest(upstream.results(routes)["routes"]), digest(upstream.results(shingles)["shingles"])
         content = (*keys_content(keys, upstream), members, *compared)
         count = int(upstream.results(links).numbers("clusters")[0])
-        return [Planned(Clusters(i), (*content, str(i))) for i in range(count)]
+        return [PlannedUnit(ClusterUnit(i), (*content, str(i))) for i in range(count)]
 
     decided = MinhashDecide(keys, len(shinglings), threshold, most_lost)
     verdicts = (DuplicateVerdicts if mark else NearVerdicts)(keys, decide, "near_copy", mark)
@@ -183,7 +183,9 @@ class MinhashGroups:
             documents=documents,
         )
 
-    def group(self, sharing: Sharing, sketches: Iterable[NDArray[np.uint64]], files: KeyFiles, io: UnitIO) -> "Group":
+    def group(
+        self, sharing: Sharing, sketches: Iterable[NDArray[np.uint64]], files: KeyFiles, io: UnitIO
+    ) -> "MinhashGroup":
         documents, bucket, buckets = sharing.documents, sharing.bucket, sharing.buckets
         leads, mask, rank = self.compare(sharing, sketches, io)
         mask[documents < files.own] = 0  # what earlier runs kept is settled
@@ -201,7 +203,7 @@ class MinhashGroups:
         for k in range(LEADERS):
             has = np.flatnonzero(held[large] + k < held[large + 1])
             table[has, k] = leaders[held[large[has]] + k]
-        return Group(pairs, documents[later], row, mask[later], table)
+        return MinhashGroup(pairs, documents[later], row, mask[later], table)
 
     def compare(self, sharing: Sharing, sketches: Iterable[NDArray[np.uint64]], io: UnitIO) -> Met:
         """What became of each record, as of `buckets.candidates`, with the sketches of one part in memory.
@@ -243,7 +245,7 @@ def linked(
     return {"roots": documents[roots(parent)], "weights": np.bincount(other, minlength=len(documents)).astype(np.int32)}
 
 
-class Group(NamedTuple):
+class MinhashGroup(NamedTuple):
     """What some partitions give, see MinhashGroups."""
 
     pairs: NDArray[np.int64]

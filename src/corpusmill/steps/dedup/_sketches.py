@@ -43,7 +43,7 @@ from corpusmill.steps.sorted_numbers import sort_distinct
 from corpusmill.steps.verdict_tables import UnitRange, ranges_of
 from corpusmill.store.arrays import Arrays
 from corpusmill.store.unit_io import UnitIO, Upstream
-from corpusmill.store.work import Planned, Planner, Stage
+from corpusmill.store.work import PlannedUnit, Planner, Stage
 from corpusmill.text.buckets import shared
 
 SKETCH_HASH = "sketch_hash"  # an array by document, beside `sketch`
@@ -76,7 +76,7 @@ class Sharing(NamedTuple):
     buckets: int
 
 
-class Asked(NamedTuple):
+class RequestedSketches(NamedTuple):
     """The documents whose sketches the parts ask for, rising within each; those of each part begin at `offsets`,
     (parts + 1,)."""
 
@@ -84,7 +84,7 @@ class Asked(NamedTuple):
     offsets: NDArray[np.int64]
 
 
-def sharing_keys(inputs: PartitionRange, files: KeyFiles, io: UnitIO) -> tuple[Sharing, Asked]:
+def sharing_keys(inputs: PartitionRange, files: KeyFiles, io: UnitIO) -> tuple[Sharing, RequestedSketches]:
     met = [_met(part) for part in partitions(inputs, files, io)]
     first = np.cumsum([0, *(buckets for *_, buckets in met)])
     bucket = np.concatenate([bucket + base for (_, bucket, _), base in zip(met, first.astype(np.int32))])
@@ -111,7 +111,7 @@ def _met(part: Partition) -> tuple[NDArray[np.int64], NDArray[np.int32], int]:
 
 def _asked(
     documents: NDArray[np.int64], bucket: NDArray[np.int32], hashes: NDArray[Any], buckets: int
-) -> tuple[Sharing, Asked]:
+) -> tuple[Sharing, RequestedSketches]:
     """Of equal sketches one is asked for, and none for a bucket in which all are equal: any other says the same."""
     mixed = np.zeros(buckets, bool)
     mixed[bucket[1:][(bucket[1:] == bucket[:-1]) & (hashes[1:] != hashes[:-1])]] = True
@@ -126,10 +126,10 @@ def _asked(
         rows[part] = np.argsort(order)[which]
         asked.append(named[order])
     offsets = np.cumsum([0, *map(len, asked)])
-    return Sharing(documents, bucket, rows, starts, buckets), Asked(np.concatenate(asked), offsets)
+    return Sharing(documents, bucket, rows, starts, buckets), RequestedSketches(np.concatenate(asked), offsets)
 
 
-def sketches_of(asked: Asked, files: KeyFiles, io: UnitIO) -> Iterator[NDArray[np.uint64]]:
+def sketches_of(asked: RequestedSketches, files: KeyFiles, io: UnitIO) -> Iterator[NDArray[np.uint64]]:
     """(asked, words) of each part, read one by one from the files of keys."""
     for start, stop in pairwise(asked.offsets.tolist()):
         yield by_document(io, files, asked.documents[start:stop], "sketch")
@@ -146,11 +146,11 @@ class Sharers:
 
 
 def sketch_stages(keys: KeyStage, bands: int) -> list[Stage]:
-    def by_files(upstream: Upstream) -> list[Planned]:
+    def by_files(upstream: Upstream) -> list[PlannedUnit]:
         content = (*keys_content(keys, upstream), digest(upstream.results(_shared(keys))["asked"]))
         rows = np.diff(key_files(keys, upstream).starts).tolist()
         files = ranges_of(rows, 0, corpus.SKETCHED)
-        return [Planned(part, (*content, f"{part.first}:{part.stop}")) for part in files]
+        return [PlannedUnit(part, (*content, f"{part.first}:{part.stop}")) for part in files]
 
     return [
         Stage(
@@ -167,10 +167,10 @@ def sketch_stages(keys: KeyStage, bands: int) -> list[Stage]:
 def sharers(keys: KeyStage) -> tuple[tuple[str, ...], Planner]:
     """What the stage of groups comes after, and its units: one for each of `shared`."""
 
-    def units(upstream: Upstream) -> list[Planned]:
+    def units(upstream: Upstream) -> list[PlannedUnit]:
         content = (*keys_content(keys, upstream), digest(upstream.results(_sketches(keys))["sketches"]))
         found = upstream.results(_shared(keys))["sharing"]
-        return [Planned(Sharers(i), (*content, found.checksum(i), str(i))) for i in range(len(found))]
+        return [PlannedUnit(Sharers(i), (*content, found.checksum(i), str(i))) for i in range(len(found))]
 
     return after(keys, _shared(keys), _sketches(keys)), units
 

@@ -33,10 +33,10 @@ from corpusmill.steps.corpus import (
 )
 from corpusmill.steps.keys import CUTS, VERDICT, KeyStage
 from corpusmill.store.unit_io import UnitIO, Upstream
-from corpusmill.store.work import Planned, Planner, Stage, Work
+from corpusmill.store.work import PlannedUnit, Planner, Stage, Work
 from corpusmill.text.buckets import scatter
 from corpusmill.text.passages import Cut, cut_tokens, window_hashes
-from corpusmill.text.repeats import Seen
+from corpusmill.text.repeats import RepeatIndex
 
 RECORDS = 1 << 21  # of a partition, about: 100 MB for Seen where nearly all are distinct
 RECORDS_EACH = 32  # seeds of a document of an earlier run, about
@@ -74,29 +74,29 @@ def substring_stages(keys: KeyStage, cutting: Cutting) -> list[Stage]:
     """Stages for keys of one band with the payload `whole`, `start`, `windows` and `times`."""
     stretches, windows, repeats = (f"{keys.label}-{name}" for name in ("stretches", "windows", "repeats"))
 
-    def by_seed(upstream: Upstream) -> list[Planned]:
+    def by_seed(upstream: Upstream) -> list[PlannedUnit]:
         records = int(upstream.results(keys.stage).numbers(keys.output).sum()) + keys.earlier.rows * RECORDS_EACH
         return slices(_partitions(records), keys_content(keys, upstream))
 
-    def by_documents(upstream: Upstream) -> list[Planned]:
+    def by_documents(upstream: Upstream) -> list[PlannedUnit]:
         starts = key_files(keys, upstream).starts.tolist()
         opened = digest(upstream.results(stretches)["open"])
         content = ((documents_content(keys, upstream, i), opened, f"{i}:{a}") for i, a in enumerate(starts[:-1]))
-        return [Planned(DocumentFile(i), text) for i, text in enumerate(content)]
+        return [PlannedUnit(DocumentFile(i), text) for i, text in enumerate(content)]
 
-    def by_window(upstream: Upstream) -> list[Planned]:
+    def by_window(upstream: Upstream) -> list[PlannedUnit]:
         content = (*keys_content(keys, upstream), digest(upstream.results(windows)["keys"]))
         return slices(window_partitions(stretches, upstream), content)
 
-    def by_own_documents(upstream: Upstream) -> list[Planned]:
+    def by_own_documents(upstream: Upstream) -> list[PlannedUnit]:
         docs = upstream.results(keys.stage)["docs"]
         copies = [digest(upstream.results(stage)["copies"]) for stage in (stretches, repeats)]
         starts = docs.starts.tolist()
         content = ((docs.checksum(i), *copies, f"{keys.earlier.rows}:{starts[i]}") for i in range(len(docs)))
-        return [Planned(DocumentFile(i), text) for i, text in enumerate(content)]
+        return [PlannedUnit(DocumentFile(i), text) for i, text in enumerate(content)]
 
-    def slices(partitions: int, content: tuple[str, ...]) -> list[Planned]:
-        return [Planned(Slice(part, partitions), (*content, f"{part}/{partitions}")) for part in range(partitions)]
+    def slices(partitions: int, content: tuple[str, ...]) -> list[PlannedUnit]:
+        return [PlannedUnit(Slice(part, partitions), (*content, f"{part}/{partitions}")) for part in range(partitions)]
 
     def stage(name: str, work: Work[Any], looks: tuple[str, ...], units: Planner) -> Stage:
         return Stage(name, work, after(keys, *looks), units)
@@ -104,7 +104,7 @@ def substring_stages(keys: KeyStage, cutting: Cutting) -> list[Stage]:
     return [
         *against_stages(keys),
         stage(stretches, StretchRepeats(keys, cutting.keep_first), (), by_seed),
-        stage(windows, Windows(keys, cutting.window), (stretches,), by_documents),
+        stage(windows, WindowKeys(keys, cutting.window), (stretches,), by_documents),
         stage(repeats, WindowRepeats(keys, cutting.keep_first), (stretches, windows), by_window),
         stage(f"{keys.label}-verdicts", SubstringVerdicts(keys, cutting), (stretches, repeats), by_own_documents),
     ]
@@ -189,7 +189,7 @@ class WindowRepeats:
 def write_copies(io: UnitIO, files: KeyFiles, part: int, keep_first: bool, stretches: bool) -> Ranges:
     """Write the windows of a partition's records that occurred before; returns the stretches that stay open."""
     payload = ("whole", "start", *(("windows", "times") if stretches else ()))
-    seen = Seen()
+    seen = RepeatIndex()
     copies: list[Ranges] = []
     distinct: list[Ranges] = []  # the first of each, in the order in which `seen` numbers them
     for number, piece in enumerate(pieces(part, files, io, payload, all_documents=not stretches)):
@@ -213,7 +213,7 @@ def write_copies(io: UnitIO, files: KeyFiles, part: int, keep_first: bool, stret
 
 
 @dataclass(frozen=True)
-class Windows:
+class WindowKeys:
     """Writes `keys`, a file of keys as the pass writes one: one record per window."""
 
     keys: KeyStage

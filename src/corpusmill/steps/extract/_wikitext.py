@@ -58,7 +58,7 @@ ARGUMENT = re.compile(r"\{([^{}]+)\}")
 
 
 @dataclass
-class Writer:
+class WikitextWriter:
     """Writes one page. `page` gives its text."""
 
     markup: Markup

@@ -9,7 +9,7 @@ import pyarrow as pa
 from corpusmill.assets.extras import MEDIAWIKI, Extra
 from corpusmill.errors import DocumentError, RecipeError
 from corpusmill.steps.extract._page import extract_pages, read_page
-from corpusmill.steps.extract._wikitext import TEMPLATES, Markup, Writer, unclosed
+from corpusmill.steps.extract._wikitext import TEMPLATES, Markup, WikitextWriter, unclosed
 
 MAX_UNCLOSED = (
     1000  # templates, links or tags: parsing takes three seconds for these, and six minutes for ten times more
@@ -67,7 +67,7 @@ class Wikitext:
             )
         try:
             code = library.parse(wikitext, skip_style_tags=True)
-            writer = Writer(self.markup, self.tables, self.references, TEMPLATES | dict(self.templates))
+            writer = WikitextWriter(self.markup, self.tables, self.references, TEMPLATES | dict(self.templates))
             return writer.page(code)
         except (library.parser.ParserError, RecursionError) as error:
             raise DocumentError(f"mwparserfromhell cannot parse the page: {error}") from error

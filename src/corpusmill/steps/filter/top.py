@@ -12,10 +12,10 @@ from corpusmill.errors import RecipeError
 from corpusmill.steps import Columns
 from corpusmill.steps.corpus import Everything, after, digest, dropped_documents, key_files, keys_content
 from corpusmill.steps.keys import VERDICT, Keys, KeyStage
-from corpusmill.steps.ranks import SIDES, Line, Run, line_at, opened, ordered, run_of, weight
+from corpusmill.steps.ranks import SIDES, RankLine, Run, line_at, opened, ordered, run_of, weight
 from corpusmill.steps.verdict_tables import UnitRange, VerdictWriter, unit_ranges
 from corpusmill.store.unit_io import UnitIO, Upstream
-from corpusmill.store.work import Planned, Stage
+from corpusmill.store.work import PlannedUnit, Stage
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,16 +65,16 @@ class Top:
     def stages(self, keys: KeyStage) -> list[Stage]:
         ranks, cut = f"{keys.label}-ranks", f"{keys.label}-cut"
 
-        def ranked(upstream: Upstream) -> list[Planned]:
+        def ranked(upstream: Upstream) -> list[PlannedUnit]:
             content = keys_content(keys, upstream)
-            return [Planned(part, (*content, repr(part))) for part in unit_ranges(keys, upstream)]
+            return [PlannedUnit(part, (*content, repr(part))) for part in unit_ranges(keys, upstream)]
 
-        def one_unit(upstream: Upstream) -> list[Planned]:
-            return [Planned(Everything(), (digest(upstream.results(ranks)["ranks"]),))]
+        def one_unit(upstream: Upstream) -> list[PlannedUnit]:
+            return [PlannedUnit(Everything(), (digest(upstream.results(ranks)["ranks"]),))]
 
-        def judged(upstream: Upstream) -> list[Planned]:
+        def judged(upstream: Upstream) -> list[PlannedUnit]:
             line = digest(upstream.results(cut)["line"])
-            return [Planned(each.inputs, (*each.content, line)) for each in ranked(upstream)]
+            return [PlannedUnit(each.inputs, (*each.content, line)) for each in ranked(upstream)]
 
         return [
             Stage(ranks, TopRanks(keys, self.lowest), after(keys), ranked),
@@ -135,7 +135,7 @@ class TopCut:
             io.facts["bound"] = value_of(int(max(last)), self.lowest)
 
 
-def places_before(run: Run, line: Line) -> int:
+def places_before(run: Run, line: RankLine) -> int:
     """How many documents of a file come before a line."""
     first, stop = (int(np.searchsorted(run["keys"], np.uint64(line.key), side)) for side in SIDES)
     return first + int(np.searchsorted(run["documents"][first:stop], line.document))
@@ -150,7 +150,7 @@ class TopVerdicts:
     def run(self, inputs: UnitRange, io: UnitIO) -> None:
         files = key_files(self.keys, io)
         arrays = io.arrays(io.results(self.cut)["line"].path(0))
-        line = Line(int(arrays["key"][0]), int(arrays["document"][0]))
+        line = RankLine(int(arrays["key"][0]), int(arrays["document"][0]))
         numbers = range(files.earlier + inputs.first, files.earlier + inputs.stop)
         verdicts = VerdictWriter(io, files.starts[numbers.start : numbers.stop + 1], VERDICT)
         for number in numbers:

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from corpusmill.steps.corpus import after, digest, dropped_documents, key_files, keys_content
 from corpusmill.steps.keys import VERDICT, KeyStage
-from corpusmill.steps.ranks import END, Line
+from corpusmill.steps.ranks import END, RankLine
 from corpusmill.steps.verdict_tables import UnitRange, VerdictWriter, unit_ranges
 from corpusmill.store.unit_io import UnitIO, Upstream
-from corpusmill.store.work import Planned, Stage
+from corpusmill.store.work import PlannedUnit, Stage
 from corpusmill.tokens.mixing import Quota, fitting
 
 Measure = Literal["tokens", "bytes", "documents"]
@@ -44,17 +44,17 @@ def draw_stages(
     """
     ranks, draw = f"{keys.label}-ranks", f"{keys.label}-draw"
 
-    def ranked(upstream: Upstream) -> list[Planned]:
+    def ranked(upstream: Upstream) -> list[PlannedUnit]:
         content = keys_content(keys, upstream)
-        return [Planned(part, (*content, repr(part))) for part in unit_ranges(keys, upstream)]
+        return [PlannedUnit(part, (*content, repr(part))) for part in unit_ranges(keys, upstream)]
 
-    def drawn(upstream: Upstream) -> list[Planned]:
+    def drawn(upstream: Upstream) -> list[PlannedUnit]:
         quotas = planned(upstream)
-        return [Planned(Quotas(quotas), (digest(upstream.results(ranks)["ranks"]), repr(quotas)))]
+        return [PlannedUnit(Quotas(quotas), (digest(upstream.results(ranks)["ranks"]), repr(quotas)))]
 
-    def judged(upstream: Upstream) -> list[Planned]:
+    def judged(upstream: Upstream) -> list[PlannedUnit]:
         drawn = digest(upstream.results(draw)["drawn"])
-        return [Planned(each.inputs, (*each.content, drawn)) for each in ranked(upstream)]
+        return [PlannedUnit(each.inputs, (*each.content, drawn)) for each in ranked(upstream)]
 
     return [
         Stage(ranks, RankSources(keys, special), after(keys), ranked),
@@ -137,7 +137,7 @@ class DrawSources:
         for number, source in enumerate(self.sources):
             if source not in quotas:
                 full.append(1)  # as often as it is there
-                lines.append(Line(0, 0))
+                lines.append(RankLine(0, 0))
                 more.append(np.empty(0, np.int64))
                 continue
             quota = quotas[source]
@@ -163,17 +163,17 @@ class DrawSources:
 
 
 @dataclass(frozen=True)
-class Drawn:
+class DrawnDocuments:
     """Documents of a source that are drawn once more: those before a line, and a few behind it; how many they are, and
     their size."""
 
-    line: Line
+    line: RankLine
     more: NDArray[np.int64]
     documents: int
     size: int
 
 
-def once_more(io: UnitIO, paths: Sequence[str], source: int, documents: int, room: int) -> Drawn:
+def once_more(io: UnitIO, paths: Sequence[str], source: int, documents: int, room: int) -> DrawnDocuments:
     """Draws each document of a source in turn that fits into the room that is left."""
     line, more = END, [np.empty(0, np.int64)]
     count, size = 0, 0
@@ -183,18 +183,18 @@ def once_more(io: UnitIO, paths: Sequence[str], source: int, documents: int, roo
             continue
         if room - size < least:
             if line == END:
-                line = Line(int(luck[0]), int(numbers[0]))
+                line = RankLine(int(luck[0]), int(numbers[0]))
             break
         taken = fitting(sizes, room - size)
         count += int(taken.sum())
         size += int(sizes[taken].sum())
         if line == END and not taken.all():
             first = int(np.argmin(taken))
-            line = Line(int(luck[first]), int(numbers[first]))
+            line = RankLine(int(luck[first]), int(numbers[first]))
             taken[:first] = False
         if line != END:
             more.append(numbers[taken])
-    return Drawn(line, np.sort(np.concatenate(more)), count, size)
+    return DrawnDocuments(line, np.sort(np.concatenate(more)), count, size)
 
 
 def parts(
@@ -219,7 +219,7 @@ def parts(
         yield luck[order], numbers[order], size[order]
 
 
-def summary(quota: Quota, times: int, drawn: Drawn) -> dict[str, float]:
+def summary(quota: Quota, times: int, drawn: DrawnDocuments) -> dict[str, float]:
     """What was planned for a source, and what was drawn."""
     return {
         "documents": quota.documents,
@@ -250,7 +250,7 @@ class SourceVerdicts:
             times = np.ones(len(documents), np.int64)
             for place, source in enumerate(self.keys.sources):
                 rows = np.flatnonzero(arrays["source"] == np.uint64(code(source)))
-                line = Line(int(drawn["luck"][place]), int(drawn["document"][place]))
+                line = RankLine(int(drawn["luck"][place]), int(drawn["document"][place]))
                 more = drawn["more"][slice(*drawn["starts"][place : place + 2].tolist())]
                 again = line.before(arrays["luck"][rows], documents[rows]) | np.isin(documents[rows], more)
                 times[rows] = drawn["full"][place] + again

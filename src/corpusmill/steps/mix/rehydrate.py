@@ -19,7 +19,7 @@ from corpusmill.steps.keys import VERDICT, Keys, KeyStage
 from corpusmill.steps.mix._draw import DOWN_SAMPLED
 from corpusmill.steps.verdict_tables import UnitRange, VerdictWriter, unit_ranges
 from corpusmill.store.unit_io import UnitIO, Upstream
-from corpusmill.store.work import Planned, Stage
+from corpusmill.store.work import PlannedUnit, Stage
 
 Weights = tuple[tuple[int, int], ...]  # (cluster size from which on, how often), by size
 # What the makers of FineWeb2 first tried with success for all languages.
@@ -99,9 +99,9 @@ class Rehydrate:
         return Keys(np.empty((len(docs), 0), np.uint64), {"copies": copies})
 
     def stages(self, keys: KeyStage) -> list[Stage]:
-        def drawn(upstream: Upstream) -> list[Planned]:
+        def drawn(upstream: Upstream) -> list[PlannedUnit]:
             content = keys_content(keys, upstream)
-            return [Planned(part, (*content, repr(part))) for part in unit_ranges(keys, upstream)]
+            return [PlannedUnit(part, (*content, repr(part))) for part in unit_ranges(keys, upstream)]
 
         return [Stage(f"{keys.label}-verdicts", DrawByCopies(keys), after(keys), drawn)]
 

@@ -14,7 +14,7 @@ from corpusmill.steps.keys import VERDICT, Keys, KeyStage
 from corpusmill.steps.mix._draw import Measure, code, draw_stages
 from corpusmill.steps.mix._presets import preset
 from corpusmill.store.unit_io import UnitIO, Upstream
-from corpusmill.store.work import Planned, Stage
+from corpusmill.store.work import PlannedUnit, Stage
 from corpusmill.tokens.budget import amount
 from corpusmill.tokens.mixing import Quota, by_temperature, largest_budget, normalised
 from corpusmill.tokens.sampling import sampling_hash
@@ -152,8 +152,8 @@ class Sources:
         count = f"{keys.label}-count"
         special = keys.special_tokens_per_document if self.unit == "tokens" else 0
 
-        def counted(upstream: Upstream) -> list[Planned]:
-            return [Planned(Everything(), keys_content(keys, upstream))]
+        def counted(upstream: Upstream) -> list[PlannedUnit]:
+            return [PlannedUnit(Everything(), keys_content(keys, upstream))]
 
         def planned(upstream: Upstream) -> tuple[Quota, ...]:
             totals = upstream.results(count).facts["totals"]

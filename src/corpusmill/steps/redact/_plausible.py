@@ -83,7 +83,7 @@ station valley village
 
 
 @dataclass(frozen=True)
-class Rules:
+class NameRules:
     """What counts as a name.
 
     min_words   the least words of a person's name that nothing before it makes one
@@ -111,7 +111,7 @@ def is_expression(entry: str) -> bool:
     return len(entry) > 2 and entry[0] == entry[-1] == "/"
 
 
-def plausible(text: str, spans: Sequence[tuple[str, int, int]], rules: Rules) -> Iterator[tuple[str, int, int]]:
+def plausible(text: str, spans: Sequence[tuple[str, int, int]], rules: NameRules) -> Iterator[tuple[str, int, int]]:
     """The spans that are names by these rules, cut to them; kind, first character and end, in order."""
     cut = [(kind, *trimmed(text, start, end)) for kind, start, end in spans]
     names = [(kind, start, end) for kind, start, end in cut if _is_name(text, kind, start, end, rules)]
@@ -154,7 +154,7 @@ def trimmed(text: str, start: int, end: int) -> tuple[int, int]:
             return start, end
 
 
-def _is_name(text: str, kind: str, start: int, end: int, rules: Rules) -> bool:
+def _is_name(text: str, kind: str, start: int, end: int, rules: NameRules) -> bool:
     """Whether all words are those of a name, and none is one that names do not have."""
     name = text[start:end]
     words = name.split()
@@ -181,7 +181,7 @@ def _in_code(text: str, start: int, end: int) -> bool:
     )
 
 
-def _stands(text: str, start: int, end: int, rules: Rules) -> bool:
+def _stands(text: str, start: int, end: int, rules: NameRules) -> bool:
     """Whether a person's name has words enough, or a title before it."""
     if len(text[start:end].split()) >= rules.min_words:
         return True

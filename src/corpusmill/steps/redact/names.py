@@ -16,7 +16,7 @@ from corpusmill.assets.extras import SPACY, SPACY_ENGLISH, Extra
 from corpusmill.errors import AssetError, RecipeError
 from corpusmill.steps import Columns
 from corpusmill.steps.personal_data import PersonalData
-from corpusmill.steps.redact._plausible import Rules, is_expression, plausible
+from corpusmill.steps.redact._plausible import NameRules, is_expression, plausible
 from corpusmill.steps.redact._redaction import Redaction, check, drop_reasons, redact
 
 Kind = Literal["person", "place"]
@@ -76,13 +76,13 @@ class Names(Redaction):
         return (*([str(folder)] if folder else []), *([self.key] if self.key is not None else []))
 
     def transform(self, docs: pa.RecordBatch) -> pa.RecordBatch:
-        return redact(self, docs, find(docs["text"], self.kinds, self.model, Rules(self.min_words, self.allow)))
+        return redact(self, docs, find(docs["text"], self.kinds, self.model, NameRules(self.min_words, self.allow)))
 
     def reasons(self, docs: pa.RecordBatch, signals: Columns) -> pa.Array:
         return drop_reasons(self, NAMED, signals)
 
 
-def find(texts: pa.LargeStringArray, kinds: tuple[Kind, ...], model: str, rules: Rules) -> PersonalData:
+def find(texts: pa.LargeStringArray, kinds: tuple[Kind, ...], model: str, rules: NameRules) -> PersonalData:
     """The names of these kinds. Raises MissingExtraError without spaCy, AssetError without the model."""
     read = _load(model)
     sought = tuple(kind for kind in NAMED if kind in kinds)
@@ -95,7 +95,7 @@ def find(texts: pa.LargeStringArray, kinds: tuple[Kind, ...], model: str, rules:
     return PersonalData(texts, np.array(spans, np.int64).reshape(-1, 4), sought)
 
 
-def names_in(text: str, read: Any, rules: Rules) -> Iterator[tuple[Any, int, int]]:
+def names_in(text: str, read: Any, rules: NameRules) -> Iterator[tuple[Any, int, int]]:
     """Kind, first byte and end of each name, in order.
 
     read   text -> an object with `ents`, each of which has `label_`, `start_char` and `end_char`

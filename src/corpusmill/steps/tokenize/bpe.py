@@ -14,7 +14,7 @@ from corpusmill.models.tokenizer import Tokenizer, load
 from corpusmill.models.tokenizer_file import Definition
 from corpusmill.models.tokenizer_name import SHIPPED, asset_of, assets_of, extras_of
 from corpusmill.models.url_prefix import UrlPrefix, marks
-from corpusmill.shards.loss import Loss
+from corpusmill.shards.loss import LossRule
 from corpusmill.tokens.breaks import SplitAt
 
 
@@ -85,14 +85,14 @@ class Bpe:
         return self.fim is not None
 
     @property
-    def loss(self) -> Loss | None:
+    def loss(self) -> LossRule | None:
         """Which tokens have no loss; None if all have one."""
         if self.fim is None and self.prefix is None:
             return None
         tokenizer = self.open()
         begin, end = marks(tokenizer) if self.prefix else ((), ())
         without = sentinel_ids(tokenizer, self.fim) if self.fim else ()
-        return Loss(without=tuple(without), begin=tuple(map(int, begin)), end=tuple(map(int, end)))
+        return LossRule(without=tuple(without), begin=tuple(map(int, begin)), end=tuple(map(int, end)))
 
     def arrange(self, docs: pa.RecordBatch, room: int | None, split_at: SplitAt | None) -> Arranged | None:
         """Token ids that depend on more of a document than its text; None if they do not, see `encode`."""

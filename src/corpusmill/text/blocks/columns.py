@@ -38,7 +38,7 @@ from corpusmill.text.blocks.page import (
     TITLE_WORDS,
     UPPERS,
     WORDS,
-    Page,
+    BlockPage,
 )
 from corpusmill.text.compile import inlined, kernel
 
@@ -64,7 +64,7 @@ class Around(NamedTuple):
     good: NDArray[np.float32]
 
 
-def columns(page: Page, room: int = COLUMNS) -> tuple[NDArray[np.float32], Around]:
+def columns(page: BlockPage, room: int = COLUMNS) -> tuple[NDArray[np.float32], Around]:
     """(blocks, room) float32, of which COLUMNS are filled in; and what is around each block."""
     count = len(page.blocks)
     made = np.empty((count, room), np.float32)

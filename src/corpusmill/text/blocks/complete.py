@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from corpusmill.text.blocks.columns import deepest
 from corpusmill.text.blocks.outline import CELL, CODE_BLOCK, HEADING, LIST, NESTING, OUTLINE_COLUMNS, TABLE, outline
-from corpusmill.text.blocks.page import CHARACTERS, ELEMENT, END_BLOCK, FIRST_BLOCK, LINKED, WORDS, Page
+from corpusmill.text.blocks.page import CHARACTERS, ELEMENT, END_BLOCK, FIRST_BLOCK, LINKED, WORDS, BlockPage
 from corpusmill.text.blocks.scan import scan
 from corpusmill.text.compile import kernel
 
@@ -15,7 +15,7 @@ LINKS = 0.8  # share of characters; a list of more links leads to other pages
 
 
 def complete(
-    page: Page, outlined: NDArray[np.int32], kept: NDArray[np.bool_], possible: NDArray[np.bool_] | None
+    page: BlockPage, outlined: NDArray[np.int32], kept: NDArray[np.bool_], possible: NDArray[np.bool_] | None
 ) -> NDArray[np.bool_]:
     """(blocks,) the kept blocks, and with them
 
@@ -35,7 +35,7 @@ def complete(
     return made
 
 
-def _structured(page: Page, outlined: NDArray[np.int32], places: NDArray[np.int32]) -> NDArray[np.bool_]:
+def _structured(page: BlockPage, outlined: NDArray[np.int32], places: NDArray[np.int32]) -> NDArray[np.bool_]:
     """(blocks,) lists, code, and tables without other ones inside, if they are not mostly links."""
     lists = places[:, LIST]
     data = (places[:, CELL] > 0) & (outlined[places[:, TABLE], NESTING] == 0)
@@ -46,7 +46,7 @@ def _structured(page: Page, outlined: NDArray[np.int32], places: NDArray[np.int3
     return structured
 
 
-def _in_main(page: Page, kept: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _in_main(page: BlockPage, kept: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """(blocks,) those in the deepest element with nearly all of the kept words."""
     sums = np.concatenate([[0.0], np.cumsum(page.blocks[:, WORDS] * kept, dtype=np.float64)])
     inside = np.zeros(len(kept), np.bool_)

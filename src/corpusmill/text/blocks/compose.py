@@ -24,7 +24,7 @@ from corpusmill.text.blocks.outline import (
     TABLE,
     outline,
 )
-from corpusmill.text.blocks.page import CHARACTERS, CODE, CODE_END, ELEMENT, FIRST, LAST, NAME, PARENT, Page
+from corpusmill.text.blocks.page import CHARACTERS, CODE, CODE_END, ELEMENT, FIRST, LAST, NAME, PARENT, BlockPage
 
 Markup = Literal["text", "markdown"]
 MARKS = bytes([CODE, CODE_END])
@@ -40,7 +40,7 @@ PERMALINKS = " \t\n¶§"  # behind headings
 
 
 @dataclass(slots=True)
-class _Block:
+class _KeptBlock:
     """A kept block: its text, and its row of the outline."""
 
     text: str
@@ -48,7 +48,7 @@ class _Block:
 
 
 def compose(
-    page: Page, kept: NDArray[np.bool_], markup: Markup = "text", possible: NDArray[np.bool_] | None = None
+    page: BlockPage, kept: NDArray[np.bool_], markup: Markup = "text", possible: NDArray[np.bool_] | None = None
 ) -> str:
     """The text of the kept blocks.
 
@@ -74,7 +74,7 @@ def compose(
         for (first, last), place in zip(rows[:, [FIRST, LAST]].tolist(), at, strict=True)
     ]
     tables = _tables_of_data(page, outlined, {place[TABLE] for place in at} - {0})
-    blocks = [_Block(text, place) for text, place in zip(texts, at, strict=True)]
+    blocks = [_KeptBlock(text, place) for text, place in zip(texts, at, strict=True)]
     if markup == "text":
         return _as_text(blocks, tables)
     return _as_markdown(blocks, tables, page.elements, outlined)
@@ -102,7 +102,7 @@ def _marked_up(match: "re.Match[bytes]") -> bytes:
     return space + ticks + code + ticks if code else space
 
 
-def _tables_of_data(page: Page, outlined: NDArray[np.int32], tables: set[int]) -> set[int]:
+def _tables_of_data(page: BlockPage, outlined: NDArray[np.int32], tables: set[int]) -> set[int]:
     """Those of the tables that are of data, and not there for the layout of the page: no table, list or code is inside,
     two rows or more, most of them with two cells or more, and these are short."""
     candidates = [table for table in tables if not outlined[table, NESTING]]
@@ -126,7 +126,7 @@ def _tables_of_data(page: Page, outlined: NDArray[np.int32], tables: set[int]) -
     }
 
 
-def _as_text(blocks: list[_Block], tables: set[int]) -> str:
+def _as_text(blocks: list[_KeptBlock], tables: set[int]) -> str:
     parts: list[str] = []
     item = row = 0
     for block in blocks:
@@ -144,7 +144,7 @@ def _as_text(blocks: list[_Block], tables: set[int]) -> str:
 
 
 def _as_markdown(
-    blocks: list[_Block], tables: set[int], elements: NDArray[np.int32], outlined: NDArray[np.int32]
+    blocks: list[_KeptBlock], tables: set[int], elements: NDArray[np.int32], outlined: NDArray[np.int32]
 ) -> str:
     indents: dict[int, int] = {0: 0}  # of what is inside an item
     begun: set[int] = set()  # items with a bullet
@@ -179,7 +179,7 @@ def _as_markdown(
     return "".join(parts)
 
 
-def _together(blocks: list[_Block], start: int, tables: set[int]) -> int:
+def _together(blocks: list[_KeptBlock], start: int, tables: set[int]) -> int:
     """The block after those that are one thing in Markdown with the first: of one piece of code, of one table."""
     place = blocks[start].at
     column = CODE_BLOCK if place[CODE_BLOCK] else TABLE if place[TABLE] in tables and place[CELL] else -1
@@ -194,7 +194,7 @@ def _together(blocks: list[_Block], start: int, tables: set[int]) -> int:
     return end
 
 
-def _rendered(blocks: list[_Block], tables: set[int]) -> str:
+def _rendered(blocks: list[_KeptBlock], tables: set[int]) -> str:
     place = blocks[0].at
     if place[CODE_BLOCK]:
         code = "\n".join(block.text for block in blocks).strip("\n")
@@ -207,7 +207,7 @@ def _rendered(blocks: list[_Block], tables: set[int]) -> str:
     return blocks[0].text
 
 
-def _table(blocks: list[_Block]) -> str:
+def _table(blocks: list[_KeptBlock]) -> str:
     """A table of GFM, whose first row is the head."""
     rows: dict[int, dict[int, str]] = {}
     for block in blocks:

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corpusmill.text.blocks.columns import AROUND, COLUMNS, FAR, Around, columns, deepest, is_inside, logarithm
-from corpusmill.text.blocks.page import END_BLOCK, FIRST_BLOCK, WORDS, Page
+from corpusmill.text.blocks.page import END_BLOCK, FIRST_BLOCK, WORDS, BlockPage
 from corpusmill.text.blocks.scan import scan
 from corpusmill.text.compile import kernel
 
@@ -12,7 +12,7 @@ NEAR = 4  # blocks before and after
 ALL_COLUMNS = COLUMNS + 1 + 2 * NEAR + 4 + 2 * AROUND + 4 + 2 + 3
 
 
-def add_context(page: Page, around: Around, first: NDArray[np.float32], made: NDArray[np.float32]) -> None:
+def add_context(page: BlockPage, around: Around, first: NDArray[np.float32], made: NDArray[np.float32]) -> None:
     """Fill the columns from COLUMNS to ALL_COLUMNS.
 
     first   (blocks,) float32: probabilities

@@ -45,7 +45,7 @@ LEAD_BYTE = 0xC8  # stands for any character beyond ASCII that an entity gives
 TITLE_SLOTS, MOST_TITLE_WORDS = 256, 60
 
 
-class Page(NamedTuple):
+class BlockPage(NamedTuple):
     """A page as text and blocks. A block is text between starts and ends of block elements, or of two `<br>` in a row.
 
     text        (bytes,) uint8: the blocks' text, each followed by a newline; CODE and CODE_END are around inline code

@@ -56,8 +56,8 @@ from corpusmill.text.blocks.page import (
     STATE,
     TITLE,
     TITLE_SLOTS,
+    BlockPage,
     Building,
-    Page,
     add_text,
     end_word,
     mark,
@@ -98,7 +98,7 @@ UNCLOSED_COMMENT = 0  # in `unclosed`, where the other numbers are those of tags
 NO_WEIGHTS = table((), 4, np.float32)
 
 
-class Seen(NamedTuple):
+class PageWords(NamedTuple):
     """The words of classes and ids that a page has: for training.
 
     words      (words,) uint32: their hashes
@@ -109,7 +109,7 @@ class Seen(NamedTuple):
     elements: NDArray[np.int32]
 
 
-def scan(page: bytes, hints: Weights = NO_WEIGHTS, words: Weights = NO_WEIGHTS) -> Page:
+def scan(page: bytes, hints: Weights = NO_WEIGHTS, words: Weights = NO_WEIGHTS) -> BlockPage:
     """The text and blocks of a page in UTF-8; bytes that are not UTF-8 are kept, except 0xF9 to 0xFF.
 
     hints   weights of words in classes and ids
@@ -118,12 +118,12 @@ def scan(page: bytes, hints: Weights = NO_WEIGHTS, words: Weights = NO_WEIGHTS) 
     return _scanned(page, hints, words, 0)[0]
 
 
-def scan_hints(page: bytes) -> tuple[Page, Seen]:
+def scan_hints(page: bytes) -> tuple[BlockPage, PageWords]:
     """The same, and the words of classes and ids."""
     return _scanned(page, NO_WEIGHTS, NO_WEIGHTS, 1 + len(page) // 2)
 
 
-def _scanned(page: bytes, hints: Weights, words: Weights, room: int) -> tuple[Page, Seen]:
+def _scanned(page: bytes, hints: Weights, words: Weights, room: int) -> tuple[BlockPage, PageWords]:
     page = page or b" "  # a kernel that is given no bytes runs as Python, which knows no borrowed arrays
     made = building(page)
     seen, whose = np.empty(room, np.uint32), np.empty(room, np.int32)
@@ -131,7 +131,7 @@ def _scanned(page: bytes, hints: Weights, words: Weights, room: int) -> tuple[Pa
     state = made.state
     blocks, elements = state[BLOCKS], state[ELEMENTS]
     return (
-        Page(
+        BlockPage(
             made.text[: state[OUT]],
             made.blocks[:blocks],
             made.elements[:elements],
@@ -139,7 +139,7 @@ def _scanned(page: bytes, hints: Weights, words: Weights, room: int) -> tuple[Pa
             made.weights[:blocks],
             int(state[TITLE]),
         ),
-        Seen(seen[:count], whose[:count]),
+        PageWords(seen[:count], whose[:count]),
     )
 
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from corpusmill.text import simd
-from corpusmill.text.buffers import Text, view
+from corpusmill.text.buffers import TextBuffer, view
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.lowlevel import ALL_BITS, NO_BITS, ONE, U, borrowed, load8, load32, lowest_bit, moved_up
 from corpusmill.text.pii import networks
@@ -103,7 +103,7 @@ def pii_spans(texts: pa.LargeStringArray, kinds: Iterable[str] = KINDS, forms: F
     return spans
 
 
-def _pattern_spans(text: Text, wanted: int, forms: Forms) -> NDArray[np.int64]:
+def _pattern_spans(text: TextBuffer, wanted: int, forms: Forms) -> NDArray[np.int64]:
     """The spans of all kinds but secrets and postal addresses."""
     room = 64 + (int(text.offsets[-1] - text.offsets[0]) >> 7)
     spans, places = np.empty((room, 4), np.int64), np.empty((room, 4), np.int64)
@@ -125,7 +125,7 @@ def _pattern_spans(text: Text, wanted: int, forms: Forms) -> NDArray[np.int64]:
     return without_message_ids(text, spans, EMAIL) if wanted & ANY_MAIL else spans
 
 
-def _with_forms(text: Text, spans: NDArray[np.int64], more: NDArray[np.int64]) -> NDArray[np.int64]:
+def _with_forms(text: TextBuffer, spans: NDArray[np.int64], more: NDArray[np.int64]) -> NDArray[np.int64]:
     """Both: e-mail addresses and IPv6 before the spans that they overlap, telephone numbers after them."""
     national = more[:, 1] == PHONE
     return merged(more[national], merged(spans, more[~national]))
@@ -133,7 +133,7 @@ def _with_forms(text: Text, spans: NDArray[np.int64], more: NDArray[np.int64]) -
 
 @kernel
 def _find_all(
-    text: Text, wanted: int, classes: Classes, spans: NDArray[np.int64], places: NDArray[np.int64]
+    text: TextBuffer, wanted: int, classes: Classes, spans: NDArray[np.int64], places: NDArray[np.int64]
 ) -> tuple[int, int]:
     """Write the spans of all documents, and the places where other forms may be; returns how many there are of each,
     -1 if there is not enough room for either."""

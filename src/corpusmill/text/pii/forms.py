@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from corpusmill.text.buffers import Text
+from corpusmill.text.buffers import TextBuffer
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.lowlevel import borrowed, load8, load32
 from corpusmill.text.pii import mail, phones
@@ -37,7 +37,7 @@ _SHORT_IPV6 = re.compile(
 _DOMAIN = re.compile(rb"[\w\x80-\xff-]+\.[\w\x80-\xff]")  # what every address has behind its "@"
 
 
-class Regions(Protocol):
+class RegionForms(Protocol):
     def __getitem__(self, document: int, /) -> Sequence[str]: ...
 
 
@@ -54,7 +54,7 @@ class Forms(NamedTuple):
     mail: bool = False
     loopback: bool = False
     national: bool = False
-    regions: Regions | None = None
+    regions: RegionForms | None = None
     networks: bool = False
 
 
@@ -62,7 +62,9 @@ class Forms(NamedTuple):
 AT, DISGUISED, SHORT_IPV6, NATIONAL = range(4)
 
 
-def decided(text: Text, places: NDArray[np.int64], kinds: tuple[int, int, int], forms: Forms) -> NDArray[np.int64]:
+def decided(
+    text: TextBuffer, places: NDArray[np.int64], kinds: tuple[int, int, int], forms: Forms
+) -> NDArray[np.int64]:
     """The spans at these places.
 
     places    (places, 4) int64: document, sort, first byte, end
@@ -103,7 +105,7 @@ def decided(text: Text, places: NDArray[np.int64], kinds: tuple[int, int, int], 
     return np.array(kept, np.int64).reshape(-1, 4)
 
 
-def without_message_ids(text: Text, spans: NDArray[np.int64], kind: int) -> NDArray[np.int64]:
+def without_message_ids(text: TextBuffer, spans: NDArray[np.int64], kind: int) -> NDArray[np.int64]:
     """The spans without those of this kind that are names of messages."""
     keep = np.ones(len(spans), bool)
     likely = np.zeros(len(spans), bool)
@@ -127,7 +129,7 @@ def without_message_ids(text: Text, spans: NDArray[np.int64], kind: int) -> NDAr
 
 
 @kernel
-def _may_name_messages(text: Text, spans: NDArray[np.int64], kind: int, likely: NDArray[np.bool_]) -> Any:
+def _may_name_messages(text: TextBuffer, spans: NDArray[np.int64], kind: int, likely: NDArray[np.bool_]) -> Any:
     """Mark the spans of this kind whose line is worth decoding: few addresses are between "<" and ">" and look as if a
     program had made them, or have a word of those headers, or one beyond ASCII, before them in their line."""
     data = borrowed(text.data)

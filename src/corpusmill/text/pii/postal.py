@@ -41,7 +41,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from corpusmill.text import simd
-from corpusmill.text.buffers import Text, view
+from corpusmill.text.buffers import TextBuffer, view
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.lowlevel import ALL_BITS, NO_BITS, ONE, U, borrowed, load8, load64, lowest_bit
 from corpusmill.text.spans import below
@@ -197,7 +197,7 @@ def _counts(text: str, match: re.Match[str]) -> bool:
     )
 
 
-def address_spans(text: Text) -> NDArray[np.int64]:
+def address_spans(text: TextBuffer) -> NDArray[np.int64]:
     """(spans, 3) int64: document, first byte and end of each address, in order, without overlap."""
     places = np.empty((64 + (int(text.offsets[-1] - text.offsets[0]) >> 7), 2), np.int64)
     while (count := _propose_all(text, places)) < 0:
@@ -298,7 +298,7 @@ def _is_among(
 
 
 @kernel
-def _propose_all(text: Text, places: NDArray[np.int64]) -> Any:
+def _propose_all(text: TextBuffer, places: NDArray[np.int64]) -> Any:
     """Write document and place of where an address may begin; returns how many there are, -1 for no room."""
     n: Any = np.int64(0)
     for d in range(len(text.offsets) - 1):

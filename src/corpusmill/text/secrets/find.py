@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from corpusmill.text.buffers import Text, view
+from corpusmill.text.buffers import TextBuffer, view
 from corpusmill.text.secrets import scan
 from corpusmill.text.secrets.checks import BASE58, BECH32, is_wallet
 from corpusmill.text.secrets.contexts import ASSIGNMENT, CONFIRM
@@ -38,7 +38,7 @@ def secret_spans(texts: pa.LargeStringArray, families: tuple[str, ...] = FAMILIE
     return secrets_in(view(texts), families)
 
 
-def secrets_in(text: Text, families: tuple[str, ...]) -> NDArray[np.int64]:
+def secrets_in(text: TextBuffer, families: tuple[str, ...]) -> NDArray[np.int64]:
     """`secret_spans` for documents that are viewed already, because a view can be a copy."""
     wanted = sum(1 << FAMILIES.index(family) for family in set(families))
     by_sort: dict[int, set[Place]] = {}

@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from corpusmill.text import simd
-from corpusmill.text.buffers import Text, view
+from corpusmill.text.buffers import TextBuffer, view
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.lowlevel import (
     ALL_BITS,
@@ -41,7 +41,7 @@ FARTHEST_PAIR = 60  # bytes between "contribsys" and the ":" of a pair (`context
 LONGEST_PADDING = 30  # blanks between "password" and its "="
 
 
-def places(text: Text, wanted: int) -> NDArray[np.int64]:
+def places(text: TextBuffer, wanted: int) -> NDArray[np.int64]:
     """(places, 3) int64: document, byte from its beginning, sort; in no order, some twice.
 
     wanted   bit f for the family with number f
@@ -142,7 +142,7 @@ TION, RIZA, KEY, IKEY, OKEN, WORD_, PASS = map(_word, ("tion", "riza", "-key", "
 
 
 @kernel
-def _propose_all(text: Text, wanted: int, places: NDArray[np.int64]) -> Any:
+def _propose_all(text: TextBuffer, wanted: int, places: NDArray[np.int64]) -> Any:
     """Write the places of all documents; returns how many there are, -1 if there is not enough room."""
     n: Any = np.int64(0)
     for d in range(len(text.offsets) - 1):
