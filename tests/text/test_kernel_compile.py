@@ -206,3 +206,28 @@ def test_a_kernel_is_pickled_by_its_name():
     from corpusmill.text.spans import longest
 
     assert pickle.loads(pickle.dumps(longest)) is longest
+
+
+OLDER = """
+import pickle, sys
+from pathlib import Path
+import numba, numpy as np
+from corpusmill.text import compile
+for path in Path(sys.argv[1]).rglob("*.nbi"):
+    path.write_bytes(pickle.dumps(numba.__version__) + b"ccorpusmill.text.overlap\\nGone\\n.")
+compile.warm(["corpusmill.text.folded_hash"])
+print(compile.is_warm(["corpusmill.text.folded_hash"]))
+"""
+
+
+def test_code_of_a_version_with_other_types_is_compiled_again(tmp_path):
+    environment = {**os.environ, "CORPUSMILL_CACHE": str(tmp_path)}
+    warm = "from corpusmill.text import compile; compile.warm(['corpusmill.text.folded_hash'])"
+    subprocess.run([sys.executable, "-c", warm], env=environment, check=True)
+    assert list(tmp_path.rglob("*.nbi"))
+    for path in tmp_path.rglob("*.warm*"):  # where it is noted that nothing is left to compile
+        path.unlink()
+    command = [sys.executable, "-c", OLDER, str(tmp_path)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "True\n"

@@ -17,6 +17,7 @@ import glob
 import hashlib
 import importlib
 import os
+import pickle
 import re
 import subprocess
 import sys
@@ -153,7 +154,8 @@ def _compiled_kernel(function: Callable[..., Any]) -> Any:
 
 
 def _keep_if_there_is_room(cache: Any, folder: Path) -> None:
-    """Let code be used that cannot be kept: the disk is full, or was made read-only."""
+    """Let code be used that cannot be kept: the disk is full, or was made read-only. What cannot be loaded is
+    compiled."""
     save = cache.save_overload
 
     def save_if_possible(*code: Any) -> None:
@@ -163,6 +165,16 @@ def _keep_if_there_is_room(cache: Any, folder: Path) -> None:
             _not_kept[folder.parent] = error.strerror or str(error)
 
     cache.save_overload = save_if_possible
+    load = cache.load_overload
+
+    def load_if_possible(*signature: Any) -> Any:
+        try:
+            return load(*signature)
+        except (AttributeError, ImportError, EOFError, ValueError, pickle.UnpicklingError):
+            cache.flush()  # of a version that had another name for the type of an argument, or damaged: compiled again
+            return None
+
+    cache.load_overload = load_if_possible
 
 
 def _compiled_helper(function: Callable[..., Any]) -> Any:
