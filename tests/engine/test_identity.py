@@ -76,7 +76,7 @@ def changed_by(plan, package: Path, name: str) -> set[str]:
         ("text/buckets.py", {"pass-1", "pass-2", "exact-group", "exact-names"}),
         ("report/waterfall.py", set()),
         ("cli/run.py", set()),
-        ("engine/documents.py", {"jsonl"}),
+        ("engine/work/documents.py", {"jsonl"}),
     ],
 )
 def test_an_edit_changes_the_work_that_can_reach_it(tmp_path, package, source, stages):
