@@ -12,7 +12,7 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="there are no such locks
 HOLDS = """
 import sys, tempfile
 from pathlib import Path
-from corpusmill import leftovers
+from corpusmill.assets import leftovers
 folder = tempfile.mkdtemp(prefix="pymp-", dir=sys.argv[1])
 held = leftovers.hold(Path(folder))
 print(folder, flush=True)

@@ -165,7 +165,7 @@ def test_a_signal_while_a_kernel_is_loaded_waits(sent, interruptible):
 LOADS = """
 import os, signal, sys, time
 from importlib.machinery import ExtensionFileLoader
-from corpusmill import termination
+from corpusmill.execute import termination
 loading = ExtensionFileLoader.create_module.__code__, ExtensionFileLoader.exec_module.__code__
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell that starts tests in the background has it ignored
 
