@@ -121,7 +121,8 @@ def test_another_mode_is_refused(mode):
 
 
 @pytest.mark.parametrize(
-    ("terminal", "kind", "shown"), [(True, "xterm", "Bars"), (True, "dumb", "Lines"), (False, "xterm", "Lines")]
+    ("terminal", "kind", "shown"),
+    [(True, "xterm", "Bars"), (True, "dumb", "ProgressLines"), (False, "xterm", "ProgressLines")],
 )
 def test_what_is_shown_follows_from_where(monkeypatch, terminal, kind, shown):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal, raising=False)
