@@ -58,7 +58,9 @@ def test_check_says_it_before_anything_has_run(recipe, corpusmill):
     checked = check(recipe(ALL))
     (one,) = checked.drops_all
     assert (one.step, one.source) == ("keep_where", None) and one.documents == checked.tried == 60
-    assert checked.warnings[0].startswith("keep_where drops every document: all 60 of a sample of the input")
+    assert checked.warnings[0].startswith(
+        "keep_where drops every document: all 60 that reach it in a sample of the input"
+    )
     _, out, err = corpusmill("check", recipe(ALL))
     assert "warning: keep_where drops every document" in " ".join(f"{out} {err}".split())
     _, out, _ = corpusmill("check", recipe(ALL), "--json")
@@ -76,7 +78,8 @@ def test_a_run_says_it_when_its_first_units_are_done_and_in_its_report(recipe, c
     done = run(recipe(ALL), executor=Serial(), listener=listener)
     warned = [note for note in listener.notes if "drops every document" in note]
     assert len(warned) == 1 and warned[0].startswith("warning: keep_where")  # once, however many units there are
-    assert "drops every document" in done.report.read_text()
+    page = done.report.read_text()
+    assert "drops every document" in page and "<code>corpusmill peek RUN --dropped keep_where</code>" in page
     _, out, _ = corpusmill("report", done.folder, "--json")
     assert json.loads(out)["drops_all"][0]["documents"] == 60
     _, out, err = corpusmill("report", done.folder)

@@ -63,7 +63,7 @@ class StageTask:
         """Carry out one unit and commit it, or try some of its records: the one function that every executor calls.
 
         care   how: see `RetryPolicy`
-        at     is told where the attempt is, if `care` has it noted
+        at     is called with where the attempt is, if `care` has it noted
         beat   is called twice a second at most with how far it is
 
         Returns None if records were tried. If another attempt has committed the unit first, that commit is returned.

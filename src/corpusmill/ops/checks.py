@@ -117,7 +117,7 @@ def check(recipe: Recipe | str | os.PathLike[str], *, inputs: Any = None, overri
     ahead = preview(folder, plan)
     needs = forecast(plan, min(workers, ahead.units), ahead.text)
     documents, lost = tried(recipe, plan, ready.seen)
-    said = [drops_all_in_words(one, of=" of a sample of the input") for one in lost]
+    said = [drops_all_in_words(one, of=" in a sample of the input") for one in lost]
     return Checked(
         recipe,
         {source.source: (len(found.files), found.size) for source, found in zip(recipe.read, plan.inputs)},

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from corpusmill.engine.drive.clock import Clock
 from corpusmill.engine.drive.listener import ProgressListener
 from corpusmill.engine.drive.session import Progress, Session
 from corpusmill.engine.plan.plan import RunPlan
@@ -61,12 +60,12 @@ class RunOutput:
         )
 
 
-def finish(session: Session, clock: Clock, shared: bool = False) -> RunOutput:
+def finish(session: Session, shared: bool = False) -> RunOutput:
     """Add up what the stages counted, publish what the writers wrote, and read it back.
 
     shared   others may do the same at the same time, or have done it: no file is missing at any moment
     """
-    run, plan, progress = session.run, session.plan, session.progress
+    run, plan, progress, clock = session.run, session.plan, session.progress, session.clock
     flow = waterfall(plan, progress.results)
     flow.check()
     (_publish_beside_others if shared else publish)(run, plan, progress)

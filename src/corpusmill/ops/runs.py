@@ -127,7 +127,8 @@ def _run(
         try:
             run_folder.make()
             with run_folder.only_driver():
-                described = _described(session, ready)
+                _note(session, ready)
+                described = describe(plan) | ({"read_as": dict(ready.read_as)} if ready.read_as else {})
                 has_report = finished and _is_described(run_folder, described)
                 call.begin(run_folder, recipe, executor, described)
                 begun = True
@@ -167,8 +168,8 @@ def _executor(plan: RunPlan, workers: int | None, finished: bool, listener: Prog
     return OnDemand(begin) if finished else begin(), needed
 
 
-def _described(session: Session, ready: preflight.PreflightResult) -> dict[str, Any]:
-    """What run.json has of a run; everything that is worth a line before it begins is said to the listener."""
+def _note(session: Session, ready: preflight.PreflightResult) -> None:
+    """Say what is worth a line before a run begins."""
     run, plan, listener = session.run, session.plan, session.listener
     for label, remark in remarks(plan.recipe.steps):
         listener.note(f"{label}: {remark}")
@@ -180,7 +181,6 @@ def _described(session: Session, ready: preflight.PreflightResult) -> dict[str, 
         listener.note(f"{source}: {format_}")
     for warning in ready.warnings:
         listener.note(f"warning: {warning}")
-    return describe(plan) | ({"read_as": dict(ready.read_as)} if ready.read_as else {})
 
 
 def _refuse_to_replace_a_whole_run(recipe: Recipe, run: RunFolder) -> None:
@@ -202,7 +202,7 @@ def _to_the_end(session: Session, call: Call, has_report: bool) -> RunOutput:
     while True:
         progress = carry_out(session)
         try:
-            output = finish(session, session.clock)
+            output = finish(session)
             # Before the page, which says how long it took: a second or two are missing.
             call.end(FINISHED if output.is_sound else FAILED, progress.counts, repairs.damaged)
             if repairs.damaged or not (has_report and _is_as_reported(run, progress)):

@@ -17,7 +17,6 @@ from corpusmill import progress as displays
 from corpusmill import storage
 from corpusmill.about import __version__
 from corpusmill.engine.drive.carry_out import carry_out
-from corpusmill.engine.drive.clock import Clock
 from corpusmill.engine.drive.damage import ReadOnlyRepairs
 from corpusmill.engine.drive.listener import ProgressListener
 from corpusmill.engine.drive.meter import BeatListener, StageProgress
@@ -242,7 +241,7 @@ def _publish(session: Session, described: dict[str, Any], announcer: Announcer, 
 
     run, counts = session.run, session.progress.counts
     announcer.say(state="publishing", stage=None)
-    output = finish(session, Clock(), shared=True)
+    output = finish(session, shared=True)
     calls = _calls(run)
     own = calls[announcer.worker] = dict(announcer.record["call"])
     if not output.is_sound:

@@ -149,11 +149,11 @@ def _compiled_kernel(function: Callable[..., Any]) -> Any:
     finally:
         numba.config.CACHE_DIR = before
     if folder is not None:
-        _keep_if_there_is_room(compiled._cache, folder)
+        _survive_the_disk(compiled._cache, folder)
     return _without_extensions(compiled)
 
 
-def _keep_if_there_is_room(cache: Any, folder: Path) -> None:
+def _survive_the_disk(cache: Any, folder: Path) -> None:
     """Let code be used that cannot be kept: the disk is full, or was made read-only. What cannot be loaded is
     compiled."""
     save = cache.save_overload

@@ -5,7 +5,7 @@
     stage_run      the units that are missing, by the executor; their results, put together
     damage         files that are not as their commits say: their units are done again
     budget         how many records may be lost
-    listener       who is told
+    listener       what shows the progress
     meter          how fast the run is
     clock          where its time goes
     workers        how many of them have work

@@ -58,10 +58,10 @@ def in_words(one: DropsAll, run: str | None = None, of: str = "") -> str:
     """A sentence on it, with what to do next.
 
     run   whose documents can be looked at; None: there is none yet
-    of    which documents were seen, where these are not all: " of a sample of the input"
+    of    which documents were seen, where these are not all: " in a sample of the input"
 
     >>> print(in_words(DropsAll("html", None, 563, {"empty": 563})).partition(". ")[0])
-    html drops every document: all 563 that came to it, for empty (563)
+    html drops every document: all 563 that reach it, for empty (563)
     """
     about = "" if one.source is None else f" of source {one.source}"
     reasons = [f"{name} ({count:,})" for name, count in one.reasons.items()]
@@ -71,6 +71,6 @@ def in_words(one: DropsAll, run: str | None = None, of: str = "") -> str:
     first = f"Look at some with `corpusmill peek {run} --dropped {one.step}`, then change" if run else "Change"
     aside = "remove it" if one.source is None else "name the sources that it is for in `only`"
     return (
-        f"{one.step} drops every document{about}: all {one.documents:,}{of} that came to it{why}. "
+        f"{one.step} drops every document{about}: all {one.documents:,} that reach it{of}{why}. "
         f"{left} is left for the steps after it. {first} the step, or {aside}"
     )

@@ -1,4 +1,4 @@
-"""Who is told what a run does, while it does it."""
+"""What shows the progress of a run."""
 
 import contextlib
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ class ProgressListener(Protocol):
     commit      a unit of the stage is done
     note        a line for people
 
-    One that is a `meter.BeatListener` as well is also told what happens inside units.
+    One that is a `meter.BeatListener` as well is also called with the progress inside units.
     """
 
     def compiling(self) -> None: ...
@@ -45,7 +45,7 @@ class Silent:
 
 @contextlib.contextmanager
 def listening_to(executor: Executor, listener: ProgressListener, meter: Meter | None = None) -> Iterator[None]:
-    """Meanwhile the listener is told what units wait for, and the meter what workers do, if the executor says it."""
+    """Meanwhile, note what units wait for, and hand the meter what workers do, if the executor reports it."""
     if not isinstance(executor, ReportsStatus):
         yield
         return

@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from typing import Any
 
 from corpusmill.engine.drive.clock import Clock
@@ -44,24 +44,25 @@ class Progress:
 class Session:
     """A plan, the folder that it is carried out in, who carries it out, and how far it is.
 
-    repairs   what earlier calls left damaged; of an earlier session over the same stages, if there was one
-    clock     measures the stages
-    workers   the listener is told if the first pass has no work for so many
+    repair_policy   another than `Repairs`: what becomes of files that earlier calls left damaged
+    clock           measures the stages
+    workers         a note says when the first pass has work for fewer
     """
 
     run: RunFolder
     plan: RunPlan
     executor: Executor
     listener: ProgressListener
-    repairs: Repairs = field(default=None)  # type: ignore[assignment]  # a new one
+    repair_policy: InitVar[Repairs | None] = None
     clock: Clock = field(default_factory=Clock)
     workers: int = 0
     progress: Progress = field(default_factory=Progress)
     meter: Meter | None = None
     records: list[dict[str, Any]] = field(default_factory=list)  # of the stages, as stages.json has them
+    repairs: Repairs = field(init=False)
 
-    def __post_init__(self) -> None:
-        self.repairs = self.repairs or Repairs(self.run, self.listener.note)
+    def __post_init__(self, repair_policy: Repairs | None) -> None:
+        self.repairs = repair_policy or Repairs(self.run, self.listener.note)
 
     def begin(self) -> None:
         """Begin with the first stage: nothing is known of any."""

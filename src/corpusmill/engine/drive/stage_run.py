@@ -5,10 +5,11 @@ Who puts them together is the one difference between a run that one driver carri
 """
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NoReturn, Protocol, runtime_checkable
 
 from corpusmill.engine.drive.budget import bad_records, check_budget, facts_of_records
 from corpusmill.engine.drive.damage import differences, not_the_same
@@ -34,26 +35,6 @@ class DescribesPlan(Protocol):
     """A work whose plan people want to see before it is done."""
 
     def describe_plan(self, inputs: Sequence[Any]) -> list[str]: ...
-
-
-class Collector(Protocol):
-    """Commits of a stage, as far as this driver knows them.
-
-    collected   those that it has read
-    done        how many of the stage's units earlier sessions did
-    missing     key -> a unit that is to be done
-    """
-
-    collected: CollectedCommits
-    done: int
-    missing: dict[str, Unit]
-
-    def prepare(self) -> None: ...
-    def add(self, commit: Commit) -> None: ...
-    def committed(self) -> int: ...
-    def done_now(self) -> int: ...
-    def fail(self, failures: Sequence[Failure]) -> None: ...
-    def results(self) -> Results: ...
 
 
 class StageRun:
@@ -92,7 +73,6 @@ class StageRun:
             failures = session.executor.run(self.task, list(collector.missing.values()), on_commit, on_aside)
         if failures:
             collector.fail(failures)
-            raise self._given_up(failures)
         return collector.results()
 
     def _on_quarantined(self, before: Facts, collected: CollectedCommits) -> Callable[[Unit, QuarantinedRecord], None]:
@@ -134,14 +114,6 @@ class StageRun:
             return {}, {}
         return session.read_by(stage), stage.reads
 
-    def _given_up(self, failures: Sequence[Failure]) -> UnitError:
-        first = failures[0]
-        return UnitError(
-            f"{len(failures)} of {len(self.units)} units of {self.stage.name} failed in every attempt; the others are "
-            f"committed. The first: unit {first.unit.number}: {first.error}. See {self.folder.failed} for the "
-            f"tracebacks, and run the same command again to repeat only these."
-        )
-
     def refuse_lost(self, collected: CollectedCommits, why: str) -> None:
         """Raises RunError if a unit is not committed that should be."""
         if lost := [unit.number for unit in self.units if unit.key not in collected.units]:
@@ -149,13 +121,53 @@ class StageRun:
 
 
 @dataclass
-class CollectsAll:
-    """Of a run that one driver carries out: every commit, those of earlier sessions included."""
+class Collector(ABC):
+    """Commits of a stage, as far as this driver knows them.
+
+    done        how many of the stage's units earlier sessions did
+    missing     key -> a unit that is to be done
+    collected   the commits that it has read
+    """
 
     of: StageRun
-    collected: CollectedCommits = field(init=False)
     done: int = 0
     missing: dict[str, Unit] = field(default_factory=dict)
+    collected: CollectedCommits = field(init=False)
+
+    @abstractmethod
+    def prepare(self) -> None:
+        """Find out what is committed."""
+
+    def add(self, commit: Commit) -> None:
+        """Take a unit that this session has done."""
+        self.collected.add(commit)
+
+    @abstractmethod
+    def committed(self) -> int:
+        """Units that are done, by whomever."""
+
+    @abstractmethod
+    def done_now(self) -> int:
+        """Units that this session has done."""
+
+    def fail(self, failures: Sequence[Failure]) -> NoReturn:
+        """Take units that failed in every attempt. Raises UnitError."""
+        first, stage = failures[0], self.of.stage.name
+        raise UnitError(
+            f"{len(failures)} of {len(self.of.units)} units of {stage} failed in every attempt; the others are "
+            f"committed. The first: unit {first.unit.number}: {first.error}. See {self.of.folder.failed} for the "
+            f"tracebacks, and run the same command again to repeat only these."
+        )
+
+    @abstractmethod
+    def results(self) -> Results:
+        """Put the results of all units together."""
+
+
+@dataclass
+class CollectsAll(Collector):
+    """Of a run that one driver carries out: every commit, those of earlier sessions included."""
+
     _earlier: Mapping[str, Commit] = field(default_factory=dict)
     _different: list[str] = field(default_factory=list)
 
@@ -175,7 +187,7 @@ class CollectsAll:
         self.done = len(self.collected) - repairs.done_of(folder, committed)
 
     def add(self, commit: Commit) -> None:
-        self.collected.add(commit)
+        super().add(commit)
         self.of.session.repairs.committed(self.of.folder, commit.key)
         self._different.extend(differences(commit, self._earlier.get(commit.key)))
 
@@ -185,10 +197,10 @@ class CollectsAll:
     def done_now(self) -> int:
         return len(self.collected) - self.done
 
-    def fail(self, failures: Sequence[Failure]) -> None:
-        """Keep the tracebacks."""
+    def fail(self, failures: Sequence[Failure]) -> NoReturn:
         for failure in failures:
             self.of.folder.fail(failure.unit.key, failure.unit.number, failure.error, failure.traceback)
+        super().fail(failures)
 
     def results(self) -> Results:
         stage, folder = self.of.stage, self.of.folder
@@ -203,13 +215,8 @@ class CollectsAll:
 
 
 @dataclass
-class CollectsOwn:
+class CollectsOwn(Collector):
     """Of a run that several drivers share: its own commits. One of the drivers reads those of all, at the end."""
-
-    of: StageRun
-    collected: CollectedCommits = field(init=False)
-    done: int = 0
-    missing: dict[str, Unit] = field(default_factory=dict)
 
     def prepare(self) -> None:
         committed = self.of.folder.committed_keys()
@@ -220,17 +227,11 @@ class CollectsOwn:
         assert isinstance(executor, SharedExecutor)
         executor.on_elsewhere = meter.elsewhere if meter else None
 
-    def add(self, commit: Commit) -> None:
-        self.collected.add(commit)
-
     def committed(self) -> int:
         return self.done + len(self.collected)
 
     def done_now(self) -> int:
         return len(self.collected)
-
-    def fail(self, failures: Sequence[Failure]) -> None:
-        """The attempts of all drivers keep theirs."""
 
     def results(self) -> Results:
         folder, executor = self.of.folder, self.of.session.executor

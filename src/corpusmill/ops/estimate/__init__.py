@@ -12,7 +12,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from corpusmill.engine.drive.carry_out import carry_out
-from corpusmill.engine.drive.clock import Clock
 from corpusmill.engine.drive.listener import ProgressListener, Silent
 from corpusmill.engine.drive.session import Session
 from corpusmill.engine.plan.forecast import DRIVER
@@ -212,9 +211,8 @@ def estimate(
         progress = carry_out(session)
         results = progress.results
         around = now() - began - sum(float(stage.seconds.sum()) for stage in results.values())
-        clock = Clock()
-        flow = finish(replace(session, listener=Silent()), clock).waterfall
-        reading = clock.seconds[READING_BACK]
+        flow = finish(replace(session, listener=Silent())).waterfall
+        reading = session.clock.seconds[READING_BACK]
         memory = peak()
         files = Upstream(run, progress.where, progress.session)
         of_files = [piece for _, piece, _ in pieces]

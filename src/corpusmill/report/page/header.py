@@ -24,10 +24,15 @@ def header(tables: RunTables) -> HtmlText:
         tag("h1", files.name),
         tag("p", made_by, class_="soft"),
         tag("p", tag("b", f"A limited run: {files.limited}.")) if files.limited else None,
-        *(tag("p", tag("b", f"{in_words(one, 'RUN')}."), class_="warning") for one in drops_all(tables)),
+        *(tag("p", tag("b", *_with_code(f"{in_words(loss, 'RUN')}.")), class_="warning") for loss in drops_all(tables)),
         run(tables),
         tiles(tables, amount),
     )
+
+
+def _with_code(text: str) -> list[Inside]:
+    """A text in which what is between backticks is code."""
+    return [tag("code", part) if number % 2 else part for number, part in enumerate(text.split("`"))]
 
 
 def run(tables: RunTables) -> HtmlText | None:
