@@ -9,7 +9,7 @@ import typer
 from corpusmill.cli.common import Json, Settings, print_json
 from corpusmill.cli.run import Progress, ProgressStyle
 
-LEASE = 60.0  # seconds: as in `together`, which is imported by the verb that runs
+LEASE = 60.0  # seconds: as in `ops.worker`, which is imported by the verb that runs
 
 
 def add_to(app: typer.Typer) -> None:

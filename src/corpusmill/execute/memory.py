@@ -62,7 +62,7 @@ def resident(processes: Iterable[int]) -> int | None:
 
 
 def forget_peak() -> None:
-    """What `units.peak_memory` says begins anew here, where the system can do that: Linux. Elsewhere it is the most
+    """What `peak_memory` says begins anew here, where the system can do that: Linux. Elsewhere it is the most
     since the process began, and a unit is charged with what an earlier one held."""
     with suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")

@@ -3,7 +3,7 @@
 The first gives each block a probability from what is measured of it alone; the second sees those of its neighbours too.
 There are two second stages: one leaves readers' comments out, one keeps them.
 
-The model's file holds arrays (`units.write_arrays`): the tables of weights as `hint_keys` and `hint_values`,
+The model's file holds arrays (`arrays.write_arrays`): the tables of weights as `hint_keys` and `hint_values`,
 `word_keys` and `word_values` (hashes and numbers, no words); for each of STAGES the arrays of `Trees`, as
 `first_column` and so on; and `card`, JSON in UTF-8.
 """

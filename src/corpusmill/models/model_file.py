@@ -1,4 +1,4 @@
-"""Files of our own models: arrays (`units.write_arrays`), one of them the model card, JSON in UTF-8."""
+"""Files of our own models: arrays (`arrays.write_arrays`), one of them the model card, JSON in UTF-8."""
 
 import json
 from collections.abc import Mapping, Sequence

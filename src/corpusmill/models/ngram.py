@@ -4,7 +4,7 @@ A sentence is <s> w1 … wn </s>, its words those of `text.fold` (case, punctuat
 ignored). A model gives each word, and </s>, a probability given the words before it, and backs off to fewer of them if
 the n-gram is unknown (Katz 1987; for the estimates Chen and Goodman 1999, see `train.lm`).
 
-A file holds arrays (`units.write_arrays`): for each order n an open-addressing table of its n-grams, `keys_n` (slots,)
+A file holds arrays (`arrays.write_arrays`): for each order n an open-addressing table of its n-grams, `keys_n` (slots,)
 uint64, 0 in a free slot, `log_n` and `back_n` (slots,) float32: log10 of the probability and of the back-off weight.
 They are mapped, so that processes share them. And `card`, JSON with the model's training data. A file whose card says
 `packed` has the arrays of `ngram_packed`, a tenth of the size, and every process makes its own tables of it.

@@ -1,6 +1,6 @@
 """Quality classifiers: our own linear models, and fastText models.
 
-A file of our own holds arrays (`units.write_arrays`): `weights` float16, `lengths`, `bias` and `shape` float32, and
+A file of our own holds arrays (`arrays.write_arrays`): `weights` float16, `lengths`, `bias` and `shape` float32, and
 `card`, JSON in UTF-8 with the model's training data and evaluation, and a checksum of the others. Files of format 1
 have no `shape`, and are read as ever.
 """

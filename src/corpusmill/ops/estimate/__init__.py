@@ -105,7 +105,7 @@ class Estimate:
                           hold more
     around                seconds beside the units: start, plans, reading back, report
     records               bytes on disk beside what the stages leave
-    shuffles, requests    see `engine.requests`
+    shuffles, requests    see `estimate.requests`
     """
 
     bytes: int
@@ -167,7 +167,7 @@ def estimate(
     start         from 0 to 1, where the sample begins: another one, of other documents
 
     What a unit takes whatever it holds is told apart from what grows with the bytes by a first run on next to nothing.
-    A sample shows fewer duplicates than there are: how many more all of the input has is reckoned as `engine.unseen`
+    A sample shows fewer duplicates than there are: how many more all of the input has is reckoned as `estimate.unseen`
     says. The sample is worked on by one process, in a temporary folder beside the run's. The recipe's own `run.limit`
     and `run.sample` are left out.
 
