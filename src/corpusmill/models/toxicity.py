@@ -1,6 +1,6 @@
 """Toxicity (insults, obscenities, hate): by a linear model of words and of the order of their kinds, and by a list.
 
-The model's file holds arrays (`arrays.write_arrays`): `words` uint8, the words in UTF-8 separated by line feeds; `kinds`
+Its file holds arrays (`arrays.write_arrays`): `words` uint8, the words in UTF-8 separated by line feeds; `kinds`
 uint8, of each, as `toxicity_score` uses them; `weights` float32, of each word and then FEATURES others; `bias` (1,)
 float32; `close` uint8, words as in `words`: real ones that `spellings` must not take for another; and `card`, JSON in
 UTF-8.
