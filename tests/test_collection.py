@@ -182,7 +182,8 @@ def test_what_cannot_be_is_refused_with_what_to_do(crawl, corpusmill):
         (("remove", "run", "data/2025-*"), "data/2025-*: no input of run is named by that"),
         (("remove", "run", "data/2024-10"), "jsonl: nothing would be left of this source"),
         (("add", "nowhere", "data/2024-14"), "nowhere: no run here"),
-        (("inputs", "nowhere"), "nowhere: no run here"),
+        (("add", "nowhere", "--list"), "nowhere: no run here"),
+        (("add", "run", "data/2024-14", "--list"), "--list lists what the run has, and takes no INPUT"),
     ):
         status, _, err = corpusmill(*command)
         assert status == 2 and said in err, command
@@ -205,7 +206,7 @@ def test_of_several_sources_it_is_said_which(tmp_path, monkeypatch, corpusmill):
     Path("more.txt").write_text("more words of another note\n")
     status, _, err = corpusmill("add", "run", "more.txt")
     assert status == 0 and "add 1 file to text: more.txt" in err
-    status, out, _ = corpusmill("inputs", "run", "--json")
+    status, out, _ = corpusmill("add", "run", "--list", "--json")
     rows = json.loads(out)["inputs"]
     assert [(row["source"], row["path"], row["files"]) for row in rows] == [
         ("first", "data/a/part-0.jsonl", 1), ("second", "data/a/part-1.jsonl", 1), ("second", "data/b", 2),
@@ -214,7 +215,7 @@ def test_of_several_sources_it_is_said_which(tmp_path, monkeypatch, corpusmill):
     assert [row["added"] is not None for row in rows] == [False, False, True, False, True]
     assert [(row["read"], row["kept"]) for row in rows] == [(21, 21), (21, 20), (42, 40), (1, 1), (1, 1)]
     assert sum(row["read"] for row in rows) == mill.open("run").waterfall.documents_in
-    _, out, _ = corpusmill("inputs", "run", "--files")
+    _, out, _ = corpusmill("add", "run", "--list", "--files")
     assert "data/b/part-1.jsonl" in out and "second: 3 files" in out
 
 

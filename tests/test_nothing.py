@@ -345,14 +345,13 @@ QUESTIONS: dict[str, list[str]] = {
     "check": ["RECIPE"],
     "plan": ["RUN", "RUN --tokens 100", "RECIPE --sample 100%"],
     "watch": ["RUN --once"],
-    "add": ["RUN IN --dry-run"],
+    "add": ["RUN IN --dry-run", "RUN --list", "RUN --list --files"],
     "remove": ["RUN IN --dry-run"],
     "report": ["RUN"],
     "stats": ["RUN"],
     "peek": ["RUN", "RUN --dropped all", "RUN --dead", "RUN --repeated", "RUN --id http://made.org/one"],
     "sql": ["RUN", "RUN TABLES"],
     "recipe": ["RUN", "RUN --written"],
-    "inputs": ["RUN", "RUN --files"],
     "verify": ["RUN", "RUN --tokenizer gpt2"],
     "explain": ["RUN http://made.org/one"],
     "what-if": ["RUN --set gopher_quality.min_words=3"],
@@ -361,14 +360,13 @@ QUESTIONS: dict[str, list[str]] = {
     "find": ["RUN ferry", "RUN --spans PASSAGE", "RUN ferry --steps"],
     "diff": ["RUN RUN"],
     "export": [f"RUN {format} NEW" for format in export.formats()],
-    "card": ["RUN --eu-summary"],
-    "push": ["RUN hf://datasets/me/made --dry-run"],
+    "push": ["RUN hf://datasets/me/made --dry-run", "RUN --card --eu-summary"],
     "index": ["RUN NEW --step exact"],
     "train": ["tokenizer RUN --vocab-size 300 --out NEW", "mixture RUN --out NEW"],
     "forget": ["RUN --domain made.org --dry-run", "RUN --text PASSAGE --dry-run", "RUN --domain a.b --dry-run --steps"],
 }
 # They ask nothing about a run: they make one, wait for one, serve a page, or know no run at all.
-NO_QUESTIONS = {"demo", "new", "recipes", "work", "inspect", "rights", "steps", "schema", "warm", "completion"}
+NO_QUESTIONS = {"demo", "new", "work", "inspect", "rights", "steps", "warm"}
 ROWS_MISSING = (1, "there are no rows: the shards hold no tokens")
 # What cannot be answered of nothing, or of one document: the status and the line that says why. All else ends with 0.
 UNANSWERED: dict[str, dict[str, tuple[int, str]]] = {

@@ -97,7 +97,7 @@ def test_what_others_put_into_a_runs_folder_outlives_everything(corpusmill, made
         assert all((made / name).read_text() == MINE for name in (*names, *UNFINISHED)), command
 
     told("run", "r.yaml")
-    told("card", "kept")
+    told("push", "kept", "--card")
     told("push", "kept", "hf://datasets/me/mine", "--dry-run")
     Path("urls.txt").write_text(ROWS[0]["url"])
     told("forget", "kept", "--urls", "urls.txt", "--remove")
@@ -115,10 +115,10 @@ def test_what_others_put_into_a_runs_folder_outlives_everything(corpusmill, made
 
 
 def test_a_page_that_was_edited_is_somebodys_own(corpusmill, made):
-    assert corpusmill("card", "kept")[0] == 0
+    assert corpusmill("push", "kept", "--card")[0] == 0
     assert RunFolder("kept").is_card_file("croissant.json")
     (made / "croissant.json").write_text("{}")
-    status, _, err = corpusmill("card", "kept")
+    status, _, err = corpusmill("push", "kept", "--card")
     assert status == 0 and "croissant.json is not as this run has written it" in err
     with pytest.raises(RefusedFolder, match=r"croissant\.json"):
         RunFolder("kept").forget()

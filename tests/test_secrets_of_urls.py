@@ -162,12 +162,12 @@ def same_with_another_signature(corpusmill, host, tmp_path, scheme, *settings):
         path, folder = recipe(tmp_path / version, url(host, version, scheme)), tmp_path / f"run{version}"
         for words in (
             ("run", path, "--folder", folder, *settings),
-            ("card", folder),
+            ("push", folder, "--card"),
             ("check", path),
             ("check", path, "--json", *settings),
             ("plan", path, *settings),
-            ("inputs", folder),
-            ("inputs", folder, "--json"),
+            ("add", folder, "--list"),
+            ("add", folder, "--list", "--json"),
             ("recipe", folder),
             ("explain", folder, "0"),
             ("report", folder),

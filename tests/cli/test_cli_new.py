@@ -10,12 +10,12 @@ from corpusmill.recipe.shipped import DEMO, SCHEMA, names, shipped
 
 
 def test_the_recipes_that_ship_are_listed(corpusmill):
-    status, out, _ = corpusmill("recipes")
+    status, out, _ = corpusmill("new", "--list")
     assert status == 0
     for name in names():
         assert f"{name} " in out and shipped(name).summary in out
     assert corpusmill("new")[1] == out
-    listed = json.loads(corpusmill("recipes", "--json")[1])["recipes"]
+    listed = json.loads(corpusmill("new", "--list", "--json")[1])["recipes"]
     assert [each["name"] for each in listed] == names()
     assert next(each["inputs"] for each in listed if each["name"] == "mix") == {"WEB": "wet", "BOOKS": "jsonl"}
 
@@ -83,5 +83,5 @@ def test_to_run_a_recipe_by_its_name_is_to_be_sent_to_new(corpusmill, tmp_path, 
 
 
 def test_the_schema_is_printed_and_is_as_the_code_is_now(corpusmill):
-    status, out, _ = corpusmill("schema")
+    status, out, _ = corpusmill("new", "--schema")
     assert status == 0 and json.loads(out) == recipe_schema(), "run python docs/make_schema.py"

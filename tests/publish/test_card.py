@@ -140,15 +140,28 @@ def test_a_card_that_somebody_edited_is_left_alone(done):
 
 
 def test_the_command_names_the_files(done, corpusmill):
-    status, out, _ = corpusmill("card", done.folder, "--eu-summary")
+    status, out, _ = corpusmill("push", done.folder, "--card", "--eu-summary")
     assert status == 0 and [line.split("/")[-1] for line in out.splitlines()] == [
         "README.md",
         "croissant.json",
         "eu-summary.md",
         "eu-summary-domains.csv",
     ]
-    status, out, _ = corpusmill("card", done.folder, "--json")
+    status, out, _ = corpusmill("push", done.folder, "--card", "--json")
     assert list(json.loads(out)["files"]) == ["README.md", "croissant.json"]
+
+
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        ((), "push needs either a TARGET"),
+        (("hf://datasets/me/made", "--card"), "push needs either a TARGET"),
+        (("hf://datasets/me/made", "--eu-summary"), "--eu-summary is written with --card"),
+    ],
+)
+def test_the_command_wants_a_target_or_the_card(done, corpusmill, words, message):
+    status, out, err = corpusmill("push", done.folder, *words)
+    assert (status, out) == (2, "") and message in err
 
 
 def test_a_run_that_is_not_finished_has_no_card(done, tmp_path):

@@ -1,12 +1,14 @@
 """corpusmill add RUN [INPUT …]"""
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from corpusmill.cli.common import Folder, Json, print_json, say
+from corpusmill.cli.common import Folder, Json, aligned, print_json, say
 from corpusmill.cli.run import Progress, ProgressStyle
-from corpusmill.report.numbers import plural, size
+from corpusmill.errors import InputError
+from corpusmill.report.numbers import number, plural, size
 
 if TYPE_CHECKING:
     from corpusmill.ops.collection import InputChange
@@ -17,7 +19,7 @@ SHOWN = 5  # files that are named
 ToSource = Annotated[
     str | None, typer.Option("--source", metavar="NAME", help="The source of the recipe that is meant.")
 ]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would change, and what would be done anew.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would change, and what would be redone.")]
 Prepare = Annotated[
     bool, typer.Option("--prepare", help="Only plan it, for workers: `corpusmill work RUN` on any machines.")
 ]
@@ -42,20 +44,54 @@ def add(
     dry_run: DryRun = False,
     prepare: Prepare = False,
     workers: Workers = None,
+    list_inputs: Annotated[
+        bool, typer.Option("--list", help="List the inputs by source: size, when added, documents read and kept.")
+    ] = False,
+    files: Annotated[bool, typer.Option("--files", help="Of --list: each file, and not each path.")] = False,
     progress: Progress = ProgressStyle.AUTO,
     json: Json = False,
 ) -> None:
-    """Add inputs to a run, and do what they add.
+    """Add inputs to a run, and do what they add; or list its inputs.
 
     The run becomes a collection: duplicates are found across all of it, and report, mix and shards are of all. The
     outputs are those of a run from nothing.
     """
+    if list_inputs or files:
+        if inputs:
+            raise InputError("--list lists what the run has, and takes no INPUT")
+        print_inputs(run, files, json)
+        return
     from corpusmill.ops import collection, worker
     from corpusmill.store.run_folder import RunFolder
 
     recipe, folder = worker.of_run(run), RunFolder(run)
     change = collection.added(recipe, folder, inputs, source) if inputs else None
     carry_out(folder, recipe, change, dry_run, prepare, workers, progress, json)
+
+
+def print_inputs(run: str, files: bool, json: bool) -> None:
+    """Print the inputs of a run, each file or each path of the recipe."""
+    from corpusmill.report.inputs import by_path, inputs_of
+
+    inputs = inputs_of(run)
+    rows = inputs if files else by_path(run, inputs)
+    if json:
+        print_json({"folder": run, "inputs": [asdict(row) for row in rows]})
+        return
+    for source in dict.fromkeys(row.source for row in rows):
+        group = [row for row in rows if row.source == source]
+        cells = [["", "files", "size", "added", "read", "kept"]] + [
+            [
+                row.path,
+                f"{row.files:,}",
+                size(row.bytes),
+                (row.added or "-")[:10],
+                *("-" if count is None else number(count) for count in (row.read, row.kept)),
+            ]
+            for row in group
+        ]
+        print(f"{source}: {plural(sum(row.files for row in group), 'file')}, {size(sum(row.bytes for row in group))}")
+        print("\n".join(f"  {line}" for line in aligned(cells)))
 
 
 def carry_out(

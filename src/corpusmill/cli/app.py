@@ -17,7 +17,6 @@ def app(word: str = "") -> typer.Typer:
         help="Mill raw text into training tokens: one recipe from a raw crawl to training shards.",
         epilog="Help for a verb, with an example: corpusmill VERB -h",
         context_settings={"help_option_names": ["-h", "--help"]},
-        add_completion=False,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
     )

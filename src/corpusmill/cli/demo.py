@@ -34,7 +34,7 @@ def next_steps(folder: str) -> str:
     """What to do after the demo."""
     lines = [
         (f"corpusmill peek {folder} --dropped all", "dropped documents, with their reasons"),
-        ("corpusmill recipes", "recipes that ship; `new` writes one to a file"),
+        ("corpusmill new --list", "recipes that ship; `new` writes one to a file"),
         ("corpusmill new minimal --input 'DATA/*.jsonl.gz'", "a recipe for documents of yours"),
     ]
     width = max(len(command) for command, _ in lines)

@@ -6,14 +6,23 @@ from typing import Any
 import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup
 
+from corpusmill.errors import InputError
+
 GROUPS = {
-    "Start": ("demo", "new", "recipes"),
+    "Start": ("demo", "new"),
     "Run a recipe": ("check", "run", "plan", "work", "watch", "add", "remove"),
-    "Look at a run": ("report", "inspect", "stats", "peek", "sql", "recipe", "inputs", "verify"),
+    "Look at a run": ("report", "inspect", "stats", "peek", "sql", "recipe", "verify"),
     "Ask about a run": ("explain", "what-if", "audit", "trace", "find"),
     "Compare runs": ("diff",),
-    "Data and models": ("export", "card", "push", "index", "rights", "train", "forget"),
-    "Reference and setup": ("steps", "schema", "warm", "completion"),
+    "Data and models": ("export", "push", "index", "rights", "train", "forget"),
+    "Reference and setup": ("steps", "warm"),
+}
+MOVED = {  # verbs of earlier versions -> what does the same now
+    "recipes": "new --list",
+    "schema": "new --schema",
+    "inputs": "add RUN --list",
+    "card": "push RUN --card",
+    "completion": "--install-completion",
 }
 OTHERS = "Verbs"  # those that are in no group
 NUMBER = r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?"
@@ -59,6 +68,11 @@ class Verbs(TyperGroup):
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         return ["VERB …"]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name in MOVED and ctx.parent is None:
+            raise InputError(f"the verb `{cmd_name}` is gone. Use: corpusmill {MOVED[cmd_name]}")
+        return super().get_command(ctx, cmd_name)
 
     def list_commands(self, ctx: Any) -> list[str]:
         known = [name for names in GROUPS.values() for name in names if name in self.commands]

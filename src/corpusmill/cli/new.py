@@ -1,8 +1,11 @@
 """corpusmill new [RECIPE]"""
 
-import json
+import json as json_format
 import re
 import shlex
+import shutil
+import sys
+import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from corpusmill.cli import completion
-from corpusmill.cli.recipes import recipes
+from corpusmill.cli.common import Json, print_json
 
 if TYPE_CHECKING:
     from corpusmill.recipe.shipped import Shipped
@@ -46,10 +49,20 @@ def new(
         ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file if it exists.")] = False,
+    list_all: Annotated[bool, typer.Option("--list", help="List the recipes that ship, as without RECIPE.")] = False,
+    schema: Annotated[
+        bool, typer.Option("--schema", help="Print the JSON Schema of recipes, by which editors complete them.")
+    ] = False,
+    json: Json = False,
 ) -> None:
-    """Write a recipe that ships to a file, to change and to run."""
-    if recipe is None:
-        recipes()
+    """Write a recipe that ships to a file, to change and to run; or list them all."""
+    if schema:
+        from corpusmill.recipe.shipped import SCHEMA
+
+        print(SCHEMA.read_text("utf-8"), end="")
+        return
+    if recipe is None or list_all:
+        print_recipes(json)
         return
     from corpusmill.errors import RecipeError
     from corpusmill.recipe.shipped import shipped
@@ -68,7 +81,26 @@ def new(
         raise RecipeError(f"{file}: exists already. Give another name, or --force to overwrite it.") from None
     except OSError as error:
         raise RecipeError(f"{file}: cannot be written: {error.strerror}") from error
-    print(next_steps(made, file, given))
+    if json:
+        print_json({"file": file, "missing": missing(made, given)})
+    else:
+        print(next_steps(made, file, given))
+
+
+def print_recipes(as_json: bool) -> None:
+    """The recipes that ship, a line or more each."""
+    from corpusmill.recipe.shipped import names, shipped
+
+    recipes = [shipped(name) for name in names()]
+    if as_json:
+        print_json({"recipes": [{"name": r.name, "summary": r.summary, "inputs": r.inputs} for r in recipes]})
+        return
+    indent = max(len(recipe.name) for recipe in recipes) + 2
+    # Lines of a file or a pipe are left whole, for grep.
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else sys.maxsize
+    for recipe in recipes:
+        print(textwrap.fill(f"{recipe.name:<{indent}}{recipe.summary}", width, subsequent_indent=" " * indent))
+    print("\nTo write one to a file: corpusmill new RECIPE")
 
 
 def assigned(recipe: "Shipped", inputs: Sequence[str]) -> dict[str, str]:
@@ -102,19 +134,23 @@ def written(recipe: "Shipped", given: Mapping[str, str], name: str) -> str:
 
     text = recipe.text
     for variable, path in given.items():
-        text = text.replace(f'"${{{variable}}}"', json.dumps(escape(path), ensure_ascii=False))
+        text = text.replace(f'"${{{variable}}}"', json_format.dumps(escape(path), ensure_ascii=False))
     plain = re.fullmatch(r"[A-Za-z][\w-]*", name) and name.lower() not in ("null", "true", "false")
-    text = text.replace(f"\nname: {recipe.name}\n", f"\nname: {name if plain else json.dumps(name)}\n")
+    text = text.replace(f"\nname: {recipe.name}\n", f"\nname: {name if plain else json_format.dumps(name)}\n")
     return f"# yaml-language-server: $schema={SCHEMA.as_posix()}\n{text}"
+
+
+def missing(recipe: "Shipped", given: Mapping[str, str]) -> dict[str, str]:
+    """Variable -> reader, of the inputs without a path."""
+    return {variable: reader for variable, reader in recipe.inputs.items() if variable not in given}
 
 
 def next_steps(recipe: "Shipped", file: str, given: Mapping[str, str]) -> str:
     """What was written, and two commands to go on with."""
     from corpusmill.recipe.shipped import DEMO
 
-    left = {variable: reader for variable, reader in recipe.inputs.items() if variable not in given}
     lines = [f"{file} is written."]
-    for variable, reader in left.items():
+    for variable, reader in missing(recipe, given).items():
         trial = f", or {DEMO[reader]} to try it" if reader in DEMO else ""
         lines.append(f"Put the path of your files ({reader}) in place of ${{{variable}}}{trial}.")
     lines += ["Next:", *(f"  corpusmill {verb} {shlex.quote(file)}" for verb in ("check", "run"))]

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from corpusmill.cli.common import Folder, Json, print_json, say
+from corpusmill.errors import InputError
 from corpusmill.report.numbers import number, size
 
 SHOWN = 20  # files of a dry run
@@ -18,8 +19,8 @@ def add_to(app: typer.Typer) -> None:
 def push(
     run: Folder,
     target: Annotated[
-        str, typer.Argument(metavar="TARGET", help="The data set: hf://datasets/ME/NAME.", show_default=False)
-    ],
+        str | None, typer.Argument(metavar="TARGET", help="The data set: hf://datasets/ME/NAME.", show_default=False)
+    ] = None,
     revision: Annotated[
         str | None, typer.Option(metavar="BRANCH", help="The branch, made if it is not there. [default: main]")
     ] = None,
@@ -32,9 +33,32 @@ def push(
         ),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only make the folder, RUN/hub, and list it.")] = False,
+    card: Annotated[
+        bool,
+        typer.Option(
+            "--card",
+            help="Without TARGET: only write the card into the run's folder, which then is a data set that others can "
+            "load: README.md with a YAML head, and Croissant metadata.",
+        ),
+    ] = False,
+    eu_summary: Annotated[
+        bool,
+        typer.Option(
+            "--eu-summary",
+            help="Of --card: draft the public summary of training content of the EU, with what the run knows. No legal "
+            "advice.",
+        ),
+    ] = False,
     json: Json = False,
 ) -> None:
-    """Push a run to the Hugging Face Hub, as a data set with a card."""
+    """Push a run to the Hugging Face Hub, as a data set with a card; or write the card alone."""
+    if card != (target is None):
+        raise InputError("push needs either a TARGET, hf://datasets/ME/NAME, or --card, which sends nothing")
+    if eu_summary and not card:
+        raise InputError("--eu-summary is written with --card, into the run's folder")
+    if target is None:
+        write_card(run, license, eu_summary, json)
+        return
     from corpusmill.publish import push as carry_out
 
     if not dry_run and not sys.stderr.isatty():
@@ -63,6 +87,18 @@ def push(
         print(f"{pushed.url}: {there}; {number(pushed.sent)} were sent now")
     else:
         print(f"{pushed.url}: nothing to send, all {number(len(pushed.files))} files are there")
+
+
+def write_card(run: str, license: str | None, eu_summary: bool, json: bool) -> None:
+    """Write the card into the run's folder, and list its files."""
+    from corpusmill.publish import card
+
+    files = card(run, license=license, eu_summary=eu_summary, progress=say)
+    if json:
+        print_json({"files": {name: path for name, (path, _) in files.items()}})
+        return
+    for path, length in files.values():
+        print(f"{size(length):>9}  {path}")
 
 
 def _without_bars() -> None:

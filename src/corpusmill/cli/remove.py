@@ -28,7 +28,7 @@ def remove(
     progress: Progress = ProgressStyle.AUTO,
     json: Json = False,
 ) -> None:
-    """Remove inputs from a run, and do what depends on them anew.
+    """Remove inputs from a run, and redo what depends on them.
 
     The outputs are those of a run that never had them. What was read of them stays in the folder's stages.
     """

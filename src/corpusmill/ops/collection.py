@@ -124,7 +124,7 @@ def removed(recipe: Recipe, run: RunFolder, patterns: Sequence[str], name: str |
             every = [file for files in read for file in files]
             raise InputError(
                 f"{pattern}: no input of {run.place} is named by that{did_you_mean(pattern, every) or '.'} "
-                f"`corpusmill inputs {run.place}` lists them."
+                f"`corpusmill add {run.place} --list` lists them."
             )
     gone: list[tuple[str, str, int]] = []
     for source, files in zip(sources, read):
