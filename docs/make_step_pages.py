@@ -155,7 +155,7 @@ def usage(name: str) -> Iterator[str]:
 def in_python(step: Any) -> str:
     """The step as an object: its class, with the parameters that differ from their defaults."""
     cls = type(step)
-    if cls.__name__ == "Function":
+    if cls in (steps.MapFunction, steps.FilterFunction):
         decorator = {"filter": "as_filter", "map": "as_map"}[cls.__module__.split(".")[-2]]
         module, function = step.function.split(":")
         return f"import corpusmill\nfrom {module} import {function}\n\ncorpusmill.{decorator}({function})"

@@ -7,7 +7,7 @@ from typing import Any
 
 from publicsuffixlist import PublicSuffixList
 
-from corpusmill.steps.filter.url import Url
+from corpusmill.steps.filter.url import FilterUrl
 
 PARTS = re.compile(
     r"(?:(?:[a-z][a-z0-9+.-]*:)?//)?(?:[^/?#@]*@)?(?P<host>\[[^\]]*\]|[^/?#:]*)(?::\d*)?(?P<path>[^?#]*)(?P<query>\?[^#]*)?",
@@ -67,7 +67,7 @@ def first(names: list[str], listed: set[str]) -> str | None:
     return next((name for name in names if name in listed), None)
 
 
-def signals(step: Url, url: str | None) -> dict[str, object]:
+def signals(step: FilterUrl, url: str | None) -> dict[str, object]:
     """The signals of a URL for lists that are written out in the step."""
     nothing = dict.fromkeys(("ut1", "block_domains", "block_urls", "curated_domains"))
     nothing |= dict.fromkeys(("hard_words", "sub_words", "soft_words"))

@@ -37,7 +37,7 @@ from corpusmill.report.visible import visible
 from corpusmill.report.what_if import what_if
 from corpusmill.shards import open_shards
 from corpusmill.steps import C4
-from corpusmill.steps.redact.pii import Pii
+from corpusmill.steps.redact.pii import RedactPii
 from corpusmill.steps.verdict import COMPARE
 from inspected import TOKEN, asking
 from made_run import HOSTILE, HOSTILE_URL, SHORT, made_corpus, made_run, records
@@ -306,7 +306,7 @@ def test_marks_are_where_a_reader_would_point():
         "It trails off...\n"
     )
     row = {"url": None, "metadata": None}
-    found = marks(text.replace("é", "e"), row, [Pii()], [C4()])
+    found = marks(text.replace("é", "e"), row, [RedactPii()], [C4()])
     seen = {name: [text[span.start : span.end] for span in own] for name, own in found.items()}
     assert [one.replace("é", "e") for one in seen["personal data: email"]] == ["jane@host.example"]
     assert seen["repeated line"] == ["This line is here twice, word for word."]

@@ -16,6 +16,8 @@ FILES = {
     "_helper.py": "class Helper: ...",
     "folder/__init__.py": "",
     "folder/inner_one.py": "class InnerOne: ...",
+    "folder/shared.py": "class Shared: ...\nclass FolderShared: ...",
+    "table.py": "class TableThing: ...",
     "_hidden/__init__.py": "",
     "_hidden/other.py": "class Other: ...",
 }
@@ -34,11 +36,11 @@ def package(tmp_path, monkeypatch):
 
 
 def test_the_entries_are_the_files_without_the_helpers(package):
-    assert registry.names(package) == ["plain", "two_words"]
+    assert registry.names(package) == ["plain", "table", "two_words"]
 
 
 def test_nested_entries_are_the_files_in_folders_without_those_beside_them(package):
-    assert registry.names(package, nested=True) == ["folder/inner_one"]
+    assert registry.names(package, nested=True) == ["folder/inner_one", "folder/shared"]
 
 
 @pytest.mark.parametrize(
@@ -47,6 +49,8 @@ def test_nested_entries_are_the_files_in_folders_without_those_beside_them(packa
         ("plain", False, "Plain"),
         ("two_words", False, "TwoWords"),
         ("folder/inner_one", True, "InnerOne"),
+        ("folder/shared", True, "FolderShared"),
+        ("table", False, "TableThing"),
         ("things._helper:Helper", False, "Helper"),
         ("things.plain:Plain", True, "Plain"),
     ],
@@ -58,11 +62,11 @@ def test_a_name_leads_to_its_class(package, name, nested, cls):
 @pytest.mark.parametrize(
     ("name", "nested", "message"),
     [
-        ("plane", False, 'there is no thing "plane"; did you mean "plain"? There are: plain, two_words.'),
-        ("_helper", False, 'there is no thing "_helper". There are: plain, two_words.'),
-        ("folder/inner_one", False, 'there is no thing "folder/inner_one". There are: plain, two_words.'),
-        ("plain", True, 'there is no thing "plain". There are: folder/inner_one.'),
-        ("_hidden/other", True, 'there is no thing "_hidden/other". There are: folder/inner_one.'),
+        ("plane", False, 'there is no thing "plane"; did you mean "plain"? There are: plain, table, two_words.'),
+        ("_helper", False, 'there is no thing "_helper". There are: plain, table, two_words.'),
+        ("folder/inner_one", False, 'there is no thing "folder/inner_one". There are: plain, table, two_words.'),
+        ("plain", True, 'there is no thing "plain". There are: folder/inner_one, folder/shared.'),
+        ("_hidden/other", True, 'there is no thing "_hidden/other". There are: folder/inner_one, folder/shared.'),
         ("things:Nothing", False, 'cannot import the thing "things:Nothing": '),
         ("no_such_module:Thing", False, 'cannot import the thing "no_such_module:Thing": '),
         ("things.two_words:number", False, '"things.two_words:number" is not a class'),

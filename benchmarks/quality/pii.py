@@ -13,7 +13,7 @@ import pyarrow as pa
 from benchmarks.common import Figure, row, table
 from benchmarks.quality import made_pii, peer_pii
 from corpusmill.schema import DOCUMENT, document_id
-from corpusmill.steps.annotate.pii import Pii
+from corpusmill.steps.annotate.pii import AnnotatePii
 from corpusmill.steps.personal_data import NAMED, PersonalData
 from corpusmill.steps.redact._plausible import NameRules
 from corpusmill.steps.redact.names import ENGLISH, find
@@ -74,7 +74,7 @@ def patterns(texts: list[str]) -> Spans:
     columns["id"] = pa.array([document_id("labelled", str(i)) for i in range(len(texts))])
     columns["text"] = pa.array(texts, pa.large_string())
     docs = pa.RecordBatch.from_pydict(columns, schema=DOCUMENT)
-    spans = Pii(kinds=NAMED, spans=True).signals(docs)["spans"].to_pylist()
+    spans = AnnotatePii(kinds=NAMED, spans=True).signals(docs)["spans"].to_pylist()
     return {
         (span["kind"], number, *characters(text, span["start"], span["end"]))
         for number, text in enumerate(texts)

@@ -36,14 +36,14 @@ from corpusmill.models.language import Identifier
 from corpusmill.models.toxicity import Rater
 from corpusmill.read import ReadCounts, whole
 from corpusmill.read.wet import Wet
-from corpusmill.steps.filter.toxicity import Toxicity, counted
+from corpusmill.steps.filter.toxicity import FilterToxicity, counted
 from corpusmill.steps.verdict import rules_of
 from corpusmill.storage import expand
 
 CRAWL = "warc/crawl/*.warc.wet.gz"
 NOVELS = "text/standardebooks_chapters.jsonl.gz"
 PASSAGE = 300  # words
-SHARE, SCORE = Toxicity.max_share or 0.0, Toxicity.max_score or 1.0
+SHARE, SCORE = FilterToxicity.max_share or 0.0, FilterToxicity.max_score or 1.0
 SURE = 0.65  # the score from which a page is taken for English
 RULES = (
     *(("share", bound) for bound in (0.0, 0.001, 0.005, 0.01)),
@@ -84,7 +84,7 @@ class Labelled:
         return self.signals[signal] > bound
 
     def by_default(self) -> NDArray[np.bool_]:
-        step = Toxicity()
+        step = FilterToxicity()
         bounds = [(rule.signal, getattr(step, rule.parameter)) for rule in rules_of(step)]
         hits = [self.caught(name, bound) for name, bound in bounds if bound is not None]
         hit: NDArray[np.bool_] = np.logical_or.reduce(hits)

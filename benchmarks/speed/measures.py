@@ -14,7 +14,7 @@ from corpusmill.steps.clean.normalize import Normalize
 from corpusmill.steps.dedup.exact import Exact
 from corpusmill.steps.dedup.minhash import Minhash
 from corpusmill.steps.measures import MEASURES
-from corpusmill.steps.redact.pii import Pii
+from corpusmill.steps.redact.pii import RedactPii
 from corpusmill.text.c4 import clean_lines
 from corpusmill.text.pii import pii_spans
 from corpusmill.text.stats import document_stats
@@ -68,7 +68,7 @@ WORK: dict[str, Callable[[pa.RecordBatch], object]] = {
     "clean/normalize": Normalize().transform,
     "language by lid.wide, 3 windows of 200 characters": lambda docs: Identifier().columns(docs["text"]),
     PERSONAL: lambda docs: pii_spans(docs["text"]),
-    "redact/pii, e-mail and IP": Pii().transform,
+    "redact/pii, e-mail and IP": RedactPii().transform,
     "keys of dedup/exact and dedup/minhash": keys,
     "tokens, GPT-2": lambda docs: load("gpt2").count(docs["text"]),
 }

@@ -19,7 +19,7 @@ from corpusmill.models.toxicity import TOXICITY_EN, WORDS_EN, ToxicityModel
 from corpusmill.models.wide import LID_176
 from corpusmill.steps.annotate.perplexity import Perplexity
 from corpusmill.steps.annotate.quality import Quality
-from corpusmill.steps.annotate.toxicity import Toxicity
+from corpusmill.steps.annotate.toxicity import AnnotateToxicity
 from corpusmill.steps.decontaminate.ngrams import Ngrams
 from corpusmill.text.lexicon import find_words, read_words
 from corpusmill.train.lm import LmSettings, train
@@ -147,7 +147,7 @@ def toxicity(workload: Workload, runs: int, scratch: Path) -> list[Figure]:
     words, model = assets.load(WORDS_EN, read_words), assets.load(TOXICITY_EN, ToxicityModel.load)
     lexicon = sample.speed(lambda batch: find_words(batch["text"], words), runs)
     scored = sample.speed(lambda batch: model.score(batch["text"]), runs)
-    both = sample.speed(Toxicity().signals, runs)
+    both = sample.speed(AnnotateToxicity().signals, runs)
     table("annotate/toxicity", "MB/s per core")
     row(f"the list of {len(words.start) - 1} words, written forms too", f"{lexicon:,.0f}")
     row("the model, by document and by sentence", f"{scored:,.0f}")

@@ -47,9 +47,9 @@ from corpusmill.steps.clean.normalize import Normalize
 from corpusmill.steps.dedup._near import surely
 from corpusmill.steps.dedup.exact import Exact
 from corpusmill.steps.dedup.minhash import Minhash
-from corpusmill.steps.filter.language import Language
-from corpusmill.steps.filter.url import Url
-from corpusmill.steps.redact.pii import Pii
+from corpusmill.steps.filter.language import FilterLanguage
+from corpusmill.steps.filter.url import FilterUrl
+from corpusmill.steps.redact.pii import RedactPii
 from corpusmill.store.run_folder import RunFolder
 from corpusmill.store.tables import TableWriter
 from corpusmill.text.buckets import candidates, in_ways, jaccard, no_leaders, pairs_of, settle, shared
@@ -196,10 +196,10 @@ def first_pass(material: Material, scratch: Path) -> list[Part]:
     found = reading(material, text)
     for_each: dict[str, tuple[str, Callable[[pa.RecordBatch], object]]] = {
         "normalize": ("clean/normalize", Normalize().transform),
-        "language": ("language by lid.wide, 3 windows of 200 characters", Language().signals),
-        "url": ("filter/url", Url().signals),
+        "language": ("language by lid.wide, 3 windows of 200 characters", FilterLanguage().signals),
+        "url": ("filter/url", FilterUrl().signals),
         "gopher_quality": ("Gopher, repetition, FineWeb, C4", rules),
-        "pii": ("redact/pii, e-mail and IP", Pii().transform),
+        "pii": ("redact/pii, e-mail and IP", RedactPii().transform),
     }
     for label, (name, work) in for_each.items():
         if label in came:

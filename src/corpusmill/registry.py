@@ -1,5 +1,8 @@
 """A folder is a registry: read/jsonl.py holds the class Jsonl, and being there is all that registers it.
 
+Where two packages or folders have a file of one name, the classes have the name of the folder before theirs, or the
+kind after it: `DedupUrl` in steps/dedup/url.py, `JsonlReader` in read/jsonl.py.
+
 The names in a recipe are looked up here: `corpusmill.read` and `corpusmill.write` have a file for each format,
 `corpusmill.steps` has folders of them. Files whose name begins with "_" are helpers, not entries.
 """
@@ -41,9 +44,12 @@ def find(package: str, name: str, kind: str, *, nested: bool = False, hint: str 
         hint = hint or f"There are: {', '.join(known)}."
         raise RecipeError(f'there is no {kind} "{name}"{did_you_mean(name, known) or "."} {hint}')
     module = import_module(f"{package}.{name.replace('/', '.')}")
-    cls = getattr(module, _class_name(name.rpartition("/")[2]))
-    assert isinstance(cls, type)
-    return cls
+    folder, _, file = name.rpartition("/")
+    plain = _class_name(file)
+    for class_name in (_class_name(folder) + plain, plain + _class_name(kind), plain):
+        if isinstance(cls := getattr(module, class_name, None), type):
+            return cls
+    raise AttributeError(f"{module.__name__} has no class {plain}")
 
 
 @cache

@@ -13,7 +13,7 @@ from corpusmill.execute.serial import Serial
 from corpusmill.ops.runs import run
 from corpusmill.read.jsonl import Jsonl
 from corpusmill.recipe import Recipe, Source
-from corpusmill.steps.annotate.language import Language
+from corpusmill.steps.annotate.language import AnnotateLanguage
 from corpusmill.steps.dedup.exact import Exact
 from corpusmill.steps.filter.basic import Basic
 from corpusmill.steps.filter.keep_where import KeepWhere
@@ -54,7 +54,7 @@ def where(condition: str) -> KeepWhere:
 
 
 def test_steps_that_fit_have_nothing_to_say(recipe):
-    steps = [Language(), NeedsLabel(), Basic(), where("basic.words > 3 and language.label = 'en'"), Exact()]
+    steps = [AnnotateLanguage(), NeedsLabel(), Basic(), where("basic.words > 3 and language.label = 'en'"), Exact()]
     lower(recipe(*steps, where("exact.similarity is null and bytes > 3"))).check()
 
 

@@ -16,9 +16,9 @@ from corpusmill.recipe.model import Recipe
 from corpusmill.report.figures.rights import rights
 from corpusmill.report.page.rights import section
 from corpusmill.report.tables import RunTables
-from corpusmill.steps.annotate.rights import Rights
+from corpusmill.steps.annotate.rights import AnnotateRights
 from corpusmill.steps.captures import CapturedAnswer, Captures, collect, origin_of
-from corpusmill.steps.filter.rights import Rights as FilterRights
+from corpusmill.steps.filter.rights import FilterRights
 
 CC = "https://creativecommons.org/licenses"
 NO_GPT = "User-agent: GPTBot\nDisallow: /\nUser-agent: *\nDisallow: /private\n"
@@ -91,9 +91,9 @@ def test_a_crawl_without_captures_and_a_file_that_is_no_table_are_refused(tmp_pa
     assert not (tmp_path / "hosts.captures").exists()
     (tmp_path / "wrong").write_text("User-agent: *")
     with pytest.raises(AssetError, match=r"not a table of captures.* Make one: corpusmill rights"):
-        Rights(captures=str(tmp_path / "wrong"))
+        AnnotateRights(captures=str(tmp_path / "wrong"))
     with pytest.raises(AssetError, match="there is no asset"):
-        Rights(captures=str(tmp_path / "missing"))
+        AnnotateRights(captures=str(tmp_path / "missing"))
 
 
 def test_an_agent_with_a_version_is_refused():
@@ -108,7 +108,7 @@ def test_robots_are_those_of_the_host(tmp_path):
         found("https://down.org", "", status=503),
         found("https://signal.org", "User-agent: *\nContent-Signal: search=yes, ai-train=no\nAllow: /\n"),
     ]
-    step = Rights(captures=str(table(tmp_path, *answers)), agents=("GPTBot", "CCBot"))
+    step = AnnotateRights(captures=str(table(tmp_path, *answers)), agents=("GPTBot", "CCBot"))
     assert said(step, url="https://A.org/x") == {"robots": 1, "robots_agents": "GPTBot"}
     assert said(step, url="https://a.org/private/x") == {"robots": 2, "robots_agents": "GPTBot,CCBot"}
     assert said(step, url="https://none.org/") == {"robots": 0}
@@ -129,7 +129,7 @@ def test_robots_are_those_of_the_host(tmp_path):
 )
 def test_directives_of_the_page_and_of_its_server(markup, header, directives):
     metadata = json.dumps({"http_x_robots_tag": header}) if header else None
-    got = said(Rights(agents=("GPTBot",)), raw=f"<html>{markup}</html>".encode(), metadata=metadata)
+    got = said(AnnotateRights(agents=("GPTBot",)), raw=f"<html>{markup}</html>".encode(), metadata=metadata)
     names = directives.split(",")
     assert got == {"noindex": "noindex" in names, "noai": "noai" in names, "directives": directives}
 
@@ -141,7 +141,7 @@ def test_reservations_of_text_and_data_mining_the_nearest_first(tmp_path):
         {"location": "/", "tdm-reservation": 1},
     ]
     path = table(tmp_path, found("https://a.org", json.dumps(rules), "tdmrep"), found("https://b.org", "{", "tdmrep"))
-    step = Rights(captures=str(path))
+    step = AnnotateRights(captures=str(path))
     assert said(step, url="https://a.org/open/x.pdf") == {"tdm": 0, "tdm_how": "file"}
     policy = {"tdm": 1, "tdm_how": "file", "tdm_policy": "https://a.org/terms"}
     assert said(step, url="https://a.org/x.pdf") == policy

@@ -11,7 +11,7 @@ from corpusmill.read.jsonl import Jsonl
 from corpusmill.read.text import Text
 from corpusmill.steps.dedup.exact import Exact
 from corpusmill.steps.filter.gopher_quality import GopherQuality
-from corpusmill.steps.filter.language import Language
+from corpusmill.steps.filter.language import FilterLanguage
 from corpusmill.write.shards import Shards
 
 TABLE = pa.table({"text": ["One."]})
@@ -30,10 +30,10 @@ def test_steps_and_writers_are_written_as_in_yaml():
         ],
         write=["jsonl", {"shards": {"tokens_per_shard": 1000}}],
     )
-    assert made.steps[:4] == (Exact(), GopherQuality(min_words=30), Language(), Exact())
+    assert made.steps[:4] == (Exact(), GopherQuality(min_words=30), FilterLanguage(), Exact())
     assert made == Recipe.parse(made.dump())
     assert made.write[1] == Shards(tokens_per_shard=1000)
-    assert made.selections[2] == for_sources(Language(), only="jsonl").selection
+    assert made.selections[2] == for_sources(FilterLanguage(), only="jsonl").selection
     assert Recipe(read={"jsonl": "a"}, steps="dedup/exact").steps == (Exact(),)
 
 

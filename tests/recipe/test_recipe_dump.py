@@ -20,7 +20,7 @@ from corpusmill.recipe.order import PAGES
 from corpusmill.recipe.values import is_required, parameters
 from corpusmill.steps import Pack, Tokenize
 from corpusmill.steps.filter.gopher_quality import GopherQuality
-from corpusmill.steps.mix.buckets import Buckets
+from corpusmill.steps.mix.buckets import MixBuckets
 from corpusmill.steps.mix.rehydrate import Rehydrate
 from corpusmill.steps.mix.sources import Sources
 from corpusmill.steps.pack.concat import Concat
@@ -94,7 +94,7 @@ def recipes(draw: st.DrawFn) -> Recipe:
         lambda step: (
             not isinstance(step, Tokenize | Pack | Rehydrate)
             and (bool(tokens) or getattr(step, "unit", None) != "tokens")
-            and not (isinstance(step, Sources | Buckets) and step.incompatibility(sources, bool(tokens)))
+            and not (isinstance(step, Sources | MixBuckets) and step.incompatibility(sources, bool(tokens)))
         )
     )
     writers: st.SearchStrategy[Any] = anything(write).filter(

@@ -8,7 +8,7 @@ from corpusmill.errors import RecipeError
 from corpusmill.read.jsonl import Jsonl
 from corpusmill.recipe import Recipe, Selection, Source, for_sources
 from corpusmill.steps.filter.gopher_quality import GopherQuality
-from corpusmill.steps.filter.url import Url
+from corpusmill.steps.filter.url import FilterUrl
 
 READ = "read:\n" + "".join(f"  - jsonl: {{paths: x, source: {name}}}\n" for name in ("web-a", "web-b", "wiki", "code"))
 SOURCES = ("web-a", "web-b", "wiki", "code")
@@ -30,19 +30,19 @@ def parse(*steps: str, overrides: tuple[str, ...] = ()) -> Recipe:
 )
 def test_a_step_names_its_sources_or_those_that_it_is_not_for(said, selection, sources):
     recipe = parse(f"filter/gopher_quality: {{min_words: 30, {said}}}", "filter/url")
-    assert recipe.steps == (GopherQuality(min_words=30), Url())
+    assert recipe.steps == (GopherQuality(min_words=30), FilterUrl())
     assert recipe.selections == (selection, None)
     assert selection.of(SOURCES) == sources
     assert Recipe.parse(recipe.dump()) == recipe
 
 
 def test_python_says_the_same():
-    steps = [for_sources(GopherQuality(min_words=30), only=["web-*"]), Url()]
+    steps = [for_sources(GopherQuality(min_words=30), only=["web-*"]), FilterUrl()]
     recipe = Recipe(read=[Source(Jsonl(), ["x"], name) for name in SOURCES], steps=steps)
     assert recipe == parse('filter/gopher_quality: {min_words: 30, only: "web-*"}', "filter/url")
     assert replace(recipe, seed=1).selections == recipe.selections
     with pytest.raises(RecipeError, match="the recipe has 1 steps, and selections for 2"):
-        replace(recipe, steps=[Url()])
+        replace(recipe, steps=[FilterUrl()])
 
 
 @pytest.mark.parametrize(

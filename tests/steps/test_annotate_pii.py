@@ -3,16 +3,16 @@ import pytest
 
 from conftest import docs
 from corpusmill.errors import RecipeError
-from corpusmill.steps.annotate.pii import Pii
+from corpusmill.steps.annotate.pii import AnnotatePii
 from corpusmill.steps.personal_data import Kind
-from corpusmill.steps.redact.pii import Pii as Redact
+from corpusmill.steps.redact.pii import RedactPii
 
 TEXTS = ("a@b.org, 8.8.8.8 and c@d.org", None, "日本 +49 30 901820 at 10.0.0.1, version 3.3.3.0 at 12:30:45")
 
 
 def test_each_kind_is_counted_and_the_text_is_not_changed():
     documents = docs(*TEXTS)
-    columns = Pii(kinds=("phone", "ip", "email")).signals(documents)
+    columns = AnnotatePii(kinds=("phone", "ip", "email")).signals(documents)
     assert {name: column.to_pylist() for name, column in columns.items()} == {
         "emails": [2, 0, 0],
         "ips": [1, 0, 0],
@@ -23,7 +23,7 @@ def test_each_kind_is_counted_and_the_text_is_not_changed():
 
 
 def test_spans_say_kind_first_byte_and_end_in_order():
-    spans = Pii(spans=True).signals(docs(*TEXTS))["spans"].to_pylist()
+    spans = AnnotatePii(spans=True).signals(docs(*TEXTS))["spans"].to_pylist()
     raw = [(text or "").encode() for text in TEXTS]
     assert [[(s["kind"], raw[row][s["start"] : s["end"]]) for s in these] for row, these in enumerate(spans)] == [
         [("email", b"a@b.org"), ("ip", b"8.8.8.8"), ("email", b"c@d.org")],
@@ -34,17 +34,17 @@ def test_spans_say_kind_first_byte_and_end_in_order():
 
 def test_it_finds_what_redacting_replaces():
     kinds: tuple[Kind, ...] = ("email", "ip", "phone")
-    redacted = Redact(kinds=kinds, spans=True, public_only=False).transform(docs(*TEXTS))
-    for name, column in Pii(kinds=kinds, spans=True, public_only=False).signals(docs(*TEXTS)).items():
+    redacted = RedactPii(kinds=kinds, spans=True, public_only=False).transform(docs(*TEXTS))
+    for name, column in AnnotatePii(kinds=kinds, spans=True, public_only=False).signals(docs(*TEXTS)).items():
         assert redacted[name].to_pylist() == column.to_pylist()
 
 
 def test_kinds_that_do_not_exist_fail_when_the_step_is_made():
     with pytest.raises(RecipeError, match='annotate/pii: there is no kind "mail"'):
-        Pii(kinds=("mail",))  # type: ignore[arg-type]
+        AnnotatePii(kinds=("mail",))  # type: ignore[arg-type]
 
 
-def phones_in(step: Pii, *documents: tuple[str, str | None, str | None]) -> list[int]:
+def phones_in(step: AnnotatePii, *documents: tuple[str, str | None, str | None]) -> list[int]:
     """How many telephone numbers are in documents of text, url and metadata."""
     batch = pa.RecordBatch.from_arrays(
         [
@@ -66,20 +66,20 @@ def test_national_numbers_are_those_of_the_address_the_language_or_the_recipe():
         (text, "https://host.io", german),
         (text, None, coded),
     ]
-    assert phones_in(Pii(kinds=("phone",)), *documents) == [0, 1, 1, 1]
-    assert phones_in(Pii(kinds=("phone",), countries=("DE",)), *documents) == [1, 1, 1, 1]
-    assert phones_in(Pii(kinds=("phone",), forms="plain"), *documents) == [0, 0, 0, 0]
+    assert phones_in(AnnotatePii(kinds=("phone",)), *documents) == [0, 1, 1, 1]
+    assert phones_in(AnnotatePii(kinds=("phone",), countries=("DE",)), *documents) == [1, 1, 1, 1]
+    assert phones_in(AnnotatePii(kinds=("phone",), forms="plain"), *documents) == [0, 0, 0, 0]
 
 
 def test_a_country_has_two_capitals():
     with pytest.raises(
         RecipeError, match=r'countries has "de", which is no country with telephone numbers; did you mean "DE"\?'
     ):
-        Pii(countries=("de",))
+        AnnotatePii(countries=("de",))
 
 
 def test_national_numbers_are_counted_by_name():
-    step = Pii(kinds=("pl_pesel", "date", "email"))
+    step = AnnotatePii(kinds=("pl_pesel", "date", "email"))
     found = step.signals(docs("PESEL 44051401458 on 2024-11-21, a@b.org"))
     assert {name: column.to_pylist() for name, column in found.items()} == {
         "emails": [1],

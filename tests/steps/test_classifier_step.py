@@ -22,7 +22,7 @@ from corpusmill.read.jsonl import Jsonl
 from corpusmill.report.run_files import RunFiles
 from corpusmill.steps.annotate.classifier import Classifier
 from corpusmill.steps.annotate.quality import Quality
-from corpusmill.steps.annotate.toxicity import Toxicity
+from corpusmill.steps.annotate.toxicity import AnnotateToxicity
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "make_onnx_classifier.py"
 ENGLISH = "The harbour was quiet before the first boats came in."
@@ -54,7 +54,7 @@ def test_a_fasttext_model_gives_its_best_label_and_those_that_are_asked_for():
 def test_models_of_our_own_give_the_score_of_their_own_steps():
     some = docs(ENGLISH, "You stupid idiot.", None)
     assert Classifier(model="quality-en").signals(some)["score"].equals(Quality().signals(some)["score"])
-    assert Classifier(model="toxicity-en").signals(some)["score"].equals(Toxicity().signals(some)["score"])
+    assert Classifier(model="toxicity-en").signals(some)["score"].equals(AnnotateToxicity().signals(some)["score"])
 
 
 def test_what_a_model_does_not_have_is_refused(tmp_path):

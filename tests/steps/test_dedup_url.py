@@ -8,13 +8,13 @@ from conftest import docs
 from corpusmill.errors import RecipeError
 from corpusmill.report.tables import RunTables
 from corpusmill.steps.dedup.minhash import Minhash
-from corpusmill.steps.dedup.url import TRACKING, Url, normal, parameters
+from corpusmill.steps.dedup.url import TRACKING, DedupUrl, normal, parameters
 from dedup_runs import NAMES, dedup
 
 
 def key(url, step=None):
     """The key of a document with this URL; None if it has none."""
-    keys = (step or Url()).keys(docs("", url=[url]), {})
+    keys = (step or DedupUrl()).keys(docs("", url=[url]), {})
     return (int(keys.bands[0, 0]), int(keys.payload["low"][0])) if len(keys.bands) else None
 
 
@@ -52,10 +52,10 @@ def test_these_are_not(different):
 
 def test_the_query_is_kept_sorted_or_dropped():
     one, other, third = "http://a.org/?a=1&b=2&gclid=3", "http://a.org/?b=2&a=1", "http://a.org/"
-    assert key(one, Url(query="sort")) == key(other, Url(query="sort")) != key(third, Url(query="sort"))
-    assert key(one, Url(query="drop")) == key(other, Url(query="drop")) == key(third)
-    assert key(one, Url(tracking=())) != key("http://a.org/?a=1&b=2")
-    assert key("http://a.org/?session=4&x", Url(tracking=("s*",))) == key("http://a.org/?x")
+    assert key(one, DedupUrl(query="sort")) == key(other, DedupUrl(query="sort")) != key(third, DedupUrl(query="sort"))
+    assert key(one, DedupUrl(query="drop")) == key(other, DedupUrl(query="drop")) == key(third)
+    assert key(one, DedupUrl(tracking=())) != key("http://a.org/?a=1&b=2")
+    assert key("http://a.org/?session=4&x", DedupUrl(tracking=("s*",))) == key("http://a.org/?x")
 
 
 @given(st.text(st.sampled_from("ahtp:/?#&=.@[]%7eE4ä Ü"), max_size=20), st.sampled_from(["keep", "sort", "drop"]))
@@ -95,28 +95,28 @@ def gone(found):
 
 @pytest.mark.parametrize(("keep", "stays"), [("first", "a"), ("newest", "c"), ("oldest", "f"), ("longest", "c")])
 def test_one_document_of_an_address_stays(keep, stays, tmp_path):
-    found = dedup(tmp_path, PAGES, Url(keep=keep), cuts=[1, 3, 5], unit=100)
+    found = dedup(tmp_path, PAGES, DedupUrl(keep=keep), cuts=[1, 3, 5], unit=100)
     assert gone(found) == {name: ("url.url_copy", stays) for name in "acf" if name != stays}
     sizes = {name: row["url.cluster_size"] for name, row in rows(found).items()}
     assert sizes == {name: 3 if name in "acf" else 1 for name in PAGES}
 
 
 def test_mark_drops_nothing(tmp_path):
-    found = dedup(tmp_path, PAGES, Url(mark=True))
+    found = dedup(tmp_path, PAGES, DedupUrl(mark=True))
     assert gone(found) == {}
     assert {name for name, row in rows(found).items() if row["url.duplicate_of"] is not None} == {"c", "f"}
 
 
 def test_what_an_earlier_run_kept_under_an_address_goes_before(tmp_path):
-    old = dedup(tmp_path / "old", {name: PAGES[name] for name in "ab"}, Url(keep="newest"), cuts=[1], unit=100)
+    old = dedup(tmp_path / "old", {name: PAGES[name] for name in "ab"}, DedupUrl(keep="newest"), cuts=[1], unit=100)
     new = {name: PAGES[name] for name in "cdfg"}
-    found = dedup(tmp_path / "new", new, Url(keep="newest", against=str(old.folder)))
+    found = dedup(tmp_path / "new", new, DedupUrl(keep="newest", against=str(old.folder)))
     assert gone(found) == dict.fromkeys("cf", ("url.against", "a"))
 
 
 def test_steps_that_follow_do_not_see_what_went(tmp_path):
     pages = {name: PAGES[name] | {"text": "all the same text"} for name in "acd"}
-    found = dedup(tmp_path, pages, Url(keep="newest"), Minhash())
+    found = dedup(tmp_path, pages, DedupUrl(keep="newest"), Minhash())
     by = {name: row["dropped_by"] for name, row in rows(found).items()}
     assert by == {"a": "url", "c": None, "d": "minhash"}  # d for c: a is not there any more
 
@@ -132,4 +132,4 @@ def test_steps_that_follow_do_not_see_what_went(tmp_path):
 )
 def test_bad_parameters_are_refused(given, words):
     with pytest.raises(RecipeError, match=words):
-        Url(**given)
+        DedupUrl(**given)

@@ -13,9 +13,9 @@ from corpusmill.recipe.fingerprint import step_fingerprint
 from corpusmill.report.figures.functions import time_in_functions
 from corpusmill.report.samples import dead
 from corpusmill.report.tables import RunTables
-from corpusmill.steps.filter.function import Function as Filter
+from corpusmill.steps.filter.function import FilterFunction as Filter
 from corpusmill.steps.functions import Document
-from corpusmill.steps.map.function import Function as Map
+from corpusmill.steps.map.function import MapFunction as Map
 from corpusmill.store.run_folder import RunFolder
 
 TEXTS = ["a plain document", "two http http links", "an odd one", "a document of a good deal more letters"]

@@ -17,8 +17,8 @@ from corpusmill.models.language import Identifier, average, cut_windows, spread_
 from corpusmill.models.language_groups import GROUPS
 from corpusmill.models.wide import LID_176, LID_WIDE, WideModel
 from corpusmill.steps import Annotate, Filter
-from corpusmill.steps.annotate.language import Language as AnnotateLanguage
-from corpusmill.steps.filter.language import Language
+from corpusmill.steps.annotate.language import AnnotateLanguage
+from corpusmill.steps.filter.language import FilterLanguage
 from corpusmill.text.buffers import view
 
 ENGLISH = "The river ran past the old mill, and the miller knew every stone of its bed. "
@@ -30,7 +30,7 @@ def columns(step, *texts: str | None) -> dict[str, list]:
     return {name: column.to_pylist() for name, column in step.signals(docs(*texts)).items()}
 
 
-def reasons(step: Language, *texts: str | None) -> list[str | None]:
+def reasons(step: FilterLanguage, *texts: str | None) -> list[str | None]:
     batch = docs(*texts)
     return step.reasons(batch, step.signals(batch)).to_pylist()
 
@@ -46,15 +46,15 @@ def test_names_the_language_and_the_runner_up():
 def test_a_document_without_a_word_has_no_language():
     signals = columns(AnnotateLanguage(), "", None, " \n\t", " " * 5000)
     assert signals == {"label": [None] * 4, "score": [0] * 4, "runner_up": [None] * 4, "runner_up_score": [0] * 4}
-    assert reasons(Language(), "", None, " \n\t", " " * 5000) == ["language"] * 4
+    assert reasons(FilterLanguage(), "", None, " \n\t", " " * 5000) == ["language"] * 4
 
 
 def test_drops_other_languages_and_uncertain_ones():
     unsure = "12:30 - 14:00 ok"
     label, score = (columns(AnnotateLanguage(model=LID_176), unsure)[name][0] for name in ("label", "score"))
     assert label == "en" and 0 < score < 0.65  # what makes it a case of min_score
-    assert reasons(Language(model=LID_176), ENGLISH, GERMAN, unsure) == [None, "language", "min_score"]
-    assert reasons(Language(languages=("de", "el"), model=LID_176), ENGLISH, GERMAN, GREEK, unsure) == [
+    assert reasons(FilterLanguage(model=LID_176), ENGLISH, GERMAN, unsure) == [None, "language", "min_score"]
+    assert reasons(FilterLanguage(languages=("de", "el"), model=LID_176), ENGLISH, GERMAN, GREEK, unsure) == [
         "language",
         None,
         None,
@@ -64,22 +64,22 @@ def test_drops_other_languages_and_uncertain_ones():
 
 def test_a_language_may_have_its_own_threshold():
     score = columns(AnnotateLanguage(), GERMAN)["score"][0]
-    strict = Language(languages=("en", "de"), min_scores=(("de", min(1.0, score + 0.0001)),), min_score=0.1)
+    strict = FilterLanguage(languages=("en", "de"), min_scores=(("de", min(1.0, score + 0.0001)),), min_score=0.1)
     assert reasons(strict, ENGLISH, GERMAN) == [None, "min_score"]
-    lenient = Language(languages=("en", "de"), min_scores=(("de", score - 0.0001), ("el", 0.2)), min_score=1.0)
+    lenient = FilterLanguage(languages=("en", "de"), min_scores=(("de", score - 0.0001), ("el", 0.2)), min_score=1.0)
     assert reasons(lenient, ENGLISH, GERMAN, GREEK) == ["min_score", None, "language"]
 
 
 def test_thresholds_apply_to_saved_signals_without_the_text():
-    kept = Language().signals(docs(ENGLISH, GERMAN, ""))
+    kept = FilterLanguage().signals(docs(ENGLISH, GERMAN, ""))
     blank = docs(None, None, None)
-    assert Language(languages=("de",)).reasons(blank, kept).to_pylist() == ["language", None, "language"]
+    assert FilterLanguage(languages=("de",)).reasons(blank, kept).to_pylist() == ["language", None, "language"]
 
 
 def test_filter_and_annotation_measure_the_same():
     texts = [ENGLISH, GERMAN * 60 + ENGLISH * 60, None, GREEK]
-    assert columns(Language(), *texts) == columns(AnnotateLanguage(), *texts)
-    assert isinstance(Language(), Annotate) and isinstance(Language(), Filter)
+    assert columns(FilterLanguage(), *texts) == columns(AnnotateLanguage(), *texts)
+    assert isinstance(FilterLanguage(), Annotate) and isinstance(FilterLanguage(), Filter)
     assert isinstance(AnnotateLanguage(), Annotate) and not isinstance(AnnotateLanguage(), Filter)
 
 
@@ -196,17 +196,17 @@ def test_scores_are_averaged_by_language_over_windows_with_a_word(documents):
 
 def test_the_same_whatever_the_batch_is_cut_into():
     texts = [ENGLISH, None, GERMAN * 50, "", GREEK * 90 + ENGLISH * 90, "ok"]
-    whole = columns(Language(), *texts)
-    alone = [columns(Language(), text) for text in texts]
+    whole = columns(FilterLanguage(), *texts)
+    alone = [columns(FilterLanguage(), text) for text in texts]
     assert whole == {name: [one[name][0] for one in alone] for name in whole}
     batch = docs(*texts)
-    assert Language().signals(batch.slice(2, 3))["label"].to_pylist() == whole["label"][2:5]
+    assert FilterLanguage().signals(batch.slice(2, 3))["label"].to_pylist() == whole["label"][2:5]
 
 
 def test_an_empty_batch_has_columns_of_the_same_types():
-    some, none = Language().signals(docs(ENGLISH)), Language().signals(docs())
+    some, none = FilterLanguage().signals(docs(ENGLISH)), FilterLanguage().signals(docs())
     assert {name: column.type for name, column in none.items()} == {name: column.type for name, column in some.items()}
-    assert Language().reasons(docs(), none).type == pa.string()
+    assert FilterLanguage().reasons(docs(), none).type == pa.string()
 
 
 def test_another_model_has_its_own_labels(tmp_path):
@@ -216,26 +216,26 @@ def test_another_model_has_its_own_labels(tmp_path):
     options = {"dim": 4, "bucket": 200, "minn": 2, "maxn": 3, "lr": 1.0, "epoch": 20, "thread": 1, "verbose": 0}
     path = tmp_path / "own.bin"
     fasttext.train_supervised(str(tmp_path / "train.txt"), **options).save_model(str(path))
-    step = Language(model=str(path), languages=("deu_Latn",))
+    step = FilterLanguage(model=str(path), languages=("deu_Latn",))
     assert columns(step, "the mill", "die mühle")["label"] == ["eng_Latn", "deu_Latn"]
     assert reasons(step, "the mill", "die mühle") == ["language", None]
     with pytest.raises(RecipeError, match=r'languages has "en", which .*own\.bin does not know'):
-        Language(model=str(path))
+        FilterLanguage(model=str(path))
 
 
 def test_wrong_parameters_are_reported_when_it_is_made():
     with pytest.raises(RecipeError) as error:
-        Language(languages=("en", "cebb"))
+        FilterLanguage(languages=("en", "cebb"))
     assert str(error.value) == (
         'languages has "cebb", which lid.wide does not know; did you mean "ceb"? '
         "It knows af, am, ar, as, az, be, bg, bn, br, bs, ca, cs and 215 more."
     )
     with pytest.raises(RecipeError, match=r'min_scores has "Ω", which lid\.wide does not know\. It knows'):
-        Language(min_scores=(("Ω", 0.5),))
+        FilterLanguage(min_scores=(("Ω", 0.5),))
     with pytest.raises(RecipeError, match="languages is empty"):
-        Language(languages=())
+        FilterLanguage(languages=())
     with pytest.raises(RecipeError, match="a score is from 0 to 1, got 65"):
-        Language(min_score=65)
+        FilterLanguage(min_score=65)
     with pytest.raises(RecipeError, match="need windows >= 1 and window_chars >= 1, got windows=0"):
         AnnotateLanguage(windows=0)
     with pytest.raises(AssetError, match=r'no asset "lid\.177\.ftz"'):
@@ -243,14 +243,14 @@ def test_wrong_parameters_are_reported_when_it_is_made():
 
 
 def test_is_a_value():
-    step = Language(languages=("en",), min_scores=(("fr", 0.5), ("de", 0.4)))
+    step = FilterLanguage(languages=("en",), min_scores=(("fr", 0.5), ("de", 0.4)))
     assert step == replace(step, min_scores=(("de", 0.4), ("fr", 0.5))) == pickle.loads(pickle.dumps(step))
     assert len({step, replace(step), replace(step, min_score=0.5)}) == 2
 
 
 def test_the_model_is_read_once_a_process():
     AnnotateLanguage().signals(docs(ENGLISH))
-    Language().signals(docs(ENGLISH))
+    FilterLanguage().signals(docs(ENGLISH))
     assert assets.load(LID_WIDE, WideModel.load) is assets.load(LID_WIDE, WideModel.load)
     assert Identifier().labels() is Identifier().labels()
 
@@ -273,8 +273,8 @@ def test_a_text_in_none_of_the_languages_is_unknown():
     signals = columns(AnnotateLanguage(), INVENTED, ENGLISH * 5)
     assert signals["label"] == ["unknown", "en"]
     assert signals["score"][0] == 0 and signals["runner_up"][0] in Identifier().labels()
-    assert reasons(Language(), INVENTED) == ["language"]
-    assert reasons(Language(languages=("en", "unknown")), INVENTED, ENGLISH * 5, "") == [None, None, "language"]
+    assert reasons(FilterLanguage(), INVENTED) == ["language"]
+    assert reasons(FilterLanguage(languages=("en", "unknown")), INVENTED, ENGLISH * 5, "") == [None, None, "language"]
 
 
 # Of our own, so that no two sentences are alike.
@@ -318,7 +318,7 @@ def beside(main: str, other: str, share: float, place: float) -> str:
 @pytest.mark.parametrize("other", FOREIGN)
 def test_a_document_keeps_its_language_beside_some_of_another(other, share):
     texts = [beside(HARBOUR * times, FOREIGN[other], share, at) for times in (2, 6, 20) for at in (0, 0.5, 1)]
-    assert reasons(Language(), *texts) == [None] * 9
+    assert reasons(FilterLanguage(), *texts) == [None] * 9
 
 
 @pytest.mark.parametrize("place", [0, 0.5, 1])
@@ -353,16 +353,16 @@ def test_a_group_keeps_all_its_languages_by_the_sum_of_their_scores():
         "runner_up_score": pa.array([0.4, 0.4, 0.1, 0.9, 0.0], pa.float32()),
     }
     blank = docs(*[None] * 5)
-    together = Language(languages=("serbo-croatian",), min_score=0.65)
+    together = FilterLanguage(languages=("serbo-croatian",), min_score=0.65)
     assert together.reasons(blank, signals).to_pylist() == [None, "min_score", "language", "language", "language"]
-    alone = Language(languages=("hr", "bs", "sr"), min_score=0.65)
+    alone = FilterLanguage(languages=("hr", "bs", "sr"), min_score=0.65)
     assert alone.reasons(blank, signals).to_pylist()[0] == "min_score"
-    assert Language(languages=("scandinavian",), model=LID_176).languages == ("scandinavian",)
+    assert FilterLanguage(languages=("scandinavian",), model=LID_176).languages == ("scandinavian",)
     with pytest.raises(RecipeError, match='did you mean "serbo-croatian"'):
-        Language(languages=("serbo-croat",))
+        FilterLanguage(languages=("serbo-croat",))
 
 
 def test_the_groups_are_of_labels_that_exist():
     known = {*Identifier().labels(), *Identifier(model=LID_176).labels(), "nb"}
     assert all(group <= known for group in GROUPS.values())
-    assert all(f"{name}" in " ".join((Language.__doc__ or "").split()) for name in GROUPS)
+    assert all(f"{name}" in " ".join((FilterLanguage.__doc__ or "").split()) for name in GROUPS)

@@ -21,7 +21,7 @@ from corpusmill.report.tables import RunTables
 from corpusmill.steps.annotate.bucket import Bucket
 from corpusmill.steps.annotate.stats import Stats
 from corpusmill.steps.mix._presets import TOPICS, preset
-from corpusmill.steps.mix.buckets import OTHER, Buckets
+from corpusmill.steps.mix.buckets import OTHER, MixBuckets
 from corpusmill.steps.mix.sources import Sources
 from corpusmill.steps.pack.concat import Concat
 from corpusmill.steps.tokenize.bytes import Bytes
@@ -62,7 +62,7 @@ def test_the_epochs_of_a_published_mix_come_out_of_its_pool():
 
 
 def test_the_topics_of_a_published_mix_are_drawn_by_its_shares():
-    step = Buckets(topic="classifier.label", preset="dolma3", budget=int(4.51e12))
+    step = MixBuckets(topic="classifier.label", preset="dolma3", budget=int(4.51e12))
     pool = 8.14e12
     totals = {name: {"documents": 10, "size": 0} for name in step.groups(())}
     for topic in TOPICS["dolma3"]:
@@ -80,21 +80,21 @@ def test_the_topics_of_a_published_mix_are_drawn_by_its_shares():
 
 
 def test_a_topic_that_cannot_give_its_share_is_refused():
-    step = Buckets(shares=(("web", 1.0), ("code", 3.0)), buckets=2, budget=1000, cap=2, discard=0)
+    step = MixBuckets(shares=(("web", 1.0), ("code", 3.0)), buckets=2, budget=1000, cap=2, discard=0)
     totals = {name: {"documents": 5, "size": 100} for name in step.groups(("web", "code"))}
     with pytest.raises(RecipeError, match="code is to give 750 and can give 400 tokens, with at most 2 copies"):
         step.plan(totals)
     with pytest.raises(RecipeError, match="how much of the mix is each topic"):
-        Buckets(topic="classifier.label", budget=10)
+        MixBuckets(topic="classifier.label", budget=10)
     with pytest.raises(RecipeError, match='there are no topics of "dolma"; did you mean "dolma3"'):
-        Buckets(topic="classifier.label", preset="dolma", budget=10)
+        MixBuckets(topic="classifier.label", preset="dolma", budget=10)
     with pytest.raises(RecipeError, match=r'quality is a signal of an earlier step, as in .*got "score"'):
-        Buckets(quality="score", budget=10)
+        MixBuckets(quality="score", budget=10)
     docs = pa.RecordBatch.from_pydict({"source": ["a"], "id": ["0" * 32], "tokens": [3]})
     with pytest.raises(RecipeError, match="has bucket 20, and 20 buckets end with 19"):
-        Buckets(budget=10).keys(docs, {"bucket.bucket": pa.array([20])})
+        MixBuckets(budget=10).keys(docs, {"bucket.bucket": pa.array([20])})
     with pytest.raises(RecipeError, match="a bucket is an integer"):
-        Buckets(budget=10).keys(docs, {"bucket.bucket": pa.array([0.5])})
+        MixBuckets(budget=10).keys(docs, {"bucket.bucket": pa.array([0.5])})
 
 
 def test_a_run_draws_what_was_planned(tmp_path):
@@ -103,7 +103,7 @@ def test_a_run_draws_what_was_planned(tmp_path):
         rows = [{"id": f"{source}-{i}", "text": "word " * (i + 1)} for i in range(40)]
         (tmp_path / f"{source}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     read = [Source(Jsonl(), str(tmp_path / f"{source}.jsonl"), source) for source in ("web", "code")]
-    mix = Buckets(shares=(("web", 3), ("code", 1)), buckets=4, budget=6000, cap=4, discard=0.1, unit="bytes")
+    mix = MixBuckets(shares=(("web", 3), ("code", 1)), buckets=4, budget=6000, cap=4, discard=0.1, unit="bytes")
     steps = (Stats(), Bucket(by=("stats.words",), buckets=4), mix, Bytes(), Concat(length=64))
     recipe = Recipe(read=read, steps=steps, write=(Shards(),), run=RunSettings(unit_mb=1))
     done = corpusmill.run(recipe, folder=tmp_path / "run", executor=Serial())

@@ -10,7 +10,7 @@ from conftest import docs
 from corpusmill.errors import AssetError, RecipeError
 from corpusmill.steps import personal_data
 from corpusmill.steps.redact import pii
-from corpusmill.steps.redact.pii import Pii
+from corpusmill.steps.redact.pii import RedactPii
 
 KEY = "0123456789abcdef0123456789abcdef"
 
@@ -20,7 +20,7 @@ def a_key(monkeypatch):
     monkeypatch.setenv("PII_KEY", KEY)
 
 
-def redacted(step: Pii, text: str | None) -> str | None:
+def redacted(step: RedactPii, text: str | None) -> str | None:
     return step.transform(docs("before 8.8.8.8", text, "after a@example.org"))["text"].to_pylist()[1]
 
 
@@ -41,7 +41,7 @@ def redacted(step: Pii, text: str | None) -> str | None:
     ],
 )
 def test_mail_and_ip_addresses_are_replaced_and_nothing_else(before, after):
-    assert redacted(Pii(), before) == after
+    assert redacted(RedactPii(), before) == after
 
 
 @pytest.mark.parametrize(
@@ -68,12 +68,12 @@ def test_mail_and_ip_addresses_are_replaced_and_nothing_else(before, after):
     ],
 )
 def test_only_public_addresses_are_replaced(address, public):
-    assert redacted(Pii(), f"at {address} now") == ("at <IP> now" if public else f"at {address} now")
-    assert redacted(Pii(public_only=False), f"at {address} now") == "at <IP> now"
+    assert redacted(RedactPii(), f"at {address} now") == ("at <IP> now" if public else f"at {address} now")
+    assert redacted(RedactPii(public_only=False), f"at {address} now") == "at <IP> now"
 
 
 def test_what_was_replaced_is_counted_for_each_kind_asked_for():
-    changed = Pii(kinds=("ip", "email")).transform(docs("a@b.org c@d.org 8.8.8.8 10.0.0.1", "", None))
+    changed = RedactPii(kinds=("ip", "email")).transform(docs("a@b.org c@d.org 8.8.8.8 10.0.0.1", "", None))
     assert changed.schema.names[-3:] == ["emails", "ips", "found"]
     assert (changed["emails"].to_pylist(), changed["ips"].to_pylist()) == ([2, 0, 0], [1, 0, 0])
     assert changed["found"].to_pylist() == [3, 0, 0]
@@ -81,12 +81,12 @@ def test_what_was_replaced_is_counted_for_each_kind_asked_for():
 
 def test_spans_are_bytes_of_the_text_that_came_in():
     text = "日本 a@b.org, 8.8.8.8"
-    (spans,) = Pii(spans=True).transform(docs(text))["spans"].to_pylist()
+    (spans,) = RedactPii(spans=True).transform(docs(text))["spans"].to_pylist()
     assert [(s["kind"], text.encode()[s["start"] : s["end"]]) for s in spans] == [
         ("email", b"a@b.org"),
         ("ip", b"8.8.8.8"),
     ]
-    assert Pii(spans=True).transform(docs(None, "", "none"))["spans"].to_pylist() == [[], [], []]
+    assert RedactPii(spans=True).transform(docs(None, "", "none"))["spans"].to_pylist() == [[], [], []]
 
 
 @pytest.mark.parametrize(
@@ -104,23 +104,23 @@ def test_spans_are_bytes_of_the_text_that_came_in():
     ],
 )
 def test_other_kinds_are_replaced_when_asked_for(kind, before, after):
-    assert redacted(Pii(kinds=(kind,)), before) == after
-    assert redacted(Pii(), before) == before
+    assert redacted(RedactPii(kinds=(kind,)), before) == after
+    assert redacted(RedactPii(), before) == before
 
 
 def test_addresses_have_a_signal_with_their_plural():
-    step = Pii(kinds=("address", "email"), actions=(("address", "drop"),))
+    step = RedactPii(kinds=("address", "email"), actions=(("address", "drop"),))
     assert step.transform(docs("12 Main Street", "a@b.org"))["addresses"].to_pylist() == [1, 0]
     assert reasons(step, "12 Main Street, a@b.org", "a@b.org") == ["address", None]
 
 
 def test_placeholders_are_a_choice():
-    step = Pii(placeholders=(("email", "email@example.com"), ("ip", "")))
+    step = RedactPii(placeholders=(("email", "email@example.com"), ("ip", "")))
     assert redacted(step, "jane@host.example at 8.8.8.8.") == "email@example.com at ."
 
 
 def test_each_kind_has_its_action():
-    step = Pii(
+    step = RedactPii(
         kinds=("email", "ip", "phone", "ssn"),
         action="tag",
         actions=(("ip", "placeholder"), ("phone", "leave"), ("ssn", "drop")),
@@ -130,7 +130,7 @@ def test_each_kind_has_its_action():
     assert redacted(step, "SSN 219-09-9999, a@b.org") == "SSN 219-09-9999, <EMAIL>a@b.org</EMAIL>"
 
 
-def reasons(step: Pii, *texts: str | None) -> list[str | None]:
+def reasons(step: RedactPii, *texts: str | None) -> list[str | None]:
     out = step.transform(docs(*texts))
     signals = {name: out[name] for name in out.schema.names if name not in docs().schema.names}
     listed: list[str | None] = step.reasons(out, signals).to_pylist()
@@ -138,21 +138,21 @@ def reasons(step: Pii, *texts: str | None) -> list[str | None]:
 
 
 def test_a_document_is_dropped_with_the_kinds_as_reasons():
-    step = Pii(kinds=("email", "ssn", "card"), actions=(("ssn", "drop"), ("card", "drop")))
+    step = RedactPii(kinds=("email", "ssn", "card"), actions=(("ssn", "drop"), ("card", "drop")))
     both = "219-09-9999 4111 1111 1111 1111"
     assert reasons(step, "219-09-9999", "a@b.org", None, both) == ["ssn", None, None, "ssn,card"]
-    assert reasons(Pii(action="drop"), "a@b.org", "10.0.0.1", "8.8.8.8") == ["email", None, "ip"]
+    assert reasons(RedactPii(action="drop"), "a@b.org", "10.0.0.1", "8.8.8.8") == ["email", None, "ip"]
 
 
 def test_a_document_with_more_than_max_spans_of_all_kinds_is_dropped():
-    step = Pii(max_spans=2)
+    step = RedactPii(max_spans=2)
     assert reasons(step, "a@b.org 8.8.8.8", "a@b.org 8.8.8.8 c@d.org", "") == [None, "max_spans", None]
-    assert reasons(Pii(max_spans=0, action="drop"), "a@b.org", "none") == ["email,max_spans", None]
-    assert reasons(Pii(), "a@b.org " * 50) == [None]
+    assert reasons(RedactPii(max_spans=0, action="drop"), "a@b.org", "none") == ["email,max_spans", None]
+    assert reasons(RedactPii(), "a@b.org " * 50) == [None]
 
 
 def test_a_value_has_one_pseudonym_in_every_document_and_batch():
-    step = Pii(action="pseudonym", key="env:PII_KEY")
+    step = RedactPii(action="pseudonym", key="env:PII_KEY")
     one, two, other = step.transform(docs("jane@host.example", "x Jane@host.example y", "joe@host.example"))[
         "text"
     ].to_pylist()
@@ -161,10 +161,10 @@ def test_a_value_has_one_pseudonym_in_every_document_and_batch():
 
 
 def test_another_key_makes_other_pseudonyms_and_a_file_the_same_as_a_variable(monkeypatch, tmp_path):
-    step = Pii(action="pseudonym", key="env:PII_KEY")
+    step = RedactPii(action="pseudonym", key="env:PII_KEY")
     first = redacted(step, "jane@host.example")
     (tmp_path / "key").write_text(f"{KEY}\n")
-    assert redacted(Pii(action="pseudonym", key=str(tmp_path / "key")), "jane@host.example") == first
+    assert redacted(RedactPii(action="pseudonym", key=str(tmp_path / "key")), "jane@host.example") == first
     monkeypatch.setenv("PII_KEY", KEY[::-1])
     assert redacted(step, "jane@host.example") != first
     assert first.endswith("@example.com") and "jane" not in first
@@ -181,13 +181,13 @@ def test_another_key_makes_other_pseudonyms_and_a_file_the_same_as_a_variable(mo
 def test_a_key_that_is_missing_or_short_is_reported(monkeypatch, key, words):
     monkeypatch.setenv("SHORT_KEY", "12345")
     with pytest.raises(AssetError, match=words) as raised:
-        Pii(action="pseudonym", key=key).transform(docs("a@b.org"))
+        RedactPii(action="pseudonym", key=key).transform(docs("a@b.org"))
     assert "12345" not in str(raised.value)
 
 
 def test_a_key_is_an_asset_of_the_step_and_nothing_else_is():
-    assert Pii(action="pseudonym", key="env:PII_KEY").assets == ("env:PII_KEY",)
-    assert Pii().assets == ()
+    assert RedactPii(action="pseudonym", key="env:PII_KEY").assets == ("env:PII_KEY",)
+    assert RedactPii().assets == ()
 
 
 ACTIONS = ("placeholder", "pseudonym", "tag", "leave")
@@ -198,10 +198,10 @@ def test_what_becomes_of_one_kind_does_not_depend_on_the_other(pair):
     """Both are replaced at once, so places in the text must not shift."""
     first, second = pair
     key = "env:PII_KEY" if "pseudonym" in pair else None
-    step = Pii(actions=(("email", first), ("ip", second)), key=key)
+    step = RedactPii(actions=(("email", first), ("ip", second)), key=key)
 
     def alone(value: str, action: Any) -> str | None:
-        return redacted(Pii(action=action, key="env:PII_KEY" if action == "pseudonym" else None), value)
+        return redacted(RedactPii(action=action, key="env:PII_KEY" if action == "pseudonym" else None), value)
 
     parts = {"a@b.org": alone("a@b.org", first), "8.8.8.8": alone("8.8.8.8", second)}
     assert redacted(step, "é a@b.org, 8.8.8.8 – a@b.org") == "é {}, {} – {}".format(
@@ -236,7 +236,7 @@ def test_what_becomes_of_one_kind_does_not_depend_on_the_other(pair):
 @example(["12 Main St", " ", "12 Main St", ", ", "PO Box 7"])
 @settings(max_examples=100)
 def test_a_second_pass_finds_nothing(parts):
-    step = Pii(kinds=personal_data.NAMED)
+    step = RedactPii(kinds=personal_data.NAMED)
     once = step.transform(docs("".join(parts))).select(docs().schema.names)
     again = step.transform(once)
     assert again["text"] == once["text"]
@@ -258,7 +258,7 @@ def test_a_second_pass_finds_nothing(parts):
 )
 def test_wrong_parameters_fail_when_the_step_is_made(parameters, words):
     with pytest.raises(RecipeError, match=f"redact/pii: {words}"):
-        Pii(**parameters)
+        RedactPii(**parameters)
 
 
 def test_the_examples_in_the_docstrings_hold():

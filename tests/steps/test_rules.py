@@ -16,7 +16,7 @@ from corpusmill.steps.filter.basic import Basic
 from corpusmill.steps.filter.c4 import C4
 from corpusmill.steps.filter.gopher_quality import GopherQuality
 from corpusmill.steps.filter.gopher_repetition import GopherRepetition
-from corpusmill.steps.filter.url import Url
+from corpusmill.steps.filter.url import FilterUrl
 from corpusmill.steps.verdict import rules_of
 
 WITH_RULES = [steps.find(name) for name in steps.names() if hasattr(steps.find(name), "SWITCHES")]
@@ -35,8 +35,8 @@ def test_the_families_with_several_rules_have_them():
             "GopherQuality",
             "GopherRepetition",
             "RefinedwebLines",
-            "Toxicity",
-            "Url",
+            "FilterToxicity",
+            "FilterUrl",
             "Fineweb2",
         )
     }
@@ -71,7 +71,7 @@ def test_thresholds_may_be_set_beside():
 def test_parts_that_are_no_bounds_can_be_named_too():
     c4 = C4(rules=("policy", "min_sentences"))
     assert (c4.policy, c4.min_sentences, c4.terminal_punctuation, c4.min_words_per_line) == (True, 5, False, None)
-    url = Url(rules=("hard_words",))
+    url = FilterUrl(rules=("hard_words",))
     assert url.hard_words == "url/hard_words" and url.sub_words == () and url.max_soft_words is None
     lines = RefinedwebLines(rules=("numeric",))
     assert lines.numeric and not lines.counters and lines.max_words_removed is None

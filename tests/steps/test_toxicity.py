@@ -5,8 +5,8 @@ import pytest
 from conftest import docs
 from corpusmill.errors import AssetError, RecipeError
 from corpusmill.steps import Annotate, Filter
-from corpusmill.steps.annotate.toxicity import Toxicity as Annotated
-from corpusmill.steps.filter.toxicity import Toxicity as Filtered
+from corpusmill.steps.annotate.toxicity import AnnotateToxicity as Annotated
+from corpusmill.steps.filter.toxicity import FilterToxicity as Filtered
 
 CALM = "The ferry leaves at nine from the small harbour, and the river runs past the old mill. "
 RUDE = "You are a stupid moron and everybody knows it!"

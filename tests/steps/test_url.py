@@ -14,17 +14,17 @@ from conftest import docs
 from corpusmill.assets import FOLDER, locate, manifest
 from corpusmill.errors import AssetError, RecipeError
 from corpusmill.steps.filter import _lists
-from corpusmill.steps.filter.url import Url
+from corpusmill.steps.filter.url import FilterUrl
 from corpusmill.text import addresses
 from slow_addresses import domains, pages, signals, site, suffixes
 
 
-def judge(step: Url, *urls: str | None) -> list[str | None]:
+def judge(step: FilterUrl, *urls: str | None) -> list[str | None]:
     batch = docs(*["text"] * len(urls), url=list(urls))
     return step.reasons(batch, step.signals(batch)).to_pylist()
 
 
-def found(step: Url, signal: str, url: str | None) -> object:
+def found(step: FilterUrl, signal: str, url: str | None) -> object:
     return step.signals(docs("text", url=[url]))[signal].to_pylist()[0]
 
 
@@ -57,14 +57,14 @@ BARE: dict[str, Any] = {"hard_words": (), "sub_words": (), "soft_words": ()}
     ],
 )
 def test_a_listed_domain_means_itself_and_its_subdomains(url, matched):
-    step = Url(block_domains=("example.com", "10.0.0.7", "bücher.example", "0.7", "[2001:db8::1]"), **BARE)
+    step = FilterUrl(block_domains=("example.com", "10.0.0.7", "bücher.example", "0.7", "[2001:db8::1]"), **BARE)
     assert found(step, "block_domains", url) == matched
     assert judge(step, url) == ["block_domains" if matched else None]
 
 
 def test_a_listed_public_suffix_means_everything_below_it():
     """As the UT1 lists mean it, some of which hold "ac.uk"."""
-    step = Url(block_domains=("ac.uk",), allow_domains=("edu",), **(BARE | {"hard_words": ("bad",)}))
+    step = FilterUrl(block_domains=("ac.uk",), allow_domains=("edu",), **(BARE | {"hard_words": ("bad",)}))
     dropped_for = judge(
         step, "http://www.college.ac.uk/", "http://shop.co.uk/", "http://mit.edu/bad", "http://edu.org/bad"
     )
@@ -89,12 +89,12 @@ def test_a_listed_public_suffix_means_everything_below_it():
 )
 def test_the_registered_domain_is_kept_of_every_url(url, domain, monkeypatch):
     monkeypatch.setattr("socket.socket", None)  # nothing is looked up
-    assert found(Url(), "domain", url) == domain
-    assert found(Url(allow_domains=(domain,)) if domain else Url(), "domain", url) == domain
+    assert found(FilterUrl(), "domain", url) == domain
+    assert found(FilterUrl(allow_domains=(domain,)) if domain else FilterUrl(), "domain", url) == domain
 
 
 def test_the_longest_listed_domain_is_reported():
-    step = Url(block_domains=("example.com", "b.example.com"), **BARE)
+    step = FilterUrl(block_domains=("example.com", "b.example.com"), **BARE)
     assert found(step, "block_domains", "http://a.b.example.com/") == "b.example.com"
 
 
@@ -111,7 +111,7 @@ def test_the_longest_listed_domain_is_reported():
     ],
 )
 def test_a_listed_page_means_everything_below_it(url, matched):
-    step = Url(block_urls=("http://example.org/~joe/", "example.org/find?q=1"), **BARE)
+    step = FilterUrl(block_urls=("http://example.org/~joe/", "example.org/find?q=1"), **BARE)
     assert found(step, "block_urls", url) == matched
     assert judge(step, url) == ["block_urls" if matched else None]
 
@@ -130,7 +130,7 @@ def test_a_listed_page_means_everything_below_it(url, matched):
     ],
 )
 def test_words_judge_as_in_refinedweb(url, reason):
-    step = Url(hard_words=("badword",), sub_words=("subword",), soft_words=("soft1", "soft2", "soft3"))
+    step = FilterUrl(hard_words=("badword",), sub_words=("subword",), soft_words=("soft1", "soft2", "soft3"))
     assert judge(step, url) == [reason]
 
 
@@ -153,11 +153,11 @@ def test_entries_of_several_words_are_found_where_they_follow_one_another(url, r
         "sub_words": ("free stuff",),
         "soft_words": ("so-soft", "soft"),
     }
-    assert judge(Url(**listed, max_soft_words=1 if "so-soft" in url else 2), url) == [reason]
+    assert judge(FilterUrl(**listed, max_soft_words=1 if "so-soft" in url else 2), url) == [reason]
 
 
 def test_the_word_that_is_reported_is_the_first_of_the_list():
-    step = Url(hard_words=("bbb", "aaa", "bbb"), sub_words=("dd", "cc"), soft_words=())
+    step = FilterUrl(hard_words=("bbb", "aaa", "bbb"), sub_words=("dd", "cc"), soft_words=())
     assert found(step, "hard_words", "http://x.com/aaa/bbb") == "bbb"
     assert found(step, "sub_words", "http://x.com/ccdd") == "dd"
 
@@ -165,18 +165,20 @@ def test_the_word_that_is_reported_is_the_first_of_the_list():
 def test_the_number_of_soft_words_is_a_setting():
     listed = {**BARE, "soft_words": ("soft1", "soft2")}
     both = "http://foo.com/soft1/soft2"
-    assert judge(Url(**listed, max_soft_words=2), both) == [None]
-    assert judge(Url(**listed, max_soft_words=None), both) == [None]
-    assert judge(Url(**listed, max_soft_words=0), "http://foo.com/soft1") == ["max_soft_words"]
+    assert judge(FilterUrl(**listed, max_soft_words=2), both) == [None]
+    assert judge(FilterUrl(**listed, max_soft_words=None), both) == [None]
+    assert judge(FilterUrl(**listed, max_soft_words=0), "http://foo.com/soft1") == ["max_soft_words"]
 
 
 def test_an_allowed_domain_is_kept_even_if_another_list_has_it():
-    step = Url(allow_domains=("clinic.example",), block_domains=("example",), hard_words=("porn",))
+    step = FilterUrl(allow_domains=("clinic.example",), block_domains=("example",), hard_words=("porn",))
     assert judge(step, "http://www.clinic.example/porn", "http://clinics.example/") == [None, "block_domains"]
 
 
 def test_all_that_speaks_against_a_url_is_named():
-    step = Url(block_domains=("example.com",), curated_domains=("example.com",), **(BARE | {"hard_words": ("bad",)}))
+    step = FilterUrl(
+        block_domains=("example.com",), curated_domains=("example.com",), **(BARE | {"hard_words": ("bad",)})
+    )
     assert judge(step, "http://example.com/bad") == ["block_domains,curated_domains,hard_words"]
 
 
@@ -193,7 +195,7 @@ def make_ut1(folder: Path) -> str:
 
 
 def test_lists_in_the_ut1_layout_are_read_by_category(tmp_path):
-    step = Url(ut1=make_ut1(tmp_path), categories=("adult", "phishing"), **BARE)
+    step = FilterUrl(ut1=make_ut1(tmp_path), categories=("adult", "phishing"), **BARE)
     assert judge(step, "http://bad.example", "http://x.worse.example", "http://news.example") == ["ut1", "ut1", None]
     assert found(step, "ut1", "http://host.example/~joe/1") == "adult: host.example/~joe"
     assert found(step, "ut1", "http://phish.example/") == "phishing: phish.example"
@@ -209,7 +211,7 @@ def test_a_category_that_is_not_there_is_an_error_that_names_the_nearest(tmp_pat
     with pytest.raises(
         AssetError, match=r'no category "phising".*did you mean "phishing".*Found: adult, phishing, press'
     ):
-        Url(ut1=make_ut1(tmp_path), categories=("phising",))
+        FilterUrl(ut1=make_ut1(tmp_path), categories=("phising",))
 
 
 def test_a_category_without_any_entry_is_an_error(tmp_path):
@@ -217,9 +219,9 @@ def test_a_category_without_any_entry_is_an_error(tmp_path):
     (tmp_path / "ddos").mkdir()
     (tmp_path / "ddos" / "domains").write_text("# nothing\n\n")
     with pytest.raises(AssetError, match=r"ddos: an empty list; unpack"):
-        Url(ut1=str(tmp_path), categories=("ddos",))
+        FilterUrl(ut1=str(tmp_path), categories=("ddos",))
     (tmp_path / "adult" / "urls").write_text("")  # the other file of the category is enough
-    assert judge(Url(ut1=str(tmp_path), categories=("adult",), **BARE), "http://bad.example") == ["ut1"]
+    assert judge(FilterUrl(ut1=str(tmp_path), categories=("adult",), **BARE), "http://bad.example") == ["ut1"]
 
 
 @pytest.mark.parametrize(
@@ -243,14 +245,14 @@ def test_a_category_without_any_entry_is_an_error(tmp_path):
 def test_a_file_that_holds_no_such_list_is_an_error_before_anything_runs(tmp_path, content, field, words):
     (tmp_path / "list").write_bytes(content)
     with pytest.raises(AssetError, match=words):
-        Url(**dict[str, Any]({field: str(tmp_path / "list")}))
+        FilterUrl(**dict[str, Any]({field: str(tmp_path / "list")}))
 
 
 def test_a_slip_in_a_list_of_domains_is_passed_over_and_in_one_of_words_is_named(tmp_path):
     (tmp_path / "list").write_text("bad.example\nno domain\n???\n")
-    assert judge(Url(block_domains=str(tmp_path / "list"), **BARE), "http://bad.example") == ["block_domains"]
+    assert judge(FilterUrl(block_domains=str(tmp_path / "list"), **BARE), "http://bad.example") == ["block_domains"]
     with pytest.raises(AssetError, match=r'entry 3, "\?\?\?", has no letter'):
-        judge(Url(**(BARE | {"hard_words": str(tmp_path / "list")})), "http://bad.example")
+        judge(FilterUrl(**(BARE | {"hard_words": str(tmp_path / "list")})), "http://bad.example")
 
 
 @pytest.mark.parametrize(
@@ -263,7 +265,7 @@ def test_a_slip_in_a_list_of_domains_is_passed_over_and_in_one_of_words_is_named
 )
 def test_a_list_that_is_not_there_is_an_error(wrong, words):
     with pytest.raises(AssetError, match=words):
-        Url(**wrong)
+        FilterUrl(**wrong)
 
 
 def test_files_and_folders_are_distinguished(tmp_path):
@@ -271,14 +273,14 @@ def test_files_and_folders_are_distinguished(tmp_path):
     with pytest.raises(
         AssetError, match=r"this is a folder; it must be a file with one domain per line\. A UT1 folder is for"
     ):
-        Url(block_domains=str(tmp_path))
+        FilterUrl(block_domains=str(tmp_path))
     with pytest.raises(AssetError, match="this is a file; it must be the folder of the UT1 lists"):
-        Url(ut1=str(tmp_path / "file"))
+        FilterUrl(ut1=str(tmp_path / "file"))
 
 
 def test_a_list_may_be_a_file(tmp_path):
     (tmp_path / "blocked.txt").write_text("example.com\n# example.org\n", "utf-8")
-    step = Url(block_domains=str(tmp_path / "blocked.txt"), **BARE)
+    step = FilterUrl(block_domains=str(tmp_path / "blocked.txt"), **BARE)
     assert judge(step, "http://example.com", "http://example.org") == ["block_domains", None]
 
 
@@ -294,7 +296,7 @@ def test_a_list_may_be_a_file(tmp_path):
 )
 def test_an_entry_that_could_never_match_fails_when_the_step_is_made(wrong, words):
     with pytest.raises(RecipeError, match=words):
-        Url(**wrong)
+        FilterUrl(**wrong)
 
 
 @pytest.mark.parametrize("name", ["url/hard_words", "url/soft_words", "url/sub_words"])
@@ -318,7 +320,7 @@ def test_the_word_lists_that_ship_hold_each_word_once_and_only_words(name):
     ],
 )
 def test_the_words_that_ship_let_honest_addresses_pass(honest):
-    assert judge(Url(), honest) == [None]
+    assert judge(FilterUrl(), honest) == [None]
 
 
 HOSTS = [
@@ -440,7 +442,7 @@ def test_every_signal_is_that_of_the_slow_twin(urls, data):
     given = [url for url in urls if url is not None]
     hosts = sorted({name for url in given for name in domains(url) if _lists.is_domain(name)} | {"example.com", "jp"})
     addresses_of = sorted({name for url in given for name in pages(url) if pages(name)} | {"example.com/a"})
-    step = Url(
+    step = FilterUrl(
         block_domains=tuple(data.draw(st.lists(st.sampled_from(hosts), max_size=3))),
         allow_domains=tuple(data.draw(st.lists(st.sampled_from(hosts), max_size=3))),
         block_urls=tuple(data.draw(st.lists(st.sampled_from(addresses_of), max_size=3))),
@@ -458,19 +460,21 @@ def test_every_signal_is_that_of_the_slow_twin(urls, data):
 def test_the_registered_domain_is_that_of_the_package_for_every_rule():
     rules = sorted(rule.lstrip("*!.") for rule in suffixes()._publicsuffix)
     urls = [f"{below}{rule}" for rule in rules for below in ("", "a.", "b.a.", "c.b.a.", "a..")]
-    assert Url().signals(docs(*["text"] * len(urls), url=urls))["domain"].to_pylist() == [site(url) for url in urls]
+    assert FilterUrl().signals(docs(*["text"] * len(urls), url=urls))["domain"].to_pylist() == [
+        site(url) for url in urls
+    ]
 
 
 def test_a_long_list_finds_each_of_its_entries_and_no_other():
     entries = tuple(f"host{i}.example" for i in range(5000))
     urls = [*entries, *(f"guest{i}.example" for i in range(5000))]
-    found = Url(block_domains=entries, **BARE).signals(docs(*["text"] * len(urls), url=urls))["block_domains"]
+    found = FilterUrl(block_domains=entries, **BARE).signals(docs(*["text"] * len(urls), url=urls))["block_domains"]
     assert found.to_pylist() == [*entries, *[None] * 5000]
 
 
 def test_a_url_of_many_parts_takes_time_in_proportion_to_its_length():
     url = "http://" + "a." * 200_000 + "example" + "/b" * 200_000  # hashed part by part, it would take minutes
-    step = Url(block_domains=("example",), block_urls=("nowhere.example/b",), hard_words=("b",))
+    step = FilterUrl(block_domains=("example",), block_urls=("nowhere.example/b",), hard_words=("b",))
     assert judge(step, url) == ["block_domains,hard_words"]
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corpusmill.errors import RecipeError
-from corpusmill.steps.pack.buckets import Buckets
+from corpusmill.steps.pack.buckets import PackBuckets
 from corpusmill.tokens.packing import buckets
 
 
@@ -55,6 +55,6 @@ def test_documents_are_cut_into_powers_of_two_and_none_is_joined(lengths, bits, 
 
 def test_a_length_that_is_no_power_of_two_is_refused_with_the_next_below():
     with pytest.raises(RecipeError, match="length is one; got 1000, take 512"):
-        Buckets(length=1000)
+        PackBuckets(length=1000)
     with pytest.raises(RecipeError, match="longer than a row"):
-        Buckets(length=16, shortest=32)
+        PackBuckets(length=16, shortest=32)

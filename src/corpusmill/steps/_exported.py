@@ -5,16 +5,16 @@ Written by docs/make_reference.py.
 
 from corpusmill.steps.annotate.bucket import Bucket
 from corpusmill.steps.annotate.classifier import Classifier
-from corpusmill.steps.annotate.language import Language as AnnotateLanguage
+from corpusmill.steps.annotate.language import AnnotateLanguage
 from corpusmill.steps.annotate.licence import Licence
 from corpusmill.steps.annotate.metadata import Metadata
 from corpusmill.steps.annotate.perplexity import Perplexity
-from corpusmill.steps.annotate.pii import Pii as AnnotatePii
+from corpusmill.steps.annotate.pii import AnnotatePii
 from corpusmill.steps.annotate.quality import Quality
-from corpusmill.steps.annotate.rights import Rights as AnnotateRights
+from corpusmill.steps.annotate.rights import AnnotateRights
 from corpusmill.steps.annotate.script import Script
 from corpusmill.steps.annotate.stats import Stats
-from corpusmill.steps.annotate.toxicity import Toxicity as AnnotateToxicity
+from corpusmill.steps.annotate.toxicity import AnnotateToxicity
 from corpusmill.steps.clean.html import Html
 from corpusmill.steps.clean.mojibake import Mojibake
 from corpusmill.steps.clean.normalize import Normalize
@@ -28,7 +28,7 @@ from corpusmill.steps.dedup.line import Line
 from corpusmill.steps.dedup.minhash import Minhash
 from corpusmill.steps.dedup.paragraph import Paragraph
 from corpusmill.steps.dedup.substring import Substring
-from corpusmill.steps.dedup.url import Url as DedupUrl
+from corpusmill.steps.dedup.url import DedupUrl
 from corpusmill.steps.extract.blocks import Blocks
 from corpusmill.steps.extract.latex import Latex
 from corpusmill.steps.extract.resiliparse import Resiliparse
@@ -40,30 +40,30 @@ from corpusmill.steps.filter.c4 import C4
 from corpusmill.steps.filter.code import Code
 from corpusmill.steps.filter.fineweb import Fineweb
 from corpusmill.steps.filter.fineweb2 import Fineweb2
-from corpusmill.steps.filter.function import Function as FilterFunction
+from corpusmill.steps.filter.function import FilterFunction
 from corpusmill.steps.filter.gopher_quality import GopherQuality
 from corpusmill.steps.filter.gopher_repetition import GopherRepetition
 from corpusmill.steps.filter.keep_where import KeepWhere
-from corpusmill.steps.filter.language import Language as FilterLanguage
+from corpusmill.steps.filter.language import FilterLanguage
 from corpusmill.steps.filter.lines import Lines
 from corpusmill.steps.filter.pareto import Pareto
 from corpusmill.steps.filter.patterns import Patterns
 from corpusmill.steps.filter.periodic import Periodic
 from corpusmill.steps.filter.questionable import Questionable
-from corpusmill.steps.filter.rights import Rights as FilterRights
+from corpusmill.steps.filter.rights import FilterRights
 from corpusmill.steps.filter.top import Top
-from corpusmill.steps.filter.toxicity import Toxicity as FilterToxicity
-from corpusmill.steps.filter.url import Url as FilterUrl
-from corpusmill.steps.map.function import Function as MapFunction
-from corpusmill.steps.mix.buckets import Buckets as MixBuckets
+from corpusmill.steps.filter.toxicity import FilterToxicity
+from corpusmill.steps.filter.url import FilterUrl
+from corpusmill.steps.map.function import MapFunction
+from corpusmill.steps.mix.buckets import MixBuckets
 from corpusmill.steps.mix.rehydrate import Rehydrate
 from corpusmill.steps.mix.sources import Sources
 from corpusmill.steps.pack.best_fit import BestFit
-from corpusmill.steps.pack.buckets import Buckets as PackBuckets
+from corpusmill.steps.pack.buckets import PackBuckets
 from corpusmill.steps.pack.concat import Concat
 from corpusmill.steps.pack.one_per_row import OnePerRow
 from corpusmill.steps.redact.names import Names
-from corpusmill.steps.redact.pii import Pii as RedactPii
+from corpusmill.steps.redact.pii import RedactPii
 from corpusmill.steps.tokenize.bpe import Bpe
 from corpusmill.steps.tokenize.bytes import Bytes
 

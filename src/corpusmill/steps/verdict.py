@@ -168,8 +168,8 @@ def _off(default: Any) -> Any:
 def thresholds(step: Any) -> tuple[str, ...]:
     """The parameters of a filter that only judge: its reasons for other values follow from the signals of a run.
 
-    >>> from corpusmill.steps.filter.language import Language
-    >>> thresholds(Language())
+    >>> from corpusmill.steps.filter.language import FilterLanguage
+    >>> thresholds(FilterLanguage())
     ('min_score', 'languages', 'min_scores')
     """
     named = (*(rule.parameter for rule in rules_of(step)), *getattr(step, "threshold_parameters", ()))

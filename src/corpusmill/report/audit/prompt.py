@@ -23,7 +23,7 @@ from corpusmill.report.tables import RunTables, identifier
 from corpusmill.report.visible import excerpt, not_stored, one_line, visible
 from corpusmill.schema import DOCUMENT
 from corpusmill.steps.personal_data import NAMED
-from corpusmill.steps.redact.pii import Pii
+from corpusmill.steps.redact.pii import RedactPii
 from corpusmill.store.run_folder import RunFolder
 
 RECIPE = 8_000  # characters of the recipe
@@ -128,7 +128,7 @@ class PromptStyle:
         if self.raw:
             return list(texts)
         rows = [{"id": str(i), "text": text} for i, text in enumerate(texts)]
-        docs = Pii(kinds=NAMED).transform(pa.RecordBatch.from_pylist(rows, schema=DOCUMENT))
+        docs = RedactPii(kinds=NAMED).transform(pa.RecordBatch.from_pylist(rows, schema=DOCUMENT))
         redacted: list[str] = docs["text"].to_pylist()
         return redacted
 

@@ -10,7 +10,7 @@ from corpusmill.steps import Columns
 
 
 @dataclass(frozen=True, kw_only=True)
-class Language:
+class AnnotateLanguage:
     """Identify the language of each document, and the runner-up, with the model's scores.
 
     Signals: `label` and `runner_up`, as the model calls them (ISO 639-1 codes where there are, otherwise ISO 639-3:

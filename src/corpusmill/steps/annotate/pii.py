@@ -10,7 +10,7 @@ from corpusmill.steps.phone_regions import PhoneRegions
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pii:
+class AnnotatePii:
     """Count personal data of each kind; the text is not changed.
 
     The kinds are those of redact/pii, with the same meaning, and so are `forms` and `countries`. Signals: `emails`,

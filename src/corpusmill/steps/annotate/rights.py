@@ -11,7 +11,7 @@ from corpusmill.steps.rights import AGENTS, WhatIsSaid
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rights:
+class AnnotateRights:
     """Keep as signals what a page, its server and its host say of its use: put this step before text extraction.
 
     `captures` is a table of what hosts said when they were crawled, which `corpusmill rights` makes of a crawl. Without

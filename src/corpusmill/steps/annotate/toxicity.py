@@ -9,7 +9,7 @@ from corpusmill.steps import Columns
 
 
 @dataclass(frozen=True, kw_only=True)
-class Toxicity:
+class AnnotateToxicity:
     """Score insults, obscenity and hate in English; nothing is dropped.
 
     Signals of a model of words and of the order of their kinds (groups of people, verbs of hate, denials, quotation

@@ -32,7 +32,7 @@ TRACKING = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Url:
+class DedupUrl:
     """Drop every document whose URL is that of another one, which is kept.
 
     Crawls bring a page many times, and each time its text may differ a little; this asks for the address alone. URLs
@@ -102,7 +102,7 @@ _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012
 
 
 def normal(url: str, query: str, tracking: re.Pattern[str]) -> str:
-    """The form in which URLs are compared, as Url says.
+    """The form in which URLs are compared, as DedupUrl says.
 
     >>> normal("HTTPS://Example.COM:443/a/?b=2&utm_source=x&a=1#top", "sort", parameters(TRACKING))
     'example.com/a?a=1&b=2'

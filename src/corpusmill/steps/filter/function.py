@@ -9,16 +9,16 @@ import pyarrow as pa
 from corpusmill.steps.functions import Document, OfFunction, of, reason
 
 
-def as_filter(function: Callable[[Document], bool | str]) -> "Function":
+def as_filter(function: Callable[[Document], bool | str]) -> "FilterFunction":
     """The step `filter/function` of a function, for recipes in Python; also a decorator.
 
     Raises RecipeError for a lambda, and for a function inside another one: workers could not import it.
     """
-    return of(Function, function)
+    return of(FilterFunction, function)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Function(OfFunction):
+class FilterFunction(OfFunction):
     """Drop documents for which a function of your own says so.
 
     The function is given one document (`corpusmill.Document`: `text`, `id`, `url`, `date`, `source`, `metadata` …) and

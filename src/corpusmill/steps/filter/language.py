@@ -16,7 +16,7 @@ from corpusmill.steps.verdict import Rule, join_reasons
 
 
 @dataclass(frozen=True, kw_only=True)
-class Language:
+class FilterLanguage:
     """Drop documents in other languages, and those whose language is uncertain.
 
     `language` drops documents whose language is not in `languages`, and texts without words. `min_score` drops a

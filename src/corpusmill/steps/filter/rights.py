@@ -13,7 +13,7 @@ from corpusmill.steps.verdict import join_reasons
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rights:
+class FilterRights:
     """Drop pages whose use is reserved: by robots.txt, noai, TDM reservation, Content-Signal or licence.
 
     Put it before text extraction: extraction removes what it looks at. The signals are those of annotate/rights, and

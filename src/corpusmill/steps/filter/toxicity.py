@@ -15,7 +15,7 @@ HARMLESS = 0.2
 
 
 @dataclass(frozen=True, kw_only=True)
-class Toxicity:
+class FilterToxicity:
     """Drop documents of insults, obscenity and hate, by a model's score or by their share of words of a list.
 
     The signals are those of annotate/toxicity, and `counted`: the share of words of the list in documents that

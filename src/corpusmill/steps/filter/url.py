@@ -34,7 +34,7 @@ List = tuple[str, ...] | str
 
 
 @dataclass(frozen=True, kw_only=True)
-class Url:
+class FilterUrl:
     """Drop documents by their URL: listed domains and pages, and words in the address that tell what a page is about.
 
     A list is written out in the recipe, or named: a file with one entry per line, or a list that ships. A domain also
@@ -181,7 +181,7 @@ class Url:
 DOMAINS = ("block_domains", "curated_domains", "allow_domains")
 WORDS = ("hard_words", "sub_words", "soft_words")
 KINDS = {**dict.fromkeys(DOMAINS, "domain"), "block_urls": "page", **dict.fromkeys(WORDS, "word")}
-FINDS = Url.SWITCHES[:-1]
+FINDS = FilterUrl.SWITCHES[:-1]
 
 
 def written(entries: List) -> tuple[str, ...]:

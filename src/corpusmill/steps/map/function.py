@@ -12,16 +12,16 @@ from corpusmill.steps.functions import Document, OfFunction, of
 TEXT = DOCUMENT.get_field_index("text")
 
 
-def as_map(function: Callable[[Document], str]) -> "Function":
+def as_map(function: Callable[[Document], str]) -> "MapFunction":
     """The step `map/function` of a function, for recipes in Python; also a decorator.
 
     Raises RecipeError for a lambda, and for a function inside another one: workers could not import it.
     """
-    return of(Function, function)
+    return of(MapFunction, function)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Function(OfFunction):
+class MapFunction(OfFunction):
     """Replace the text of documents by what a function of your own makes of it.
 
     The function is given one document (`corpusmill.Document`: `text`, `id`, `url`, `date`, `source`, `metadata` …) and

@@ -28,7 +28,7 @@ MOST = 1000  # buckets
 
 
 @dataclass(frozen=True, kw_only=True)
-class Buckets:
+class MixBuckets:
     """Draw from each topic its share of a budget, and within it from better buckets of quality more often.
 
     topic     "source", or the signal of an earlier step with the document's topic, as text
@@ -130,7 +130,7 @@ class Buckets:
                     return f'names "{name}", and no source is called that{near} The recipe reads: {", ".join(sources)}'
         return None
 
-    def for_sample(self, share: float) -> "Buckets":
+    def for_sample(self, share: float) -> "MixBuckets":
         """This mix of a sample of the input, for an estimate of what all of it takes."""
         return replace(self, budget=max(round(amount(self.budget) * share), 1), cap=math.inf)
 

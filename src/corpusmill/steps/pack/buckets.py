@@ -8,7 +8,7 @@ from corpusmill.tokens.packing import Method, Remainder
 
 
 @dataclass(frozen=True, kw_only=True)
-class Buckets:
+class PackBuckets:
     """Cut documents into sequences of powers of two, and give each row sequences of one length: no two documents share
     a sequence.
 

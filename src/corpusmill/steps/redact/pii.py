@@ -12,7 +12,7 @@ from corpusmill.steps.redact._redaction import without_own as without_own  # noq
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pii(Redaction):
+class RedactPii(Redaction):
     """Replace personal data by placeholders that name their kind ("write to <EMAIL>") or by pseudonyms, or drop the
     document.
 
