@@ -10,6 +10,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
+import yaml
+
 from corpusmill import read, registry, steps, write
 from corpusmill.errors import RecipeError
 from corpusmill.recipe import Recipe
@@ -181,10 +183,10 @@ def table(listed: tuple[Parameter, ...], cls: type[Any]) -> list[str]:
 
 
 def meaning(p: Parameter, cls: type[Any]) -> str:
-    """The comment in the code, else what a table of the guide says, else the rule that it is the bound of."""
+    """The rule that it is the bound of, and the comment in the code, else that of docs/parameter_notes.yaml."""
     rule = next((r for r in class_rules(cls) if r.parameter == p.name), None)
     drops = f"drops where `{rule.signal}` is {COMPARED[rule.drops]} this" if rule else ""
-    said = p.note or of_guide(step_name(cls)).get(p.name, "") or COMMON.get(p.name, "")
+    said = p.note or parameter_notes().get(step_name(cls), {}).get(p.name, "") or COMMON.get(p.name, "")
     return "; ".join(part for part in (drops, said) if part)
 
 
@@ -198,22 +200,10 @@ def step_name(cls: type[Any]) -> str:
 
 
 @cache
-def of_guide(name: str) -> dict[str, str]:
-    """Parameter -> what the guide's table for the step says of it."""
-    heading = re.compile(rf"^(?:##? |\*\*)?`?{re.escape(name)}`?(?:\*\*)?\b.*?$", re.MULTILINE)
-    found: dict[str, str] = {}
-    for page in guide_files():
-        text = page.read_text("utf-8")
-        match = heading.search(text)
-        if match and "\n| parameter |" in text[match.end() :]:
-            head, *rows = text[match.end() :].partition("\n| parameter |")[2].split("\n\n")[0].splitlines()
-            names = ["parameter", *(part.strip() for part in head.strip(" |").split("|"))]
-            at = next((i for i, n in enumerate(names) if n in ("measured", "what it does", "")), None)
-            for row in rows[1:]:
-                cells = [part.strip() for part in re.split(r"(?<!\\)\|", row)[1:-1]]
-                if at is not None and len(cells) > at and "](" not in cells[at]:
-                    found.setdefault(cells[0].strip("`"), cells[at].replace("\\|", "|"))
-    return found
+def parameter_notes() -> dict[str, dict[str, str]]:
+    """Step -> parameter -> what it means, where no comment in the code says it."""
+    notes: dict[str, dict[str, str]] = yaml.safe_load((DOCS / "parameter_notes.yaml").read_text("utf-8"))
+    return notes
 
 
 def guide_files() -> list[Path]:
@@ -237,9 +227,9 @@ def guide_pages(name: str) -> list[tuple[str, str]]:
         text = page.read_text("utf-8")
         number = len(re.findall(rf"(?<![\w/]){re.escape(name)}\b", text))
         title = re.match(r"# (.+)", text)
-        in_title = bool(title and title[1] == name)
         if title and number:
-            mentions.append((not in_title, -number, title[1], page.relative_to(DOCS).as_posix()))
+            section = "#" + name.replace("/", "") if f"\n## {name}\n" in text else ""
+            mentions.append((not section, -number, title[1], page.relative_to(DOCS).as_posix() + section))
     return [(title, path) for *_, title, path in sorted(mentions)[:3]]
 
 
