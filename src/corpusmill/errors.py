@@ -47,8 +47,8 @@ class Problem:
         object.__setattr__(self, "message", masked(self.message))
 
     def __str__(self) -> str:
-        place = f"{self.file}:{self.line}" if self.line else self.file
-        return f"{place}: {self.message}" if place else self.message
+        location = f"{self.file}:{self.line}" if self.line else self.file
+        return f"{location}: {self.message}" if location else self.message
 
 
 class CorpusmillError(Exception):
@@ -60,7 +60,7 @@ class CorpusmillError(Exception):
     """
 
     def __init__(self, *said: Any) -> None:
-        super().__init__(*(masked(one) if isinstance(one, str) else one for one in said))
+        super().__init__(*(masked(part) if isinstance(part, str) else part for part in said))
 
     @property
     def problems(self) -> tuple[Problem, ...]:
@@ -71,11 +71,11 @@ class CorpusmillError(Exception):
         return _again, (type(self), self.args, vars(self))
 
 
-def _again(kind: type[CorpusmillError], args: tuple[Any, ...], held: dict[str, Any]) -> Any:
+def _again(kind: type[CorpusmillError], args: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
     """An error that comes from another process."""
     error = kind.__new__(kind)
     error.args = args  # one that is an OSError, too, takes none where it is made
-    vars(error).update(held)
+    vars(error).update(attributes)
     return error
 
 
@@ -134,11 +134,11 @@ class StorageError(CorpusmillError, OSError):
 class MissingExtraError(CorpusmillError, ImportError):
     """An optional dependency is not installed: one of the package's extras, or a library of the user's choice."""
 
-    def __init__(self, what: str, extra: str = "", *, libraries: Sequence[str] = ()) -> None:
+    def __init__(self, feature: str, extra: str = "", *, libraries: Sequence[str] = ()) -> None:
         """libraries: names of those that are missing; without an extra, of packages."""
         package = f"'corpusmill[{extra}]'" if extra else " ".join(libraries)
         needs = " and ".join(libraries) or "an optional dependency"
-        super().__init__(f"{what} needs {needs}. Install: pip install {package}")
+        super().__init__(f"{feature} needs {needs}. Install: pip install {package}")
 
 
 def together(errors: Sequence[CorpusmillError]) -> CorpusmillError:
@@ -157,10 +157,10 @@ def of_problems(problems: Iterable[Problem], kind: type[CorpusmillError] = Recip
     """An error of these problems, each once, in the order of their lines; those without a line are last."""
     ordered = list(dict.fromkeys(sorted(problems, key=lambda problem: (problem.line == 0, problem.line))))
     lines = [str(problem) for problem in ordered]
-    more = len(lines) - LISTED
+    unlisted = len(lines) - LISTED
     error = kind.__new__(kind)
     CorpusmillError.__init__(
-        error, "\n".join([*lines[:LISTED], *([f"… and {more} more problems"] if more > 0 else [])])
+        error, "\n".join([*lines[:LISTED], *([f"… and {unlisted} more problems"] if unlisted > 0 else [])])
     )
     vars(error)["_problems"] = ordered
     return error
@@ -168,16 +168,16 @@ def of_problems(problems: Iterable[Problem], kind: type[CorpusmillError] = Recip
 
 def raised(error: BaseException) -> str:
     """An error of somebody else's code in one line: its kind, what it says, and the file and line that raised it."""
-    said = masked(" ".join(str(error).split()))
+    message = masked(" ".join(str(error).split()))
     if isinstance(error, SyntaxError) and error.filename:
         return f"{type(error).__name__}: {error.msg} ({Path(error.filename).name}, line {error.lineno})"
     frames = traceback.extract_tb(error.__traceback__)
-    own = [one for one in frames if one.filename.endswith(".py") and not one.filename.startswith(("<", *LIBRARIES))]
-    place = f" ({Path(own[-1].filename).name}, line {own[-1].lineno})" if own else ""
-    return f"{type(error).__name__}{': ' * bool(said)}{said}{place}"
+    own = [frame for frame in frames if frame.filename.endswith(".py") and not frame.filename.startswith(("<", *LIBRARIES))]
+    location = f" ({Path(own[-1].filename).name}, line {own[-1].lineno})" if own else ""
+    return f"{type(error).__name__}{': ' * bool(message)}{message}{location}"
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str:
+def did_you_mean(name: str, candidates: Iterable[str]) -> str:
     """`; did you mean "gopher_quality"?`, or an empty string if nothing known is similar.
 
     >>> did_you_mean("gofer_quality", ["gopher_quality", "exact"])
@@ -185,5 +185,5 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     >>> did_you_mean("zzz", ["exact"])
     ''
     """
-    near = get_close_matches(word, list(known), n=1)
-    return f'; did you mean "{near[0]}"?' if near else ""
+    matches = get_close_matches(name, list(candidates), n=1)
+    return f'; did you mean "{matches[0]}"?' if matches else ""

@@ -58,21 +58,21 @@ def without_secrets(url: str) -> str:
     for value, shown in _variables.items():
         url = url.replace(value, shown)
     url = USER.sub(lambda found: f"{found[1]}://{_container(found)}", url)
-    head, *rest = MARK.split(url)
-    parts = list(zip(rest[::2], rest[1::2]))
+    head, *marked = MARK.split(url)
+    parts = list(zip(marked[::2], marked[1::2]))
     names = _names(parts)
-    kept = [head]
-    left = ""  # a ? whose parameter is left out is for the next one
+    pieces = [head]
+    separator = ""  # a ? whose parameter is left out is for the next one
     for mark, part in parts:
         name, equals, value = part.partition("=")
         if equals and _is_secret(name, names):
-            left = left or mark * (mark == "?")
+            separator = separator or mark * (mark == "?")
             continue
         if "%" in value and (inner := without_secrets(unquote(value))) != unquote(value):
             value = quote(inner, safe="")
-        kept.append((left if left and mark in "&;" else mark) + name + equals + value)
-        left = ""
-    return "".join(kept)
+        pieces.append((separator if separator and mark in "&;" else mark) + name + equals + value)
+        separator = ""
+    return "".join(pieces)
 
 
 def masked(text: str) -> str:
@@ -97,16 +97,16 @@ def is_masked(url: str) -> bool:
 
 def is_signed(url: str) -> bool:
     """Whether a URL is signed: what stores are asked for has another way to say who asks."""
-    _, *rest = MARK.split(url)
-    return any(name.endswith(("signature", "sig")) for name in _names(list(zip(rest[::2], rest[1::2]))))
+    _, *marked = MARK.split(url)
+    return any(name.endswith(("signature", "sig")) for name in _names(list(zip(marked[::2], marked[1::2]))))
 
 
 def know_address(url: str) -> None:
     """Hide from now on, in all texts of this process, what is secret in a URL: libraries say it in their own ways."""
-    if (found := USER.search(url)) and found[1].lower() not in CONTAINERS:
-        _know(found[2].partition(":")[2])
-    _, *rest = MARK.split(url)
-    for part in rest[1::2]:
+    if (match := USER.search(url)) and match[1].lower() not in CONTAINERS:
+        _know(match[2].partition(":")[2])
+    _, *marked = MARK.split(url)
+    for part in marked[1::2]:
         name, _, value = part.partition("=")
         if SECRET.fullmatch(_plain(name)):
             _know(value)
@@ -115,20 +115,20 @@ def know_address(url: str) -> None:
 def know_variable(name: str, value: str) -> None:
     """The same of the value of an environment variable that a recipe names, if its name speaks of a secret."""
     if len(value) >= SHORTEST and NAME.search(name):
-        for known in (_values, _variables):
-            _keep(known, value, f"${{{name}}}")
+        for table in (_values, _variables):
+            _keep(table, value, f"${{{name}}}")
 
 
 def _know(value: str) -> None:
-    for one in (value, unquote(value), quote(unquote(value), safe="")):
-        if len(one) >= SHORTEST and one not in _values and len(_values) < MOST and not VARIABLE.fullmatch(one):
-            _keep(_values, one, MASK)
+    for form in (value, unquote(value), quote(unquote(value), safe="")):
+        if len(form) >= SHORTEST and form not in _values and len(_values) < MOST and not VARIABLE.fullmatch(form):
+            _keep(_values, form, MASK)
 
 
-def _keep(known: dict[str, str], value: str, shown: str) -> None:
-    ordered = _longest_first(known | {value: shown})
-    known.clear()
-    known.update(ordered)
+def _keep(table: dict[str, str], value: str, shown: str) -> None:
+    ordered = _longest_first(table | {value: shown})
+    table.clear()
+    table.update(ordered)
 
 
 def _longest_first(values: Mapping[str, str]) -> list[tuple[str, str]]:
@@ -152,34 +152,34 @@ def _is_secret(name: str, names: set[str]) -> bool:
     opened = any(map(SECRET.fullmatch, names))
     return (
         (name in SAS and "sig" in names)
-        or (name in SIGNED and any(other.endswith("signature") for other in names))
+        or (name in SIGNED and any(sibling.endswith("signature") for sibling in names))
         or (name in EXPIRY and (opened or not names.isdisjoint(DIGESTS)))
         or (name in DIGESTS and not names.isdisjoint(EXPIRY))
     )
 
 
-def _container(found: re.Match[str]) -> str:
+def _container(match: re.Match[str]) -> str:
     """What of that before the @ of a URL is kept."""
-    return f"{found[2].partition(':')[0]}@" if found[1].lower() in CONTAINERS else ""
+    return f"{match[2].partition(':')[0]}@" if match[1].lower() in CONTAINERS else ""
 
 
-def _masked_user(found: re.Match[str]) -> str:
-    if found[1].lower() in CONTAINERS:
-        return f"{found[1]}://{found[2].partition(':')[0]}{f':{MASK}' * (':' in found[2])}@"
-    return found[0] if not VARIABLE.sub("", found[2]).strip(":") else f"{found[1]}://{MASK}@"
+def _masked_user(match: re.Match[str]) -> str:
+    if match[1].lower() in CONTAINERS:
+        return f"{match[1]}://{match[2].partition(':')[0]}{f':{MASK}' * (':' in match[2])}@"
+    return match[0] if not VARIABLE.sub("", match[2]).strip(":") else f"{match[1]}://{MASK}@"
 
 
-def _masked_query(found: re.Match[str]) -> str:
-    _, *rest = MARK.split(found[0])
-    parts = list(zip(rest[::2], rest[1::2]))
+def _masked_query(match: re.Match[str]) -> str:
+    _, *marked = MARK.split(match[0])
+    parts = list(zip(marked[::2], marked[1::2]))
     names = _names(parts)
     shown = []
     for mark, part in parts:
-        name, equals, whole = part.partition("=")
-        value = whole.rstrip(",.:)]}")
-        if whole.startswith(f"{value}}}") and VARIABLE.fullmatch(f"{value}}}"):
+        name, equals, text = part.partition("=")
+        value = text.rstrip(",.:)]}")
+        if text.startswith(f"{value}}}") and VARIABLE.fullmatch(f"{value}}}"):
             value = f"{value}}}"
-        after = whole[len(value) :]
+        after = text[len(value) :]
         hides = _is_secret(name, names) and not VARIABLE.fullmatch(value)
         inner = unquote(value)
         if value and (hides or (inner != value and masked(inner) != inner)):
@@ -218,13 +218,13 @@ class Hidden:
         """A command line without secrets: nor what follows an option whose name speaks of one."""
         words: list[str] = []
         follows = False
-        for word in command:
-            option = OPTION.fullmatch(word)
-            if follows and not word.startswith("-"):
+        for argument in command:
+            option = OPTION.fullmatch(argument)
+            if follows and not argument.startswith("-"):
                 words.append(MASK)
             elif option and option[2]:
                 words.append(f"{option[1]}={MASK}")
             else:
-                words.append(self(word))
+                words.append(self(argument))
             follows = bool(option and not option[2])
         return words

@@ -61,29 +61,29 @@ def may_pass(error: Exception) -> bool:
     if status is not None:
         return status in PASSING_STATUS
     return any(
-        isinstance(one, TimeoutError | ConnectionError | http.client.IncompleteRead | http.client.BadStatusLine)
-        or getattr(one, "errno", None) in PASSING_ERRNO
-        or not PASSING_CLASSES.isdisjoint(kind.__name__ for kind in type(one).__mro__)
-        for one in _chain(error)
+        isinstance(cause, TimeoutError | ConnectionError | http.client.IncompleteRead | http.client.BadStatusLine)
+        or getattr(cause, "errno", None) in PASSING_ERRNO
+        or not PASSING_CLASSES.isdisjoint(kind.__name__ for kind in type(cause).__mro__)
+        for cause in _chain(error)
     )
 
 
 def is_unreachable(error: Exception) -> bool:
     """Whether nobody was there to answer: the name is unknown, or the connection was refused."""
-    if any(getattr(one, "unreachable", False) for one in _chain(error)):
+    if any(getattr(cause, "unreachable", False) for cause in _chain(error)):
         return True
-    said = " ".join(f"{type(one).__name__} {one}" for one in _chain(error)).lower()
-    return any(words in said for words in ("refused", "name or service", "resol", "getaddrinfo", "nodename"))
+    message = " ".join(f"{type(cause).__name__} {cause}" for cause in _chain(error)).lower()
+    return any(words in message for words in ("refused", "name or service", "resol", "getaddrinfo", "nodename"))
 
 
 def http_status(error: BaseException) -> int | None:
     """The status of the answer that an error is about; None if there was none."""
-    for one in _chain(error):
-        response = getattr(one, "response", None)
-        said = [getattr(one, "status", None), getattr(one, "code", None), getattr(response, "status_code", None)]
+    for cause in _chain(error):
+        response = getattr(cause, "response", None)
+        statuses = [getattr(cause, "status", None), getattr(cause, "code", None), getattr(response, "status_code", None)]
         if isinstance(response, dict):  # botocore
-            said.append(response.get("ResponseMetadata", {}).get("HTTPStatusCode"))
-        for status in said:
+            statuses.append(response.get("ResponseMetadata", {}).get("HTTPStatusCode"))
+        for status in statuses:
             if isinstance(status, int) and 100 <= status < 600:
                 return status
     return None
@@ -91,35 +91,35 @@ def http_status(error: BaseException) -> int | None:
 
 def retry_after(error: BaseException) -> float:
     """Seconds that the server asks to wait, 0 if it asks for none."""
-    for one in _chain(error):
-        response = getattr(one, "response", None)
-        held: Any = getattr(one, "headers", None) or getattr(response, "headers", None)
+    for cause in _chain(error):
+        response = getattr(cause, "response", None)
+        headers: Any = getattr(cause, "headers", None) or getattr(response, "headers", None)
         if isinstance(response, dict):
-            held = response.get("ResponseMetadata", {}).get("HTTPHeaders")
-        asked = {str(name).lower(): value for name, value in dict(held or {}).items()}.get("retry-after")
-        if asked:
-            return min(_seconds(str(asked)), LONGEST_ASKED)
+            headers = response.get("ResponseMetadata", {}).get("HTTPHeaders")
+        delay = {str(name).lower(): value for name, value in dict(headers or {}).items()}.get("retry-after")
+        if delay:
+            return min(_seconds(str(delay)), LONGEST_ASKED)
     return 0.0
 
 
-def _seconds(asked: str) -> float:
+def _seconds(delay: str) -> float:
     """A number of seconds, or a date."""
     try:
-        return max(0.0, float(asked))
+        return max(0.0, float(delay))
     except ValueError:
         pass
     try:
-        return max(0.0, parsedate_to_datetime(asked).timestamp() - time.time())
+        return max(0.0, parsedate_to_datetime(delay).timestamp() - time.time())
     except ValueError:
         return 0.0
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
     """An error and those that it was raised from."""
-    seen: set[int] = set()
-    one: BaseException | None = error
-    while one is not None and id(one) not in seen:
-        seen.add(id(one))
-        yield one
-        reason = getattr(one, "reason", None)  # of urllib
-        one = one.__cause__ or one.__context__ or (reason if isinstance(reason, BaseException) else None)
+    ids: set[int] = set()
+    cause: BaseException | None = error
+    while cause is not None and id(cause) not in ids:
+        ids.add(id(cause))
+        yield cause
+        reason = getattr(cause, "reason", None)  # of urllib
+        cause = cause.__cause__ or cause.__context__ or (reason if isinstance(reason, BaseException) else None)

@@ -119,8 +119,8 @@ class Metrics:
         pass
 
     def beat(self, progress: Any) -> None:
-        said = {name: getattr(progress, name, None) for name in INSIDE}
-        self.numbers |= {name: value for name, value in said.items() if value is not None}
+        values = {name: getattr(progress, name, None) for name in INSIDE}
+        self.numbers |= {name: value for name, value in values.items() if value is not None}
         self._send(due=False)
 
     def _send(self, due: bool = True) -> None:
@@ -141,15 +141,15 @@ class OpenMetrics(Metrics):
     def __init__(self, path: str | os.PathLike[str], every: float = EVERY, **labels: str) -> None:
         super().__init__(self._write, every)
         self.path = os.fspath(path)
-        told = (f'{name}="{_escaped(value)}"' for name, value in labels.items())
-        self.labels = f"{{{','.join(told)}}}" if labels else ""
+        pairs = (f'{name}="{_escaped(value)}"' for name, value in labels.items())
+        self.labels = f"{{{','.join(pairs)}}}" if labels else ""
 
     def _write(self, numbers: Mapping[str, float]) -> None:
         lines = []
         for name, value in numbers.items():
             metric = f"corpusmill_{re.sub('[^a-zA-Z0-9_]', '_', name)}"
-            if said := HELP.get(name) or INSIDE.get(name):
-                lines.append(f"# HELP {metric} {said}")
+            if text := HELP.get(name) or INSIDE.get(name):
+                lines.append(f"# HELP {metric} {text}")
             lines += [f"# TYPE {metric} gauge", f"{metric}{self.labels} {value:.15g}"]
         write_atomic(self.path, "".join(f"{line}\n" for line in [*lines, "# EOF"]).encode())
 
@@ -157,9 +157,9 @@ class OpenMetrics(Metrics):
 def settings(recipe: Recipe) -> dict[str, str]:
     """What an experiment is compared by: the recipe's name, fingerprint and steps, and the parameters of these that are
     not the default, as "gopher_quality.min_words"."""
-    named = list(zip(labels(recipe.steps), recipe.steps))
-    said = {f"{label}.{name}": str(value) for label, step in named for name, value in changed(step).items()}
-    return {"recipe": recipe.name, "fingerprint": recipe.fingerprint(), "steps": ", ".join(dict(named)), **said}
+    steps = list(zip(labels(recipe.steps), recipe.steps))
+    parameters = {f"{label}.{name}": str(value) for label, step in steps for name, value in changed(step).items()}
+    return {"recipe": recipe.name, "fingerprint": recipe.fingerprint(), "steps": ", ".join(dict(steps)), **parameters}
 
 
 def numbers(done: "Run") -> dict[str, float]:
@@ -169,9 +169,9 @@ def numbers(done: "Run") -> dict[str, float]:
     totals: dict[str, float] = {"documents_in": flow.documents_in, "documents_out": flow.documents_out}
     if flow.rows:
         totals |= {"text_bytes_out": flow.rows[-1].bytes_out, "tokens_out": flow.rows[-1].tokens_out}
-    kept = {f"kept.{row.step}": row.documents_out / max(row.documents_in, 1) for row in flow.rows}
+    shares = {f"kept.{row.step}": row.documents_out / max(row.documents_in, 1) for row in flow.rows}
     dropped = {f"dropped.{row.step}.{rule}": float(count) for row in flow.rows for rule, count in row.reasons.items()}
-    return {**totals, "seconds": done.seconds, **kept, **dropped}
+    return {**totals, "seconds": done.seconds, **shares, **dropped}
 
 
 def _counts(facts: Any) -> int:

@@ -56,7 +56,7 @@ def work(
 
     is_recipe = run.endswith((".yaml", ".yml")) and "://" not in run
     if is_recipe:
-        warm_start.start_for(Path(run), settings or (), here=workers == 1)  # it imports while this process does
+        warm_start.start_for(Path(run), settings or (), in_process=workers == 1)  # it imports while this process does
     from corpusmill.engine.plan import preflight
     from corpusmill.ops import worker
 

@@ -126,7 +126,7 @@ class SharedExecutor(Protocol):
 
     on_elsewhere: Callable[[str], None] | None
 
-    def once(self, folder: str, name: str, there: Callable[[], T | None], make: Callable[[], T]) -> T: ...
+    def once(self, folder: str, name: str, look_up: Callable[[], T | None], make: Callable[[], T]) -> T: ...
 
 
 EXECUTORS = ("processes", "ray", "serial")  # as a recipe names them: a module of this folder each
@@ -139,8 +139,8 @@ def ignored(unit: "Unit", aside: "QuarantinedRecord") -> None:
 def check_name(name: str) -> None:
     """Raises RecipeError if there is no such executor, naming the nearest."""
     if name not in EXECUTORS:
-        near = did_you_mean(name, EXECUTORS) or "."
-        raise RecipeError(f'there is no executor "{name}"{near} Use one of: {", ".join(EXECUTORS)}.')
+        hint = did_you_mean(name, EXECUTORS) or "."
+        raise RecipeError(f'there is no executor "{name}"{hint} Use one of: {", ".join(EXECUTORS)}.')
 
 
 def find(name: str) -> type[NamedExecutor]:

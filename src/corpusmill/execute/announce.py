@@ -63,12 +63,12 @@ class Announcer:
     def _start(self) -> None:
         self._stop()
         context = warm_start.context()
-        there, here = context.Pipe(duplex=False)
-        process = context.Process(target=_announce, args=(there, self.run, self.worker, self.record), daemon=True)
+        child_end, own_end = context.Pipe(duplex=False)
+        process = context.Process(target=_announce, args=(child_end, self.run, self.worker, self.record), daemon=True)
         with sigint_blocked(), warm_start.script_hidden():
             process.start()
-        there.close()
-        self._process, self._pipe = process, here
+        child_end.close()
+        self._process, self._pipe = process, own_end
 
     def _send(self) -> None:
         with contextlib.suppress(OSError):  # it died: the next word starts another

@@ -32,12 +32,12 @@ def cgroup_quota(root: Path = CGROUP) -> float | None:
 
 def too_many(workers: int) -> str:
     """Why so many workers do not make a run faster here; "" if they do."""
-    here = usable()
-    if workers <= here:
+    available = usable()
+    if workers <= available:
         return ""
-    of = os.cpu_count() or here
-    limited = f" of the {of} of this machine (affinity, or the limit of a container)" if here < of else ""
+    total = os.cpu_count() or available
+    limited = f" of the {total} of this machine (affinity, or the limit of a container)" if available < total else ""
     return (
-        f"{workers} workers were asked for, and this process may use {here} processor{'s' * (here != 1)}{limited}: "
-        f"more than {here} take turns, and each takes memory"
+        f"{workers} workers were asked for, and this process may use {available} processor{'s' * (available != 1)}{limited}: "
+        f"more than {available} take turns, and each takes memory"
     )

@@ -35,12 +35,12 @@ class Ended:
 
 def of_error(error: Exception) -> Ended:
     """An attempt that raised an error. One about files, or on purpose, says nothing about records."""
-    said, trace = last_line(error), masked("".join(traceback.format_exception(error)))
+    message, trace = last_line(error), masked("".join(traceback.format_exception(error)))
     if isinstance(error, MemoryError):
-        return Ended(said or "MemoryError", trace, OUT_OF_MEMORY, f"memory ran out ({said})")
+        return Ended(message or "MemoryError", trace, OUT_OF_MEMORY, f"memory ran out ({message})")
     if isinstance(error, OSError | CorpusmillError):
-        return Ended(said, trace)
-    return Ended(said, trace, STEP_FAILED, said)
+        return Ended(message, trace)
+    return Ended(message, trace, STEP_FAILED, message)
 
 
 def of_exit(code: int | None) -> Ended:
@@ -50,14 +50,14 @@ def of_exit(code: int | None) -> Ended:
     'its worker died with exit status -11 (SIGSEGV: native code crashed)'
     """
     name = _signal(code)
-    said = f"its worker died with exit status {code}"
+    message = f"its worker died with exit status {code}"
     kind = "" if code is None or name in FROM_OUTSIDE else KILLED
     if name == "SIGKILL":
         often = "killed; often because memory ran out"
         advice = "try fewer workers, or a smaller unit_mb"
-        return Ended(f"{said} ({often}: {advice})", "", kind, f"{said} ({often})", is_kill=True)
+        return Ended(f"{message} ({often}: {advice})", "", kind, f"{message} ({often})", is_kill=True)
     why = f" ({name}: native code crashed)" if name in CRASHES else f" ({name})" if name else ""
-    return Ended(said + why, "", kind, said + why)
+    return Ended(message + why, "", kind, message + why)
 
 
 def last_line(error: BaseException) -> str:

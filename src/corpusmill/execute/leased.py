@@ -70,30 +70,30 @@ class LeasingExecutor:
             on_commit(commit)
 
         while True:
-            done = len(feed.open)
+            open_before = len(feed.open)
             for failure in self.inner.run_feed(task, feed, committed, on_aside):
                 feed.failed(failure)
             if feed.is_over():
                 break
-            if len(feed.open) < done:
+            if len(feed.open) < open_before:
                 pause = Pause(self.others.lease)
             self.announcer.tick(state="waiting", units=[])
             pause()
         self.announcer.say(at_units=False, units=[])
         return feed.given_up()
 
-    def once(self, folder: str, name: str, there: Callable[[], T | None], make: Callable[[], T]) -> T:
+    def once(self, folder: str, name: str, look_up: Callable[[], T | None], make: Callable[[], T]) -> T:
         """See `execute.Together`. `folder` is that of the leases."""
         leases = Leases(self.others, folder)
         pause = Pause(self.others.lease)
-        while (found := there()) is None:
+        while (value := look_up()) is None:
             leases.look()
             if leases.is_free(name) and leases.take(name):
-                found = there()  # it may have been made meanwhile, by one that was taken for gone
-                return make() if found is None else found
+                value = look_up()  # it may have been made meanwhile, by one that was taken for gone
+                return make() if value is None else value
             self.announcer.tick(state="waiting")
             pause()
-        return found
+        return value
 
     def _first(self, units: int) -> int:
         """The unit to begin with."""
@@ -171,8 +171,8 @@ class _Feed:
         """Note that this driver has given a unit up; others may try it."""
         key = failure.unit.key
         if not self.folder.is_committed(key):
-            tried = self._valid(self._failures.get(key, {}))
-            self.folder.fail(key, failure.unit.number, failure.error, failure.traceback, [*tried, self._others.me])
+            workers = self._valid(self._failures.get(key, {}))
+            self.folder.fail(key, failure.unit.number, failure.error, failure.traceback, [*workers, self._others.me])
         self._look_at_failures()
 
     def is_over(self) -> bool:
@@ -184,8 +184,8 @@ class _Feed:
 
     def given_up(self) -> list[Failure]:
         notes = ((unit, self._failures[key]) for key, unit in self.open.items())
-        made = [Failure(unit, str(note.get("error")), str(note.get("traceback"))) for unit, note in notes]
-        return sorted(made, key=lambda failure: failure.unit.number)
+        failures = [Failure(unit, str(note.get("error")), str(note.get("traceback"))) for unit, note in notes]
+        return sorted(failures, key=lambda failure: failure.unit.number)
 
     # ---------------------------------------------------------------- what can be taken
 
@@ -211,8 +211,8 @@ class _Feed:
             free = self._leases.is_free(key) or (note is not None and self._leases.holder(key) in _tried(note))
             # Listings may be late: who is gone may have committed it.
             if free and not self._is_done(key) and self._leases.take(key):
-                if found := self.folder.aside_of(key):  # by who had it before
-                    self._aside[key] = found
+                if quarantined := self.folder.aside_of(key):  # by who had it before
+                    self._aside[key] = quarantined
                 return self.open[key]
         return None
 
@@ -260,8 +260,8 @@ class _Feed:
         note = self._failures.get(key)
         if note is None:
             return False
-        tried = self._valid(note)
-        return len(tried) >= TRIES or (self._others.me in tried and not self._others.at_work())
+        workers = self._valid(note)
+        return len(workers) >= TRIES or (self._others.me in workers and not self._others.at_work())
 
     def _valid(self, note: Mapping[str, Any]) -> list[str]:
         """Who has tried a unit in vain, and is still there: what was noted by earlier ones counts no longer."""

@@ -122,13 +122,13 @@ class Processes:
         self._import_script_for(task)
         at_a_time = task.needs.at_a_time(self.workers)
         self._keep_workers(at_a_time)
-        again: list[Attempts] = []
+        retries: list[Attempts] = []
         failures: list[Failure] = []
         pulses = self.on_pulse is not None
         next_pulse = 0.0
 
         def assign(worker: _Worker) -> None:
-            worker.job = again.pop() if again else Attempts(task, feed.pop(), self.attempts) if feed else None
+            worker.job = retries.pop() if retries else Attempts(task, feed.pop(), self.attempts) if feed else None
             worker.at, worker.beat, worker.since = None, None, now()
             if worker.job is None:
                 with contextlib.suppress(OSError):
@@ -152,7 +152,7 @@ class Processes:
                     self._pulse()
                     next_pulse = now() + EVERY
                     idle = [worker for worker in self._workers.values() if not worker.job]
-                    while idle and (again or feed):  # of a feed that had none before
+                    while idle and (retries or feed):  # of a feed that had none before
                         assign(idle.pop())
                 for pipe in wait(busy, EVERY if pulses else None):
                     assert isinstance(pipe, Connection)
@@ -177,12 +177,12 @@ class Processes:
                         if job.failure:
                             failures.append(job.failure)
                         else:
-                            again.append(job)
+                            retries.append(job)
                         if isinstance(answer, Ended) and answer.kind == OUT_OF_MEMORY:
                             self._retire(worker)
                     if pipe in self._workers:
                         assign(worker)
-                    if len(self._workers) < at_a_time and (again or feed):
+                    if len(self._workers) < at_a_time and (retries or feed):
                         assign(self._spawn())
         except BaseException:
             self.close()
@@ -212,9 +212,9 @@ class Processes:
                 on_beat(answer)
         return answer, at
 
-    def _keep_workers(self, most: int) -> None:
+    def _keep_workers(self, limit: int) -> None:
         """End workers that have nothing to do, until there are at most so many."""
-        for worker in list(self._workers.values())[most:]:
+        for worker in list(self._workers.values())[limit:]:
             worker.pipe.close()
             self._retire(worker)
 
@@ -253,13 +253,13 @@ class Processes:
     def _spawn(self) -> _Worker:
         if self._lifeline is None:
             self._lifeline = self._context.Pipe(duplex=False)
-        here, there = self._context.Pipe()
-        process = self._context.Process(target=_serve, args=(there, self._lifeline[0]), daemon=True)
+        own_end, child_end = self._context.Pipe()
+        process = self._context.Process(target=_serve, args=(child_end, self._lifeline[0]), daemon=True)
         with sigint_blocked(), contextlib.nullcontext() if self._script else warm_start.script_hidden():
             process.start()
-        there.close()
-        self._workers[here] = _Worker(process, here)
-        return self._workers[here]
+        child_end.close()
+        self._workers[own_end] = _Worker(process, own_end)
+        return self._workers[own_end]
 
     def _answer(self, worker: _Worker) -> Any:
         """A commit, None if records were tried, where or how far it is, an error to raise, or how the attempt ended

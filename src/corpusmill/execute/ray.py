@@ -89,16 +89,16 @@ class Ray:
     @property
     def workers(self) -> int:
         """Units of one processor that can run at a time now."""
-        here = max(int(self._now().cpus), 1)
-        return here if self.most is None else min(here, self.most)
+        slots = max(int(self._now().cpus), 1)
+        return slots if self.most is None else min(slots, self.most)
 
     def check(self, checks: Sequence[Check]) -> None:
         try:
-            asked = self._remote(passed, num_cpus=1).remote(self._job, tuple(checks))
-            while not self._ray.wait([asked], timeout=EVERY)[0]:
+            reference = self._remote(passed, num_cpus=1).remote(self._job, tuple(checks))
+            while not self._ray.wait([reference], timeout=EVERY)[0]:
                 if self.on_pulse:
                     self._pulse(self.on_pulse, (), Resources())
-            wrong = self._ray.get(asked)
+            wrong = self._ray.get(reference)
         except (self._ray.exceptions.WorkerCrashedError, self._ray.exceptions.NodeDiedError):
             Serial().check(checks)
             return
@@ -128,13 +128,13 @@ class Ray:
         next_pulse = 0.0
         try:
             while todo or flying:
-                room = self._room(task.needs)
-                while todo and len(flying) < room:
+                limit = self._room(task.needs)
+                while todo and len(flying) < limit:
                     unit = todo.popleft()
                     flight = _Flight(Attempts(task, unit, self.attempts), 0.0) if isinstance(unit, Unit) else unit
                     flight.since = now()
-                    said = (flight.job.unit, flight.job.care, self.on_pulse is not None)
-                    flying[remote.remote(self._job, stage, *said)] = flight
+                    arguments = (flight.job.unit, flight.job.care, self.on_pulse is not None)
+                    flying[remote.remote(self._job, stage, *arguments)] = flight
                 ready, _ = ray.wait(list(flying), timeout=EVERY)
                 if ready:
                     ready, _ = ray.wait(list(flying), num_returns=len(flying), timeout=0)
@@ -197,22 +197,22 @@ class Ray:
         """What Ray reserves for a unit: no more processors or memory than the largest node has, as a unit that needs
         more still runs there."""
         largest = self._now().largest
-        wanted: dict[str, float] = {"num_cpus": min(needs.cpus, largest.get("CPU", 0.0) or needs.cpus)}
+        resources: dict[str, float] = {"num_cpus": min(needs.cpus, largest.get("CPU", 0.0) or needs.cpus)}
         if needs.accelerators:
-            wanted["num_gpus"] = needs.accelerators
+            resources["num_gpus"] = needs.accelerators
         if needs.memory_mb:
             memory = float(needs.memory_mb << 20)
-            wanted["memory"] = int(min(memory, largest.get("memory", 0.0) or memory))
-        return wanted
+            resources["memory"] = int(min(memory, largest.get("memory", 0.0) or memory))
+        return resources
 
     def _room(self, needs: Resources) -> int:
         """Units in Ray's hands, at most."""
-        there = self._now()
-        rooms = [max(there.cpus / (needs.cpus or 1.0), 1.0)]
+        cluster = self._now()
+        limits = [max(cluster.cpus / (needs.cpus or 1.0), 1.0)]
         if needs.accelerators:
-            rooms.append(max(there.accelerators / needs.accelerators, 1.0))
-        room = IN_FLIGHT * int(min(rooms))
-        return min(most for most in (room, needs.workers, self.most) if most is not None)
+            limits.append(max(cluster.accelerators / needs.accelerators, 1.0))
+        units = IN_FLIGHT * int(min(limits))
+        return min(limit for limit in (units, needs.workers, self.most) if limit is not None)
 
     def _see_the_place(self, task: StageTask) -> None:
         """Raises ClusterError if there is a node that does not fit, before it gets a unit. One that comes later finds
@@ -227,11 +227,11 @@ class Ray:
         self._job = replace(self._job, place=task.run.place, probe=probe, content=content)
         on = self._ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy
         nodes = [node["NodeID"] for node in self._ray.nodes() if node["Alive"] and node["Resources"].get("CPU")]
-        asked = [
+        references = [
             self._remote(fit, num_cpus=0, scheduling_strategy=on(node, soft=False)).remote(self._job) for node in nodes
         ]
         wrong = []
-        for reference in asked:
+        for reference in references:
             try:
                 problem = self._ray.get(reference)
             except (
@@ -257,16 +257,16 @@ class Ray:
             return answer
         except kinds.OutOfMemoryError as error:
             why = f"the memory of its node ran out, and Ray ended it ({_first_line(error)})"
-            said = f"{why}: try a smaller unit_mb, or nodes with more memory for each processor"
-            return AttemptOutcome(Ended(said, "", OUT_OF_MEMORY, why, is_kill=True))
+            message = f"{why}: try a smaller unit_mb, or nodes with more memory for each processor"
+            return AttemptOutcome(Ended(message, "", OUT_OF_MEMORY, why, is_kill=True))
         except (kinds.NodeDiedError, kinds.LocalRayletDiedError) as error:
             if self._was_to_go(str(error)):
                 return AttemptOutcome(GivenBack())
             return AttemptOutcome(Ended(f"its node died ({_first_line(error)})"))
         except kinds.WorkerCrashedError:
             why = "its worker died (killed, often because memory ran out; or native code crashed)"
-            said = f"{why}. If it happens often, try a smaller unit_mb"
-            return AttemptOutcome(Ended(said, "", KILLED, why, is_kill=True))
+            message = f"{why}. If it happens often, try a smaller unit_mb"
+            return AttemptOutcome(Ended(message, "", KILLED, why, is_kill=True))
         except (kinds.ObjectLostError, kinds.TaskUnschedulableError, kinds.TaskCancelledError):
             return AttemptOutcome(GivenBack())
         except kinds.RayTaskError as error:
@@ -276,10 +276,10 @@ class Ray:
                 ClusterError(f"Ray failed: {_first_line(error)}. Run the same command again to continue")
             )
 
-    def _was_to_go(self, said: str) -> bool:
+    def _was_to_go(self, message: str) -> bool:
         """Whether the node that an error names went away as planned."""
-        named = set(NODE.findall(said))
-        return any(node.get("DeathReason") in PLANNED for node in self._ray.nodes() if node["NodeID"] in named)
+        node_ids = set(NODE.findall(message))
+        return any(node.get("DeathReason") in PLANNED for node in self._ray.nodes() if node["NodeID"] in node_ids)
 
     def _pulse(self, on_pulse: OnPulse, flights: Any, needs: Resources) -> None:
         """Units that have said how far they are run; the others wait for a processor, or what else they need."""
@@ -288,11 +288,11 @@ class Ray:
         at_work = []
         for flight in flights:
             try:
-                said = _internal_kv_get(f"{self._job.session}/{flight.job.unit.key}", namespace=BEATS)
+                value = _internal_kv_get(f"{self._job.session}/{flight.job.unit.key}", namespace=BEATS)
             except Exception:
-                said = None
-            if said is not None:
-                beat = Beat(*map(int, said.strip(b"()").split(b",")))
+                value = None
+            if value is not None:
+                beat = Beat(*map(int, value.strip(b"()").split(b",")))
                 at_work.append(AtWork(flight.job.unit, now() - flight.since, beat))
         missing = self._missing(needs)
         if missing:  # or was, when it was looked at last
@@ -301,8 +301,8 @@ class Ray:
         on_pulse(WorkerStatus(self.workers, at_work, waits_for=f"node with a {missing}" if missing else ""))
 
     def _missing(self, needs: Resources) -> str:
-        there = self._now()
-        return "processor" if not there.cpus else "GPU" if needs.accelerators and not there.accelerators else ""
+        cluster = self._now()
+        return "processor" if not cluster.cpus else "GPU" if needs.accelerators and not cluster.accelerators else ""
 
     def _cancel(self, flying: Mapping[Any, _Flight]) -> None:
         with contextlib.suppress(Exception):

@@ -113,13 +113,13 @@ def _answers(address: str) -> None:
 
 
 def _why(address: str, error: Exception) -> str:
-    said = " ".join(str(error).split())
-    if "ersion mismatch" in said:
-        return f"the Ray cluster at {address} cannot be joined: {said}"
+    message = " ".join(str(error).split())
+    if "ersion mismatch" in message:
+        return f"the Ray cluster at {address} cannot be joined: {message}"
     if address == LOCAL:
-        return f"Ray could not be started on this machine: {type(error).__name__}: {said[:500]}"
+        return f"Ray could not be started on this machine: {type(error).__name__}: {message[:500]}"
     return (
-        f"no Ray cluster answers at {address} ({type(error).__name__}: {said[:300]}). On its head: "
+        f"no Ray cluster answers at {address} ({type(error).__name__}: {message[:300]}). On its head: "
         "ray start --head --port 6379. If it was started with a token: RAY_AUTH_MODE=token here, and the same token"
     )
 
@@ -134,12 +134,12 @@ def _folder() -> Iterator[str | None]:
         Path(folder).rmdir()
         yield None
         return
-    held = leftovers.hold(Path(folder))
+    lock = leftovers.hold(Path(folder))
     try:
         yield folder
     finally:
-        if held is not None:
-            os.close(held)
+        if lock is not None:
+            os.close(lock)
         shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -93,9 +93,9 @@ def fit(job: Job) -> ClusterError | None:
 
 
 def _problem(job: Job) -> str | None:
-    if other := versions.differences(job.versions, versions.here()):
+    if differences := versions.differences(job.versions, versions.here()):
         return (
-            f"it has {', '.join(other)}. Units would leave other bytes there, so it is refused: install the same on "
+            f"it has {', '.join(differences)}. Units would leave other bytes there, so it is refused: install the same on "
             "every node"
         )
     with contextlib.suppress(OSError):  # all names may be URLs
@@ -116,13 +116,13 @@ def _does_not_see(job: Job) -> str | None:
             storage.write_atomic(f"{job.probe}-{os.getpid()}", b"")
             storage.remove(f"{job.probe}-{os.getpid()}")
             return None
-        found = "has another content here"
+        reason = "has another content here"
     except (OSError, StorageError) as error:
-        found = f"{type(error).__name__}: {error}"
+        reason = f"{type(error).__name__}: {error}"
     except Exception as error:
-        found = str(error)
+        reason = str(error)
     return (
-        f"it does not see the run folder {job.place} as the driver does ({found}). Every node must see it under the "
+        f"it does not see the run folder {job.place} as the driver does ({reason}). Every node must see it under the "
         "same name: use a folder on a shared disk, or an object store (s3://bucket/run)"
     )
 
@@ -178,20 +178,20 @@ def attempt(job: Job, stage: Sequence[Any], unit: Unit, care: RetryPolicy, beats
 
 
 def _stage(reference: Any) -> "StageTask | ClusterError":
-    known = _process.stage
-    if known is None or known[0] != reference.binary():
+    cached = _process.stage
+    if cached is None or cached[0] != reference.binary():
         import ray
 
         task, modules = ray.get(reference)
-        if other := versions.differences(modules, versions.of_modules(tuple(modules))):
+        if differences := versions.differences(modules, versions.of_modules(tuple(modules))):
             return ClusterError(
                 f"node {socket.gethostname()} ({_address()}): it has another version of your own modules: "
-                f"{', '.join(other)}. It is refused: put the same files on every node"
+                f"{', '.join(differences)}. It is refused: put the same files on every node"
             )
-        known = _process.stage = (reference.binary(), task, ())
-        if _process.of_stage != known[0]:
+        cached = _process.stage = (reference.binary(), task, ())
+        if _process.of_stage != cached[0]:
             _end_pool()
-    return known[1]
+    return cached[1]
 
 
 def _here(task: StageTask, unit: Unit, care: RetryPolicy, beat: Any) -> Any:
@@ -218,10 +218,10 @@ def _below(
     give_memory_back()
     if _process.pool is None:
         _process.pool, _process.of_stage = Processes(1, preload=preload), name
-    said, at = _process.pool.attempt(task, unit, care, beat)
-    if not task.needs.keeps or isinstance(said, Ended):
+    result, at = _process.pool.attempt(task, unit, care, beat)
+    if not task.needs.keeps or isinstance(result, Ended):
         _end_pool()
-    return AttemptOutcome(said, at)
+    return AttemptOutcome(result, at)
 
 
 def _end_pool() -> None:

@@ -120,10 +120,10 @@ class StageTask:
 def disk_full(run: RunFolder, error: OSError) -> str:
     """The message for a write that a disk, a quota or a limit stopped."""
     if error.errno == errno.EFBIG or "File too large" in str(error):
-        what = "a file is larger than this process may write (ulimit -f), or than the disk can hold"
-        cure = "raise the limit, or set run.unit_mb lower"
+        problem = "a file is larger than this process may write (ulimit -f), or than the disk can hold"
+        remedy = "raise the limit, or set run.unit_mb lower"
     else:
         free = f" ({shutil.disk_usage(run.path).free >> 20} MiB free)" if run.is_local and run.path.exists() else ""
-        what = f"the disk is full{free}"
-        cure = "make room, or move the folder to a larger disk"
-    return f"{run.place}: {what}. What is committed is safe: {cure}, and run the same command again."
+        problem = f"the disk is full{free}"
+        remedy = "make room, or move the folder to a larger disk"
+    return f"{run.place}: {problem}. What is committed is safe: {remedy}, and run the same command again."

@@ -39,16 +39,16 @@ def raised() -> Iterator[None]:
     traceback that is nobody's fault, and does not here.
     """
     ours: dict[int, Any] = {}
-    said = sys.unraisablehook
+    hook = sys.unraisablehook
 
-    def unraisable(found: "sys.UnraisableHookArgs") -> None:
-        if isinstance(found.exc_value, (Terminated, KeyboardInterrupt)):
+    def unraisable(unraised: "sys.UnraisableHookArgs") -> None:
+        if isinstance(unraised.exc_value, (Terminated, KeyboardInterrupt)):
             _asked.clear()
-            _again(_number(found.exc_value))
+            _again(_number(unraised.exc_value))
             return
-        removes = getattr(found.object, "__qualname__", "").endswith(".__del__")
-        if not (removes and isinstance(found.exc_value, AttributeError)):
-            said(found)
+        removes = getattr(unraised.object, "__qualname__", "").endswith(".__del__")
+        if not (removes and isinstance(unraised.exc_value, AttributeError)):
+            hook(unraised)
 
     sys.unraisablehook = unraisable
     if threading.current_thread() is threading.main_thread():
@@ -64,7 +64,7 @@ def raised() -> Iterator[None]:
         with unhidden():
             yield
     finally:
-        sys.unraisablehook = said
+        sys.unraisablehook = hook
         if ours:
             _asked.clear()
         for number, before in ours.items():
@@ -103,11 +103,11 @@ def _first(error: BaseException | None, *wanted: type[BaseException], follows: b
 
     follows   also of those that they only came after
     """
-    seen: set[int] = set()  # an error may be given as the cause of one that it has itself as its cause
+    ids: set[int] = set()  # an error may be given as the cause of one that it has itself as its cause
     while error is not None and not isinstance(error, wanted):
-        if id(error) in seen:
+        if id(error) in ids:
             return None
-        seen.add(id(error))
+        ids.add(id(error))
         replaces = error.__suppress_context__ and not error.__cause__  # `from None`
         error = error.__context__ if replaces or (follows and not error.__cause__) else error.__cause__
     return error

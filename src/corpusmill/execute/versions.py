@@ -24,39 +24,39 @@ MISSING = "not installed"
 def here() -> dict[str, str]:
     """What makes up the bytes that units leave -> its version: python, corpusmill with a digest of its source, and each
     library that it requires, those of extras if they are installed."""
-    found = {"python": f"{sys.version_info.major}.{sys.version_info.minor}"}
+    versions = {"python": f"{sys.version_info.major}.{sys.version_info.minor}"}
     source = hashlib.sha256()
     for path in [*sorted(PACKAGE.rglob("*.py")), PACKAGE / "data" / "MANIFEST.json"]:
         source.update(path.relative_to(PACKAGE).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
-    found["corpusmill"] = f"{__version__} (source {source.hexdigest()[:12]})"
+    versions["corpusmill"] = f"{__version__} (source {source.hexdigest()[:12]})"
     for name in sorted({match[0] for line in _required() if (match := NAME.match(line))}):
         try:
-            found[name] = version(name)
+            versions[name] = version(name)
         except PackageNotFoundError:
             continue
-    return found
+    return versions
 
 
 def of_modules(names: tuple[str, ...]) -> dict[str, str]:
     """Modules of the user's own -> a digest of their source. One that cannot be imported is `MISSING`."""
-    found = {}
+    digests = {}
     for name in names:
         try:
             path = Path(import_module(name).__file__ or "")
-            found[name] = f"source {hashlib.sha256(path.read_bytes()).hexdigest()[:12]}"
+            digests[name] = f"source {hashlib.sha256(path.read_bytes()).hexdigest()[:12]}"
         except Exception:
-            found[name] = MISSING
-    return found
+            digests[name] = MISSING
+    return digests
 
 
-def differences(wanted: Mapping[str, str], found: Mapping[str, str]) -> list[str]:
+def differences(expected: Mapping[str, str], actual: Mapping[str, str]) -> list[str]:
     """In words, what is not the same.
 
     >>> differences({"numpy": "2.1.0"}, {"numpy": "2.0.0"})
     ['numpy 2.0.0 (the driver has 2.1.0)']
     """
-    names = sorted(name for name in {*wanted, *found} if wanted.get(name, MISSING) != found.get(name, MISSING))
-    return [f"{name} {found.get(name, MISSING)} (the driver has {wanted.get(name, MISSING)})" for name in names]
+    names = sorted(name for name in {*expected, *actual} if expected.get(name, MISSING) != actual.get(name, MISSING))
+    return [f"{name} {actual.get(name, MISSING)} (the driver has {expected.get(name, MISSING)})" for name in names]
 
 
 def own_modules(work: Any) -> tuple[str, ...]:

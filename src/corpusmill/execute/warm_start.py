@@ -36,7 +36,7 @@ def context() -> Any:
     return multiprocessing.get_context("spawn" if os.name == "nt" else "forkserver")
 
 
-def start(preload: Sequence[str], here: bool = False) -> None:
+def start(preload: Sequence[str], in_process: bool = False) -> None:
     """Have the server import these modules while the caller goes on, a second and more; it ignores Ctrl-C. Nothing
     happens where it runs already, or where there is none.
 
@@ -50,7 +50,7 @@ def start(preload: Sequence[str], here: bool = False) -> None:
 
     context().set_forkserver_preload(list(preload))
     resource_tracker.ensure_running()  # it would unblock the signal, if the fork server had to start it
-    copied = here and hasattr(os, "fork") and sys.platform == "linux" and threading.active_count() == 1
+    copied = in_process and hasattr(os, "fork") and sys.platform == "linux" and threading.active_count() == 1
     if copied:
         for name in preload:
             with contextlib.suppress(ImportError):  # as the server does
@@ -74,7 +74,7 @@ def _copied() -> Iterator[None]:
         if pid := os.fork():
             return pid
         try:
-            for fd in [int(each.name) for each in Path("/proc/self/fd").iterdir()]:
+            for fd in [int(entry.name) for entry in Path("/proc/self/fd").iterdir()]:
                 if fd > 2 and fd not in passfds:
                     with contextlib.suppress(OSError):
                         os.close(fd)
@@ -105,9 +105,9 @@ def _hold_sockets() -> Any:
     """Mark the folder with this process's sockets, so that others can remove it if this one is killed; and remove those
     of others that were."""
     folder = Path(util.get_temp_dir())
-    held = leftovers.hold(folder)
+    lock = leftovers.hold(folder)
     leftovers.tidy(folder.parent, "pymp-*")
-    return held
+    return lock
 
 
 def is_of_script(work: Any) -> bool:
@@ -123,13 +123,13 @@ def script_hidden() -> Iterator[None]:
     """Processes that start meanwhile do not import the script that was started. Else a script that calls `run` without
     `if __name__ == "__main__":` would be run again by each."""
     script = sys.modules["__main__"]
-    kept: dict[str, Any] = {name: vars(script)[name] for name in ("__file__", "__spec__") if name in vars(script)}
+    saved: dict[str, Any] = {name: vars(script)[name] for name in ("__file__", "__spec__") if name in vars(script)}
     script.__spec__ = None
     vars(script).pop("__file__", None)
     try:
         yield
     finally:
-        vars(script).update(kept)
+        vars(script).update(saved)
 
 
 def leave_if_imported_by_worker() -> None:
@@ -138,7 +138,7 @@ def leave_if_imported_by_worker() -> None:
         raise SystemExit(1)
 
 
-def start_for(recipe: Path, settings: Sequence[str], here: bool = False) -> None:
+def start_for(recipe: Path, settings: Sequence[str], in_process: bool = False) -> None:
     """Start the server with what a recipe seems to need, before anything is imported to read it. `here` as of `start`.
 
     Steps and readers are looked for by their names. What is not found so is imported by the workers, and a server for a
@@ -152,9 +152,9 @@ def start_for(recipe: Path, settings: Sequence[str], here: bool = False) -> None
         return
     steps = [(path, f"{path.parent.name}/{path.stem}") for path in sorted(PACKAGE.glob("steps/*/[!_]*.py"))]
     readers = [(path, f"{path.stem}:") for path in sorted(PACKAGE.glob("read/[!_]*.py"))]
-    named = [path for path, name in steps + readers if name in text]
-    modules = [".".join(("corpusmill", *path.relative_to(PACKAGE).with_suffix("").parts)) for path in named]
-    start([*modules, ENGINE], here)
+    paths = [path for path, name in steps + readers if name in text]
+    modules = [".".join(("corpusmill", *path.relative_to(PACKAGE).with_suffix("").parts)) for path in paths]
+    start([*modules, ENGINE], in_process)
 
 
 def is_probably_finished(recipe: Path, folder: str | None) -> bool:
@@ -164,9 +164,9 @@ def is_probably_finished(recipe: Path, folder: str | None) -> bool:
     """
     try:
         text = recipe.read_text("utf-8")
-        named = re.search(r"^\s+folder:\s*(\S+)", text, re.MULTILINE) if folder is None else None
+        folder_line = re.search(r"^\s+folder:\s*(\S+)", text, re.MULTILINE) if folder is None else None
         name = re.search(r"^name:\s*(\S+)", text, re.MULTILINE)
-        place = folder or (named[1] if named else f"runs/{name[1] if name else recipe.stem}")
-        return (Path(place) / "waterfall.json").stat().st_mtime > recipe.stat().st_mtime
+        run = folder or (folder_line[1] if folder_line else f"runs/{name[1] if name else recipe.stem}")
+        return (Path(run) / "waterfall.json").stat().st_mtime > recipe.stat().st_mtime
     except (OSError, UnicodeDecodeError, ValueError):
         return False

@@ -155,11 +155,11 @@ def export(
 def _writer(format: str, settings: dict[str, Any]) -> Any:
     """The writer of a format. Raises RecipeError for a setting that it does not have."""
     made_of: Any = ALONE[format] if format in ALONE else write.find(format)
-    known = [field.name for field in fields(made_of)]
+    parameters = [field.name for field in fields(made_of)]
     for name in settings:
-        if name not in known:
-            there = f"it takes: {', '.join(known)}" if known else "it takes none"
-            raise RecipeError(f'{format} has no parameter "{name}"{did_you_mean(name, known) or ";"} {there}')
+        if name not in parameters:
+            takes = f"it takes: {', '.join(parameters)}" if parameters else "it takes none"
+            raise RecipeError(f'{format} has no parameter "{name}"{did_you_mean(name, parameters) or ";"} {takes}')
     return made_of(**settings)
 
 
@@ -194,10 +194,10 @@ def _rows(shards: Shards, writer: RowWriter, folder: Path, progress: Progress, c
     entries = {}
     for number, (start, stop) in enumerate(pairwise(edges)):
         files = _paths(folder, number, writer)
-        written = writer.write_rows(TokenRange(shards, start, stop), files)
+        facts = writer.write_rows(TokenRange(shards, start, stop), files)
         if isinstance(writer, Indexed):
-            assert isinstance(written, write.WriteFacts)
-            entries[files[writer.suffixes[0]].name] = written.entry
+            assert isinstance(facts, write.WriteFacts)
+            entries[files[writer.suffixes[0]].name] = facts.entry
         shards.release()
         progress(stop, len(shards))
     if isinstance(writer, Indexed):

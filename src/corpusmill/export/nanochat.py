@@ -50,25 +50,25 @@ class Nanochat:
         heaps.mkdir()
         count = np.zeros(files, np.int64)
         waiting: list[tuple[pa.RecordBatch, NDArray[np.int64]]] = []
-        held = seen = 0
+        waiting_bytes = position = 0
         for batch, order in _numbered(texts):
-            place = _files_of(order, files, val_fraction)
-            count += np.bincount(place, minlength=files)
-            waiting.append((batch, place))
-            held, seen = held + batch.nbytes, seen + len(batch)
-            if held >= WAITING:
+            file_numbers = _files_of(order, files, val_fraction)
+            count += np.bincount(file_numbers, minlength=files)
+            waiting.append((batch, file_numbers))
+            waiting_bytes, position = waiting_bytes + batch.nbytes, position + len(batch)
+            if waiting_bytes >= WAITING:
                 _spill(heaps, waiting)
-                waiting, held = [], 0
-                progress(min(seen, texts.documents) // 2, texts.documents)
+                waiting, waiting_bytes = [], 0
+                progress(min(position, texts.documents) // 2, texts.documents)
         _spill(heaps, waiting)
-        for name, here in (("training", count[:-1].sum()), ("validation", count[-1])):
-            if count.sum() and not here:
-                there = plural(int(count.sum()), "document")
-                raise InputError(f"with val_fraction {val_fraction} none of {there} is for {name}. Give another.")
+        for name, documents in (("training", count[:-1].sum()), ("validation", count[-1])):
+            if count.sum() and not documents:
+                total = plural(int(count.sum()), "document")
+                raise InputError(f"with val_fraction {val_fraction} none of {total} is for {name}. Give another.")
         numbers = [number for number in range(files) if count[number] or not count.sum()]
-        for written, number in enumerate(numbers):  # no number is left out
-            _write(heaps / f"{number}.arrows", folder / f"shard_{written:05d}.parquet")
-            progress((texts.documents + texts.documents * (written + 1) // len(numbers)) // 2, texts.documents)
+        for index, number in enumerate(numbers):  # no number is left out
+            _write(heaps / f"{number}.arrows", folder / f"shard_{index:05d}.parquet")
+            progress((texts.documents + texts.documents * (index + 1) // len(numbers)) // 2, texts.documents)
         shutil.rmtree(heaps)
         return int(count.sum())
 
@@ -95,8 +95,8 @@ def _numbered(texts: KeptTexts) -> Iterator[tuple[pa.RecordBatch, NDArray[np.uin
 def _files_of(order: NDArray[np.uint64], files: int, val_fraction: float) -> NDArray[np.int64]:
     """The file of each document, the last one for validation."""
     kept_back = chance(order) < val_fraction
-    place = (chance(order ^ np.uint64(GOLDEN)) * (files - 1)).astype(np.int64)
-    return np.where(kept_back, files - 1, place)
+    file_numbers = (chance(order ^ np.uint64(GOLDEN)) * (files - 1)).astype(np.int64)
+    return np.where(kept_back, files - 1, file_numbers)
 
 
 def _spill(heaps: Path, waiting: list[tuple[pa.RecordBatch, NDArray[np.int64]]]) -> None:
@@ -104,11 +104,11 @@ def _spill(heaps: Path, waiting: list[tuple[pa.RecordBatch, NDArray[np.int64]]])
     if not waiting:
         return
     table = pa.Table.from_batches([batch for batch, _ in waiting]).combine_chunks()
-    place = np.concatenate([places for _, places in waiting])
-    by_file = np.argsort(place, kind="stable")
+    file_numbers = np.concatenate([places for _, places in waiting])
+    by_file = np.argsort(file_numbers, kind="stable")
     sorted_ = table.take(pa.array(by_file))
-    edges = np.searchsorted(place[by_file], np.arange(int(place.max(initial=0)) + 2))
-    for number in np.unique(place).tolist():
+    edges = np.searchsorted(file_numbers[by_file], np.arange(int(file_numbers.max(initial=0)) + 2))
+    for number in np.unique(file_numbers).tolist():
         part = sorted_.slice(int(edges[number]), int(edges[number + 1] - edges[number]))
         with (heaps / f"{number}.arrows").open("ab") as file, pa.ipc.new_stream(file, SCHEMA) as stream:
             stream.write_table(part)

@@ -58,8 +58,8 @@ def _described(entry: Mapping[str, Any], tables: RunTables, reason: str | None) 
         "because": because(reason, entry["signals"], tables.bounds) if reason else None,
         **{name: entry[name] for name in ("source", "url", "date", "bytes", "tokens")},
     }
-    known = {name: value for name, value in about.items() if value is not None}
-    return {"id": entry["id"], "text": entry["text"], **known}
+    facts = {name: value for name, value in about.items() if value is not None}
+    return {"id": entry["id"], "text": entry["text"], **facts}
 
 
 def argilla(documents: Sequence[Mapping[str, Any]], name: str) -> dict[str, Any]:
@@ -141,6 +141,6 @@ def write_review(run: Path, format: str, folder: Path, sample: int) -> int:
     for name, content in FORMATS[format](documents, tables.files.name).items():
         path = folder / name
         path.parent.mkdir(exist_ok=True)
-        said = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False, indent=1)
-        path.write_text(said, "utf-8", errors="backslashreplace")
+        text = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False, indent=1)
+        path.write_text(text, "utf-8", errors="backslashreplace")
     return len(documents)

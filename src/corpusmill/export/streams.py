@@ -35,23 +35,23 @@ class NanoGPT:
         dtype = stored(shards.index.dtype)
         names = ("train", "val") if validation.wanted else ("train",)
         files = {name: (folder / f"{name}.bin").open("wb") for name in names}
-        whole, written = 0, 0
+        count, tokens = 0, 0
         try:
             blocks = documents(shards)
-            kept = blocks if self.eos else (without_ends(block, shards.index.eos_id) for block in blocks)
-            for block in validation.split(kept):
+            chosen = blocks if self.eos else (without_ends(block, shards.index.eos_id) for block in blocks)
+            for block in validation.split(chosen):
                 files[block.split].write(block.ids.astype(dtype, copy=False).tobytes())
-                whole, written = whole + block.begun, written + len(block.ids)
+                count, tokens = count + block.begun, tokens + len(block.ids)
                 progress(block.done, len(shards) - shards.index.padding)
         finally:
             for file in files.values():
                 file.close()
         for file in files.values():
             if not Path(file.name).stat().st_size:  # an empty file cannot be mapped
-                if whole:
-                    validation.refuse_empty(Path(file.name).name, whole, "an empty file cannot be mapped")
+                if count:
+                    validation.refuse_empty(Path(file.name).name, count, "an empty file cannot be mapped")
                 Path(file.name).unlink()
-        return whole, written
+        return count, tokens
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,21 +76,21 @@ class Llmc:
         """Returns how many documents and tokens are in the files."""
         dtype = stored(shards.index.dtype)
         files = {name: Numbered(folder, name, dtype, self.tokens_per_shard) for name in ("train", "val")}
-        whole = 0
+        count = 0
         try:
             led = (leading(block, shards.index.eos_id, shards.index.bos_id) for block in documents(shards))
             for block in validation.split(led):
                 files[block.split].write(block.ids)
-                whole += block.begun
+                count += block.begun
                 progress(min(block.done, len(shards) - shards.index.padding), len(shards) - shards.index.padding)
         finally:
             for file in files.values():
                 file.close()
         for name in ("train", "val") if validation.wanted else ("train",):
-            if whole and not files[name].total:
-                validation.refuse_empty(f"{name}_000000.bin", whole, "a trainer needs both")
+            if count and not files[name].total:
+                validation.refuse_empty(f"{name}_000000.bin", count, "a trainer needs both")
         progress(len(shards) - shards.index.padding, len(shards) - shards.index.padding)
-        return whole, sum(file.total for file in files.values())
+        return count, sum(file.total for file in files.values())
 
 
 class Numbered:
@@ -156,31 +156,31 @@ class Validation:
         return bool(self.fraction if self.tokens is None else self.tokens)
 
     def split(self, blocks: Iterator[DocumentRange]) -> Iterator[StreamPart]:
-        done = 0
+        position = 0
         for block in blocks:
-            before, done = done, done + len(block.ids)
+            before, position = position, position + len(block.ids)
             if self.tokens is not None:
                 cut = min(max(self.tokens - before, 0), len(block.ids))
                 starts = np.cumsum(block.lengths) - block.lengths
                 begun = int((starts < cut).sum())
                 yield StreamPart("val", block.ids[:cut], begun, before + cut)
-                yield StreamPart("train", block.ids[cut:], len(block.lengths) - begun, done)
+                yield StreamPart("train", block.ids[cut:], len(block.lengths) - begun, position)
                 continue
             numbers = np.arange(block.first, block.first + len(block.lengths), dtype=np.uint64)
             kept_back = chance(numbers) < self.fraction
             by_token = np.repeat(kept_back, block.lengths)
-            yield StreamPart("train", block.ids[~by_token], int((~kept_back).sum()), done)
+            yield StreamPart("train", block.ids[~by_token], int((~kept_back).sum()), position)
             if kept_back.any():
-                yield StreamPart("val", block.ids[by_token], int(kept_back.sum()), done)
+                yield StreamPart("val", block.ids[by_token], int(kept_back.sum()), position)
 
-    def refuse_empty(self, name: str, whole: int, why: str) -> None:
+    def refuse_empty(self, name: str, documents: int, why: str) -> None:
         if self.tokens is not None:
             raise InputError(
                 f"with val_tokens {self.tokens} nothing is left for {name}, and {why}. Give a lower number."
             )
-        there = plural(whole, "document")
+        total = plural(documents, "document")
         raise InputError(
-            f"with val_fraction {self.fraction} none of {there} goes to {name}, and {why}. Give another fraction; 0 "
+            f"with val_fraction {self.fraction} none of {total} goes to {name}, and {why}. Give another fraction; 0 "
             "for no validation."
         )
 

@@ -72,24 +72,24 @@ class KeptTexts:
 def write_texts(run: Path, writer: DocumentWriter, folder: Path, progress: Progress) -> int:
     """The documents as a writer of a recipe has them. Returns how many there are."""
     texts = KeptTexts(run, wanted_signals(writer), wants_tokens(writer))
-    done = 0
+    count = 0
 
     def counted(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        nonlocal done
+        nonlocal count
         for batch in batches:
             yield batch
-            done += len(batch)
-            progress(done, texts.documents)
+            count += len(batch)
+            progress(count, texts.documents)
 
     for number, batches in enumerate(texts.files(megabytes_of(writer))):
         if isinstance(writer, WritesBeside):
-            files = {place: folder / file_name(writer, number, place) for place in writer.places}
+            files = {key: folder / file_name(writer, number, key) for key in writer.places}
             for path in files.values():
                 path.parent.mkdir(parents=True, exist_ok=True)
             writer.write_files(counted(batches), files, file_name(writer, number, ""))
         else:
             writer.write(counted(batches), folder / file_name(writer, number, writer.suffix))
-    return done
+    return count
 
 
 @dataclass(frozen=True)

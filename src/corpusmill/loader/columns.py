@@ -84,7 +84,7 @@ def merged(layouts: Sequence[Layout], places: Sequence[Int64s]) -> Layout:
 
 
 def _merged(tables: Sequence[Any], places: Sequence[Int64s]) -> list[NDArray[Any]]:
-    row = np.concatenate([place[table.row] for table, place in zip(tables, places)])
+    row = np.concatenate([indices[table.row] for table, indices in zip(tables, places)])
     order = np.argsort(row, kind="stable")
     return [row[order], *(np.concatenate(columns)[order] for columns in list(zip(*tables))[1:])]
 

@@ -11,7 +11,7 @@ WIDE = ("tokens", "targets", "doc_ids", "position_ids")  # columns of 8 bytes a 
 COUNTED = (1 << 31) - 1  # tokens that the 32 bits of `cu_seqlens` can count
 
 
-def whole(name: str, value: Any, least: int | None = None, most: int | None = None, why: str = "") -> int:
+def whole(name: str, value: Any, minimum: int | None = None, maximum: int | None = None, why: str = "") -> int:
     """The value as a Python int. Raises ShardError if it is no whole number from `least` to `most`.
 
     NumPy's whole numbers are some, True and 8.0 are none.
@@ -21,13 +21,13 @@ def whole(name: str, value: Any, least: int | None = None, most: int | None = No
     corpusmill.errors.ShardError: batch_size must be a whole number of 1 or more, got 2.5.
     """
     try:
-        found = None if isinstance(value, bool) else operator.index(value)
+        number = None if isinstance(value, bool) else operator.index(value)
     except TypeError:
-        found = None
-    if found is None or (least is not None and found < least) or (most is not None and found > most):
-        bound = "" if least is None else f" of {least} or more" if found is None or found < least else f" up to {most}"
+        number = None
+    if number is None or (minimum is not None and number < minimum) or (maximum is not None and number > maximum):
+        bound = "" if minimum is None else f" of {minimum} or more" if number is None or number < minimum else f" up to {maximum}"
         raise ShardError(f"{name} must be a whole number{bound}, got {shown(value)}{f': {why}' if why else ''}.")
-    return found
+    return number
 
 
 def flag(name: str, value: Any) -> bool:

@@ -44,11 +44,11 @@ def without_loss(tokens: Int64s, layout: Layout, rule: Rule, rows: Int64s, targe
     off = np.zeros(height * length, np.bool_)
     begins = pieces.row * length + pieces.start
     if loss.without:
-        wanted = np.array(loss.without)
-        off[:-1] = np.isin(flat[1:], wanted)
+        sentinels = np.array(loss.without)
+        off[:-1] = np.isin(flat[1:], sentinels)
         # The target of the last token of a row is in the next row of the shards.
         last = np.arange(1, height + 1) * length - 1
-        off[last] = np.isin(targets[:, -1], wanted) if targets is not None else _next(layout, height, ids, wanted)
+        off[last] = np.isin(targets[:, -1], sentinels) if targets is not None else _next(layout, height, ids, sentinels)
     if loss.k:
         positions = np.arange(height * length) - np.repeat(begins, pieces.length)
         off |= goldfish(flat, positions, loss.k, loss.h)
@@ -70,12 +70,12 @@ def _prefixes(
     begins = pieces.row * length + pieces.start
     new = text & (pieces.offset == 0)
     starts = begins[new] + bos
-    near = starts + LONGEST > (pieces.row[new] + 1) * length
-    for first in begins_prefix(flat, starts[~near], loss):
+    near_end = starts + LONGEST > (pieces.row[new] + 1) * length
+    for first in begins_prefix(flat, starts[~near_end], loss):
         yield first, first + prefix_length(flat[first : first + LONGEST], loss)
     # Of these, a part is in another row: it is next to this one in the files.
     cut = text & (pieces.start == 0) & (pieces.offset > 0) & (pieces.offset < LONGEST + bos)
-    for piece in [*np.flatnonzero(new)[near].tolist(), *np.flatnonzero(cut).tolist()]:
+    for piece in [*np.flatnonzero(new)[near_end].tolist(), *np.flatnonzero(cut).tolist()]:
         row, start, ahead = int(pieces.row[piece]), int(pieces.start[piece]), bos - int(pieces.offset[piece])
         copy = int(np.searchsorted(copies.row, row))
         at = int(copies.first[copy]) - int(copies.at[copy]) + start + ahead
@@ -85,15 +85,15 @@ def _prefixes(
             yield max(first, row * length), first + size
 
 
-def _next(layout: Layout, rows: int, ids: Ids, wanted: Int64s) -> Mask:
+def _next(layout: Layout, rows: int, ids: Ids, sentinels: Int64s) -> Mask:
     """(rows,) whether the token after each row is one of the wanted."""
     copies = layout.copies
     last = np.searchsorted(copies.row, np.arange(rows), "right") - 1
-    found = np.zeros(rows, np.bool_)
+    is_sentinel = np.zeros(rows, np.bool_)
     for row, copy in enumerate(last.tolist()):
         stop = int(copies.first[copy] + copies.size[copy])
-        found[row] = bool(np.isin(ids(int(copies.file[copy]), stop - 1, stop), wanted).any())
-    return found
+        is_sentinel[row] = bool(np.isin(ids(int(copies.file[copy]), stop - 1, stop), sentinels).any())
+    return is_sentinel
 
 
 def across(file: int, first: int, stop: int, mapped: Callable[[int], NDArray[Any]], files: range) -> NDArray[Any]:

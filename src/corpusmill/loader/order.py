@@ -128,12 +128,12 @@ class SampleOrder:
 
     def draw(self, samples: Int64s) -> MixtureSamples:
         """Source, row and epoch of the samples with these numbers."""
-        block, place = np.divmod(samples, BLOCK)
+        block, offset = np.divmod(samples, BLOCK)
         drawn = MixtureSamples(*(np.empty_like(samples) for _ in MixtureSamples._fields))
         for b in np.unique(block).tolist():
-            here = np.flatnonzero(block == b)
+            members = np.flatnonzero(block == b)
             for column, values in zip(drawn, _block(self, b)):
-                column[here] = values[place[here]]
+                column[members] = values[offset[members]]
         return drawn
 
     def compute(self, samples: Int64s) -> MixtureSamples:
@@ -143,41 +143,41 @@ class SampleOrder:
             source, number = self._mixture(samples)
         row, epoch = np.empty_like(samples), np.empty_like(samples)
         for i, size in enumerate(self.rows):
-            mine = np.flatnonzero(source == i)
-            epoch[mine] = number[mine] // size
-            row[mine] = number[mine] % size
+            in_source = np.flatnonzero(source == i)
+            epoch[in_source] = number[in_source] // size
+            row[in_source] = number[in_source] % size
             if self.shuffle:
-                for e in np.unique(epoch[mine]).tolist():
-                    here = mine[epoch[mine] == e]
-                    row[here] = Permutation(size, mixed(self.seed, i, e))(row[here])
+                for e in np.unique(epoch[in_source]).tolist():
+                    in_epoch = in_source[epoch[in_source] == e]
+                    row[in_epoch] = Permutation(size, mixed(self.seed, i, e))(row[in_epoch])
         return MixtureSamples(source, row, epoch)
 
     def samples(self, source: int, rows: Int64s, epoch: int) -> Int64s:
         """The numbers of the samples that are these rows of a source in one of its epochs: the inverse of `draw`."""
         size = self.rows[source]
-        place = Permutation(size, mixed(self.seed, source, epoch)).inverse(rows) if self.shuffle else rows
-        number = epoch * size + place
+        position = Permutation(size, mixed(self.seed, source, epoch)).inverse(rows) if self.shuffle else rows
+        number = epoch * size + position
         if len(self.rows) == 1:
             return number
         share = self.shares[source]
         samples = np.empty_like(number)
-        cycle, rest = np.divmod(number, max(share, 1))
+        cycle, index = np.divmod(number, max(share, 1))
         for c in np.unique(cycle).tolist():
-            here = np.flatnonzero(cycle == c)
+            in_cycle = np.flatnonzero(cycle == c)
             sources, _ = _cycle(self.shares, mixed(self.seed, 1 << 32, c))
-            samples[here] = c * CYCLE + np.flatnonzero(sources == source)[rest[here]]
+            samples[in_cycle] = c * CYCLE + np.flatnonzero(sources == source)[index[in_cycle]]
         return samples
 
     def _mixture(self, samples: Int64s) -> tuple[Int64s, Int64s]:
         """The source of each sample, and the number of samples of that source before it."""
         shares = np.array(self.shares)
-        cycle, place = np.divmod(samples, CYCLE)
+        cycle, offset = np.divmod(samples, CYCLE)
         source, number = np.empty_like(samples), np.empty_like(samples)
         for c in np.unique(cycle).tolist():
-            here = np.flatnonzero(cycle == c)
+            in_cycle = np.flatnonzero(cycle == c)
             sources, before = _cycle(self.shares, mixed(self.seed, 1 << 32, c))
-            source[here] = sources[place[here]]
-            number[here] = c * shares[source[here]] + before[place[here]]
+            source[in_cycle] = sources[offset[in_cycle]]
+            number[in_cycle] = c * shares[source[in_cycle]] + before[offset[in_cycle]]
         return source, number
 
 
@@ -191,8 +191,8 @@ def _block(order: SampleOrder, number: int) -> MixtureSamples:
 def _cycle(shares: tuple[int, ...], key: int) -> tuple[Int64s, Int64s]:
     """(CYCLE,) the source of each sample of a cycle, and the number of samples of that source before it in the
     cycle."""
-    place = Permutation(CYCLE, key)(np.arange(CYCLE))
-    source = np.searchsorted(np.cumsum(shares), place, "right")
+    slots = Permutation(CYCLE, key)(np.arange(CYCLE))
+    source = np.searchsorted(np.cumsum(shares), slots, "right")
     order = np.argsort(source, kind="stable")
     before = np.empty(CYCLE, np.int64)
     before[order] = np.arange(CYCLE) - np.repeat(np.cumsum(shares) - shares, shares)

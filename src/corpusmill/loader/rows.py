@@ -88,9 +88,9 @@ class ShardRows:
         copies = self._copies(rows)
         pieces = self._pieces(len(rows), copies)
         if len(self.shards.forgotten):  # they stay where they were, as padding
-            gone = np.isin(pieces.document, self.shards.forgotten)
-            document = np.where(gone, PADDING, pieces.document)
-            pieces = pieces._replace(document=document, offset=np.where(gone, 0, pieces.offset))
+            is_forgotten = np.isin(pieces.document, self.shards.forgotten)
+            document = np.where(is_forgotten, PADDING, pieces.document)
+            pieces = pieces._replace(document=document, offset=np.where(is_forgotten, 0, pieces.offset))
         return Layout(pieces, copies)
 
     def pieces(self, rows: Int64s) -> RowPieces:
@@ -105,8 +105,8 @@ class ShardRows:
         row, file = _ranges(first, last + 1)
         low = np.maximum(start[row], self._edges[file])
         high = np.minimum(stop[row], self._edges[file + 1])
-        whole = high > low  # a shard may be empty
-        row, file, low, high = row[whole], file[whole], low[whole], high[whole]
+        nonempty = high > low  # a shard may be empty
+        row, file, low, high = row[nonempty], file[nonempty], low[nonempty], high[nonempty]
         return RowCopies(row, low - start[row], high - low, file, low - self._edges[file])
 
     def _pieces(self, rows: int, copies: RowCopies) -> RowPieces:
@@ -123,8 +123,8 @@ class ShardRows:
         edges = np.append(0, np.cumsum(high - low))
         begin, document, offset = np.empty_like(run), np.empty_like(run), np.empty_like(run)
         for number, a, b in groups:
-            runs, here = self.shards.runs(number), slice(edges[a], edges[b])
-            begin[here], document[here], offset[here] = (column[run[here]] for column in runs)
+            runs, part = self.shards.runs(number), slice(edges[a], edges[b])
+            begin[part], document[part], offset[part] = (column[run[part]] for column in runs)
         skipped = np.maximum(first[which] - begin, 0)
         start = begin + skipped - first[which] + at[which]
         end = np.append(start[1:], 0)
@@ -168,21 +168,21 @@ def _ranges(first: Int64s, stop: Int64s) -> tuple[Int64s, Int64s]:
     return which, np.arange(len(which)) + np.repeat(first - np.cumsum(size) + size, size)
 
 
-def check_fields(fields: Collection[str], known: Collection[str]) -> tuple[str, ...]:
+def check_fields(fields: Collection[str], available: Collection[str]) -> tuple[str, ...]:
     """Raises ShardError for an unknown field, naming the nearest known one."""
     if isinstance(fields, str) or not isinstance(fields, Collection) or not all(isinstance(f, str) for f in fields):
         raise ShardError(f"fields is a list of names, as in fields=('tokens', 'targets'); got {shown(fields)}.")
-    for word in fields:
-        if word not in known:
-            raise ShardError(f'there is no field "{word}"{did_you_mean(word, known)}; there are {", ".join(known)}')
+    for name in fields:
+        if name not in available:
+            raise ShardError(f'there is no field "{name}"{did_you_mean(name, available)}; there are {", ".join(available)}')
     return tuple(fields)
 
 
 def same_tokenizer(folders: Mapping[str, Shards]) -> None:
     """Raises ShardError unless all shards were made with the same tokenizer."""
-    named = {(s.index.tokenizer_sha256, s.index.eos_id, s.index.vocabulary): name for name, s in folders.items()}
-    if len(named) > 1:
-        tokenizers = ", ".join(f"{name}: {folders[name].index.tokenizer}" for name in named.values())
+    by_tokenizer = {(s.index.tokenizer_sha256, s.index.eos_id, s.index.vocabulary): name for name, s in folders.items()}
+    if len(by_tokenizer) > 1:
+        tokenizers = ", ".join(f"{name}: {folders[name].index.tokenizer}" for name in by_tokenizer.values())
         raise ShardError(
             f"shards of different tokenizers cannot be mixed ({tokenizers}). Tokenize all with the same one."
         )

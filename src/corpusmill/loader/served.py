@@ -54,30 +54,30 @@ def served(loader: ServesRows, documents: Iterable[int], source: str, epochs: in
     if loader.order.shares[number] == 0:
         return []
     rows = loader.rows[number]
-    found = []
+    exposures = []
     for document in sorted(set(documents)):
         holding = rows_of(rows, document)
         for epoch in range(epochs):
             for sample in loader.order.samples(number, holding, epoch).tolist():
-                if (taken := _taken(loader, sample)) is not None:
-                    step, rest = divmod(taken, loader.batch_size * loader.world)
-                    rank, row = divmod(rest, loader.batch_size)
-                    found.append(Served(step, rank, row, sample, epoch, document, source))
-    return sorted(found)
+                if (position := _taken(loader, sample)) is not None:
+                    step, in_step = divmod(position, loader.batch_size * loader.world)
+                    rank, row = divmod(in_step, loader.batch_size)
+                    exposures.append(Served(step, rank, row, sample, epoch, document, source))
+    return sorted(exposures)
 
 
 def rows_of(rows: ShardRows, document: int) -> Int64s:
     """The rows that hold some of a document, in order. Raises ShardError if the shards do not hold it."""
-    held: list[int] = []
+    numbers: list[int] = []
     for shard, start in _shards_of(rows.shards, document):
         runs = rows.shards.runs(shard)
         ends = np.append(runs.start[1:], rows.shards.index.shards[shard].tokens)
-        mine = runs.document == document
-        for begin, end in zip(runs.start[mine].tolist(), ends[mine].tolist()):
-            held.extend(range((start + begin) // rows.length, (start + end - 1) // rows.length + 1))
-    if not held:
+        in_document = runs.document == document
+        for begin, end in zip(runs.start[in_document].tolist(), ends[in_document].tolist()):
+            numbers.extend(range((start + begin) // rows.length, (start + end - 1) // rows.length + 1))
+    if not numbers:
         raise ShardError(f"{rows.shards.folder}: no tokens of document {document}; were they cut off by the packer?")
-    return np.unique(np.array(held, np.int64))
+    return np.unique(np.array(numbers, np.int64))
 
 
 def _shards_of(shards: Shards, document: int) -> list[tuple[int, int]]:

@@ -78,7 +78,7 @@ class RowSource:
 
     def fingerprint(self) -> str:
         """SHA-256 of all that decides what row n is, wherever the folder is."""
-        known = [self._samples, self.loader.state_dict()]
+        facts = [self._samples, self.loader.state_dict()]
         for opened in self.loader.shards:
-            known += [entry.tokens_xxh3_128 for entry in opened.index.shards] + opened.forgotten.tolist()
-        return hashlib.sha256(repr(known).encode()).hexdigest()
+            facts += [entry.tokens_xxh3_128 for entry in opened.index.shards] + opened.forgotten.tolist()
+        return hashlib.sha256(repr(facts).encode()).hexdigest()

@@ -47,9 +47,9 @@ class LoaderStage:
     @property
     def weights(self) -> dict[Any, float]:
         """The share of each folder."""
-        given = {self.shards: 1.0} if isinstance(self.shards, str) else dict(self.shards)
-        total = sum(given.values())
-        return {folder: weight / total for folder, weight in given.items()}
+        weights = {self.shards: 1.0} if isinstance(self.shards, str) else dict(self.shards)
+        total = sum(weights.values())
+        return {folder: weight / total for folder, weight in weights.items()}
 
 
 class StageLoader:
@@ -92,9 +92,9 @@ class StageLoader:
             )
             for number, stage in enumerate(self.stages)
         )
-        same_tokenizer({name: opened for one in self.loaders for name, opened in zip(one.names, one.shards)})
+        same_tokenizer({name: opened for loader in self.loaders for name, opened in zip(loader.names, loader.shards)})
         self.steps = tuple(
-            steps_of(stage.tokens, stage.batch, one.length) for stage, one in zip(self.stages, self.loaders)
+            steps_of(stage.tokens, stage.batch, loader.length) for stage, loader in zip(self.stages, self.loaders)
         )
         self._ends = [sum(self.steps[: number + 1]) for number in range(len(self.steps))]
         self.step = 0  # the next one
@@ -126,24 +126,24 @@ class StageLoader:
     def served(self, ids: Collection[str]) -> dict[str, list[Served]]:
         """id -> the batches of all stages that hold some of the document, in order of steps, which are counted over all
         stages; none of one that no stage reads. Raises ShardError if shards were written without tables."""
-        found: dict[str, list[Served]] = {each: [] for each in ids}
-        for one, steps, end in zip(self.loaders, self.steps, self._ends):
-            for name, rows, share in zip(one.names, one.rows, one.order.shares):
-                drawn = steps * one.batch_size * one.world * share / sum(one.order.shares)
+        exposures: dict[str, list[Served]] = {doc_id: [] for doc_id in ids}
+        for loader, steps, end in zip(self.loaders, self.steps, self._ends):
+            for name, rows, share in zip(loader.names, loader.rows, loader.order.shares):
+                drawn = steps * loader.batch_size * loader.world * share / sum(loader.order.shares)
                 epochs = int(drawn / max(len(rows), 1)) + 2
-                for each, numbers in rows.shards.numbers_of(ids).items():
-                    batches = one.served(numbers, name, epochs)
-                    found[each] += [b._replace(step=end - steps + b.step) for b in batches if b.step < steps]
-        return {each: sorted(batches) for each, batches in found.items()}
+                for doc_id, numbers in rows.shards.numbers_of(ids).items():
+                    batches = loader.served(numbers, name, epochs)
+                    exposures[doc_id] += [b._replace(step=end - steps + b.step) for b in batches if b.step < steps]
+        return {doc_id: sorted(batches) for doc_id, batches in exposures.items()}
 
     def __iter__(self) -> Iterator[Batch]:
         """Batches from the state on, to the end of the last stage. The state counts a batch as soon as it is
         yielded."""
         while self.step < len(self):
             number, inside = self.place(self.step)
-            one = self.loaders[number]
-            one.samples = inside * one.batch_size * one.world
-            batches = iter(one)
+            loader = self.loaders[number]
+            loader.samples = inside * loader.batch_size * loader.world
+            batches = iter(loader)
             for _ in range(self.steps[number] - inside):
                 batch = next(batches)
                 self.step += 1
@@ -163,10 +163,10 @@ class StageLoader:
         step = whole("step of the state", state["step"], 0, FAR)
         if step > len(self):
             raise ShardError(f"the state is at step {step:,}, and the stages end at {len(self):,}.")
-        mine = {"seed": self.seed, "stages": self._data(step)}
-        given = {"seed": state["seed"], "stages": json.loads(json.dumps(state["stages"]))}
-        if differs := [name for name in mine if given[name] != json.loads(json.dumps(mine[name]))]:
-            changes = "; ".join(f"{name} was {shown(given[name])}, is {shown(mine[name])}" for name in differs)
+        current = {"seed": self.seed, "stages": self._data(step)}
+        saved = {"seed": state["seed"], "stages": json.loads(json.dumps(state["stages"]))}
+        if differs := [name for name in current if saved[name] != json.loads(json.dumps(current[name]))]:
+            changes = "; ".join(f"{name} was {shown(saved[name])}, is {shown(current[name])}" for name in differs)
             raise ShardError(f"the state belongs to other stages: {changes}")
         self.step = step
 
@@ -210,11 +210,11 @@ def read_stages(path: str | os.PathLike[str]) -> tuple[LoaderStage, ...]:
         stages = stages_of(record["stages"])
     except ShardError as error:
         raise ShardError(f"{file}: {error}") from error
-    found = []
+    resolved = []
     for stage in stages:
-        near = {os.fspath(file.parent / folder): weight for folder, weight in stage.weights.items()}
-        found.append(LoaderStage(stage.name, stage.tokens, near, stage.batch, stage.length))
-    return tuple(found)
+        weights = {os.fspath(file.parent / folder): weight for folder, weight in stage.weights.items()}
+        resolved.append(LoaderStage(stage.name, stage.tokens, weights, stage.batch, stage.length))
+    return tuple(resolved)
 
 
 def _yaml(text: str) -> Any:
@@ -239,19 +239,19 @@ def stages_of(given: str | os.PathLike[str] | Sequence[LoaderStage | Mapping[str
     return stages
 
 
-def _stage(number: int, given: LoaderStage | Mapping[str, Any]) -> LoaderStage:
+def _stage(number: int, record: LoaderStage | Mapping[str, Any]) -> LoaderStage:
     where = f"stages[{number}]"
-    if isinstance(given, LoaderStage):
-        given = {field.name: getattr(given, field.name) for field in fields(LoaderStage)}
-    known = [field.name for field in fields(LoaderStage)]
-    if not isinstance(given, Mapping):
-        raise ShardError(f"{where}: a stage has {', '.join(known)}; got {shown(given)}.")
-    for name in given:
-        if name not in known:
-            raise ShardError(f'{where}: a stage has no "{name}"{did_you_mean(str(name), known) or "."}')
-    if missing := [name for name in known if name != "length" and name not in given]:
+    if isinstance(record, LoaderStage):
+        record = {field.name: getattr(record, field.name) for field in fields(LoaderStage)}
+    field_names = [field.name for field in fields(LoaderStage)]
+    if not isinstance(record, Mapping):
+        raise ShardError(f"{where}: a stage has {', '.join(field_names)}; got {shown(record)}.")
+    for name in record:
+        if name not in field_names:
+            raise ShardError(f'{where}: a stage has no "{name}"{did_you_mean(str(name), field_names) or "."}')
+    if missing := [name for name in field_names if name != "length" and name not in record]:
         raise ShardError(f"{where}: needs {' and '.join(missing)}.")
-    name, shards = given["name"], given["shards"]
+    name, shards = record["name"], record["shards"]
     if not isinstance(name, str) or not name:
         raise ShardError(f"{where}: name is a text, got {shown(name)}.")
     where = f"{where} ({name})"
@@ -263,32 +263,32 @@ def _stage(number: int, given: LoaderStage | Mapping[str, Any]) -> LoaderStage:
         raise ShardError(
             f"{where}: shards is a folder, or {{folder: weight}} with weights above 0; got {shown(shards)}."
         )
-    length = given.get("length")
+    length = record.get("length")
     return LoaderStage(
         name,
-        whole(f"{where}: tokens", _amount(given["tokens"]), 1, FAR),
+        whole(f"{where}: tokens", _amount(record["tokens"]), 1, FAR),
         dict(weights),
-        whole(f"{where}: batch", given["batch"], 1, MANY),
+        whole(f"{where}: batch", record["batch"], 1, MANY),
         None if length is None else whole(f"{where}: length", length, 1, FAR),
     )
 
 
-def _amount(given: Any) -> Any:
+def _amount(tokens: Any) -> Any:
     """A number of tokens, as 2000, "2B" or "1.5T"; what is none is returned as it is."""
-    if isinstance(given, str):
+    if isinstance(tokens, str):
         try:
-            return round(amount(given))
+            return round(amount(tokens))
         except ValueError:
-            return given
-    return int(given) if isinstance(given, float) and given.is_integer() else given
+            return tokens
+    return int(tokens) if isinstance(tokens, float) and tokens.is_integer() else tokens
 
 
 def _rows_each(stage: LoaderStage, world: int) -> int:
-    each, rest = divmod(stage.batch, world)
-    if rest or not each:
-        near = max(world, stage.batch // world * world)
+    rows, remainder = divmod(stage.batch, world)
+    if remainder or not rows:
+        multiple = max(world, stage.batch // world * world)
         raise ShardError(
             f"{stage.name}: a step has {stage.batch} rows, which {world} ranks cannot share equally. Give batch a "
-            f"multiple of {world}, as {near}, or take another number of ranks."
+            f"multiple of {world}, as {multiple}, or take another number of ranks."
         )
-    return each
+    return rows

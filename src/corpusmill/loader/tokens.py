@@ -130,8 +130,8 @@ class TokenLoader:
     def __repr__(self) -> str:
         sources = ", ".join(f"{name} ({len(rows):,} rows)" for name, rows in zip(self.names, self.rows))
         size = f"batches of {self.batch_size} rows of {self.length:,} tokens"
-        of = f", rank {self.rank} of {self.world}" if self.world > 1 else ""
-        return f"<TokenLoader of {sources}: {size}{of}, seed {self.seed}, {self.samples:,} samples taken>"
+        rank = f", rank {self.rank} of {self.world}" if self.world > 1 else ""
+        return f"<TokenLoader of {sources}: {size}{rank}, seed {self.seed}, {self.samples:,} samples taken>"
 
     def _repr_html_(self) -> str:
         title = f"TokenLoader: batches of {self.batch_size} rows of {self.length:,} tokens"
@@ -165,11 +165,11 @@ class TokenLoader:
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Resume at a state. Raises ShardError, and changes nothing, if it is none of `state_dict`, or belongs to other
         data, another order or length."""
-        mine = {"samples": 0, "seed": self.seed, "data": self._data()}
-        if not isinstance(state, Mapping) or (missing := [name for name in mine if name not in state]):
+        current = {"samples": 0, "seed": self.seed, "data": self._data()}
+        if not isinstance(state, Mapping) or (missing := [name for name in current if name not in state]):
             lacks = f"without {', '.join(missing)}" if isinstance(state, Mapping) else shown(state)
             raise ShardError(
-                f"a state is what state_dict() returned, with {', '.join(mine)}; got one {lacks}. Was another object's "
+                f"a state is what state_dict() returned, with {', '.join(current)}; got one {lacks}. Was another object's "
                 "state saved in its place?"
             )
         samples = whole("samples of the state", state["samples"], 0, FAR)
@@ -177,9 +177,9 @@ class TokenLoader:
         data = state["data"]
         if not isinstance(data, list | tuple):
             raise ShardError(f"data of the state must be a list as state_dict() returned it, got {shown(data)}.")
-        given = {"seed": state["seed"], "data": [list(p) if isinstance(p, list | tuple) else p for p in data]}
-        if differs := [name for name in given if given[name] != mine[name]]:
-            changes = "; ".join(f"{name} was {shown(given[name])}, is {mine[name]}" for name in differs)
+        saved = {"seed": state["seed"], "data": [list(p) if isinstance(p, list | tuple) else p for p in data]}
+        if differs := [name for name in saved if saved[name] != current[name]]:
+            changes = "; ".join(f"{name} was {shown(saved[name])}, is {current[name]}" for name in differs)
             raise ShardError(f"the state belongs to another order of samples: {changes}")
         self.samples = samples
 
@@ -212,13 +212,13 @@ class TokenLoader:
         drawn = self.order.draw(numbers)
         parts = []
         for source, rows in enumerate(self.rows):
-            mine = np.flatnonzero(drawn.source == source)
-            if not len(mine):
+            indices = np.flatnonzero(drawn.source == source)
+            if not len(indices):
                 continue
-            pieces = rows.pieces(drawn.row[mine])
+            pieces = rows.pieces(drawn.row[indices])
             for row, start, document, offset, length, _ in zip(*(column.tolist() for column in pieces)):
                 if document != PADDING:
-                    at = int(mine[row])
+                    at = int(indices[row])
                     sample, epoch = int(numbers[at]), int(drawn.epoch[at])
                     parts.append(Piece(at, start, length, self.names[source], document, offset, sample, epoch))
         return sorted(parts, key=lambda piece: (piece.row, piece.start))
@@ -241,13 +241,13 @@ class TokenLoader:
 
     def _before(self, step: int) -> int:
         """Samples of all ranks before a step."""
-        each = self.batch_size * self.world
-        return whole("step", step, 0, FAR // each) * each
+        step_samples = self.batch_size * self.world
+        return whole("step", step, 0, FAR // step_samples) * step_samples
 
-    def numbers(self, samples: int, steps: int = 1, every: int = 1) -> Int64s:
+    def numbers(self, samples: int, steps: int = 1, stride: int = 1) -> Int64s:
         """(steps × batch_size,) the samples of this rank after `samples` of all ranks, skipped ones left out, for so
         many steps, of which each is `every` after the previous one."""
-        step = every * self.batch_size * self.world
+        step = stride * self.batch_size * self.world
         starts = samples + self.rank * self.batch_size + np.arange(steps, dtype=np.int64) * step
         numbers = (starts[:, None] + np.arange(self.batch_size)).ravel()
         for first, end in self.skip:
@@ -258,26 +258,26 @@ class TokenLoader:
         """The batch of this rank after so many samples of all ranks."""
         return next(self._batches(samples, 1, 1))
 
-    def stream(self, samples: int, every: int = 1) -> Iterator[tuple[int, Batch]]:
+    def stream(self, samples: int, stride: int = 1) -> Iterator[tuple[int, Batch]]:
         """(samples before it, batch) of every `every`th step of this rank from so many samples on.
 
         The same batches as those of `batch_after`, but faster: rows are looked up for many batches at once.
         """
-        step = every * self.batch_size * self.world
-        most = max(1, min(TOGETHER // self.length, BLOCK) // self.batch_size)
+        step = stride * self.batch_size * self.world
+        max_steps = max(1, min(TOGETHER // self.length, BLOCK) // self.batch_size)
         together = 1  # so that the first batch is ready at once; then twice as many each time
         while self.has_batch(samples):
             steps = 1
             while steps < together and self.has_batch(samples + steps * step):
                 steps += 1
-            for batch in self._batches(samples, steps, every):
+            for batch in self._batches(samples, steps, stride):
                 yield samples, batch
                 samples += step
             self.check_there()
-            together = min(2 * together, most)
+            together = min(2 * together, max_steps)
 
-    def _batches(self, samples: int, steps: int, every: int) -> Iterator[Batch]:
-        drawn = self.order.draw(self.numbers(samples, steps, every))
+    def _batches(self, samples: int, steps: int, stride: int) -> Iterator[Batch]:
+        drawn = self.order.draw(self.numbers(samples, steps, stride))
         fields = [field for field in self.fields if field != "sources"]
         layout = self._layout(drawn)
         files = {number: self._mapped(number) for number in np.unique(layout.copies.file).tolist()}
@@ -300,12 +300,12 @@ class TokenLoader:
             return self.rows[0].layout(drawn.row)
         layouts, places = [], []
         for source, rows in enumerate(self.rows):
-            mine = np.flatnonzero(drawn.source == source)
-            if len(mine):
-                layout = rows.layout(drawn.row[mine])
+            indices = np.flatnonzero(drawn.source == source)
+            if len(indices):
+                layout = rows.layout(drawn.row[indices])
                 copies = layout.copies._replace(file=layout.copies.file + self._files[source])
                 layouts.append(layout._replace(copies=copies))
-                places.append(mine)
+                places.append(indices)
         return merged(layouts, places)
 
     def _mapped(self, file: int) -> NDArray[Any]:
@@ -351,8 +351,8 @@ class TokenLoader:
 
     def _taken(self) -> int:
         """Samples in all epochs, skipped ones left out."""
-        whole = (self.epochs or 0) * len(self.rows[0])
-        return whole - sum(max(0, min(end, whole) - min(first, whole)) for first, end in self.skip)
+        total = (self.epochs or 0) * len(self.rows[0])
+        return total - sum(max(0, min(end, total) - min(first, total)) for first, end in self.skip)
 
     def _data(self) -> list[list[Any]]:
         """All that the order depends on, besides the seed."""
@@ -367,10 +367,10 @@ def _weighted(path: Path_ | Mapping[Path_, float] | Sequence[Path_]) -> dict[str
         return {os.fspath(path): 1.0}
     if not isinstance(path, Mapping | Sequence) or not all(isinstance(name, str | os.PathLike) for name in path):
         raise ShardError(f"path is a folder of shards, a list of them, or {{folder: weight}}; got {shown(path)}.")
-    given = dict(path) if isinstance(path, Mapping) else dict.fromkeys(path, 1.0)
-    if not given or any(not _is_weight(weight) for weight in given.values()):
-        raise ShardError(f"a mixture needs one folder or more, each with a weight above 0, got {shown(given)}.")
-    return {os.fspath(name): float(weight) for name, weight in given.items()}
+    weights = dict(path) if isinstance(path, Mapping) else dict.fromkeys(path, 1.0)
+    if not weights or any(not _is_weight(weight) for weight in weights.values()):
+        raise ShardError(f"a mixture needs one folder or more, each with a weight above 0, got {shown(weights)}.")
+    return {os.fspath(name): float(weight) for name, weight in weights.items()}
 
 
 def _is_weight(weight: Any) -> bool:

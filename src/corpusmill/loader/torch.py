@@ -40,7 +40,7 @@ class TokenDataset(IterableDataset):  # type: ignore[misc]
         if self._resume is not None:
             samples, self._resume = self._resume, None
         self._next = samples
-        for before, batch in loader.stream(samples, every=workers):
+        for before, batch in loader.stream(samples, stride=workers):
             self._next = before + workers * loader.batch_size * loader.world
             yield to_torch(batch)
 
@@ -57,25 +57,25 @@ class TokenDataset(IterableDataset):  # type: ignore[misc]
         loader = self.loader
         first, workers = _worker()
         begin = loader.samples + first * loader.batch_size * loader.world
-        known = [samples for samples in (self._resume, self._next) if samples is not None]
-        samples = known[0] if known else begin
+        resume_points = [samples for samples in (self._resume, self._next) if samples is not None]
+        samples = resume_points[0] if resume_points else begin
         return {**loader.state_dict(), "samples": samples, "workers": workers, "step": loader.batch_size * loader.world}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """The next iteration goes on there. Raises ShardError if the state is of other data or another order, and, of
         several workers, if their number, the batch size or the world size was another: see `state`."""
         loader = self.loader
-        tried = copy(loader)
-        tried.load_state_dict(state)
-        mine = {"workers": max(_worker()[1], 1), "step": loader.batch_size * loader.world}
-        theirs = {name: whole(f"{name} of the state", state.get(name), 1, FAR) for name in mine}
-        if max(mine["workers"], theirs["workers"]) > 1 and theirs != mine:
+        loader_copy = copy(loader)
+        loader_copy.load_state_dict(state)
+        current = {"workers": max(_worker()[1], 1), "step": loader.batch_size * loader.world}
+        theirs = {name: whole(f"{name} of the state", state.get(name), 1, FAR) for name in current}
+        if max(current["workers"], theirs["workers"]) > 1 and theirs != current:
             raise ShardError(
-                f"the state is of a worker of {shown(theirs)}, this is one of {shown(mine)} (step is batch_size × "
+                f"the state is of a worker of {shown(theirs)}, this is one of {shown(current)} (step is batch_size × "
                 "world). The batches between the workers are not in it. Keep them, or save data.state(batches) and "
                 "load that into the TokenLoader: it resumes with any."
             )
-        self._resume = tried.samples
+        self._resume = loader_copy.samples
 
 
 def _worker() -> tuple[int, int]:

@@ -79,17 +79,17 @@ def push(
     tables = RunTables(source)
     tables.files.must_be_finished()
     run = RunFolder.at(source)
-    folder, named = run.path / HUB, chosen(run, outputs)
+    folder, names = run.path / HUB, chosen(run, outputs)
     send = None if dry_run else uploader(repo, private)  # says what is missing before anything is written
-    configs = lay_out(run, tables, folder, named, progress)
-    known = PublishedRun(tables, license)
-    said = {
+    configs = lay_out(run, tables, folder, names, progress)
+    published = PublishedRun(tables, license)
+    texts = {
         RECIPE: portable(tables.files),
-        CROISSANT: croissant(known, configs, repo),
-        CARD: dataset_card(known, configs, repo),
+        CROISSANT: croissant(published, configs, repo),
+        CARD: dataset_card(published, configs, repo),
     }
-    files = run.will_push([*run.has_pushed(), *said])
-    for name, text in said.items():
+    files = run.will_push([*run.has_pushed(), *texts])
+    for name, text in texts.items():
         (folder / name).write_text(text, "utf-8")
     size = sum((folder / name).stat().st_size for name in files)
     if send is None:
@@ -119,21 +119,21 @@ def card(
     """
     tables = RunTables(source)
     tables.files.must_be_finished()
-    run, known = tables.files.folder, PublishedRun(tables, license)
+    run, published = tables.files.folder, PublishedRun(tables, license)
     configs = as_written(run, tables)
-    made = {CARD: dataset_card(known, configs, None), CROISSANT: croissant(known, configs, None)}
+    texts = {CARD: dataset_card(published, configs, None), CROISSANT: croissant(published, configs, None)}
     if eu_summary:
-        made |= {EU_SUMMARY: eu.eu_summary(known), eu.DOMAINS: eu.domains_csv(known)}
-    there = run.card_file(CARD)
-    if exists(there) and MARK not in read_bytes(there).decode("utf-8", "replace"):
-        progress(f"{there} was edited, and is left as it is")
-        del made[CARD]
-    for name in [name for name in made if name != CARD and not run.is_card_file(name)]:
+        texts |= {EU_SUMMARY: eu.eu_summary(published), eu.DOMAINS: eu.domains_csv(published)}
+    card_path = run.card_file(CARD)
+    if exists(card_path) and MARK not in read_bytes(card_path).decode("utf-8", "replace"):
+        progress(f"{card_path} was edited, and is left as it is")
+        del texts[CARD]
+    for name in [name for name in texts if name != CARD and not run.is_card_file(name)]:
         progress(f"{run.card_file(name)} is not as this run has written it, and is left as it is")
-        del made[name]
-    for name, text in made.items():
+        del texts[name]
+    for name, text in texts.items():
         run.write_card_file(name, text)
-    return {name: (run.card_file(name), len(text.encode())) for name, text in made.items()}
+    return {name: (run.card_file(name), len(text.encode())) for name, text in texts.items()}
 
 
 def target_repo(target: str, revision: str | None = None) -> hub.Repo:
@@ -144,8 +144,8 @@ def target_repo(target: str, revision: str | None = None) -> hub.Repo:
     """
     form = f"{hub.SCHEME}datasets/ME/NAME"
     if not target.startswith(hub.SCHEME):
-        near = f"; did you mean {hub.SCHEME}datasets/{target}?" if hub.REPO.fullmatch(target) else "."
-        raise InputError(f'cannot push to "{target}"{near} A data set of the Hub is written {form}.')
+        hint = f"; did you mean {hub.SCHEME}datasets/{target}?" if hub.REPO.fullmatch(target) else "."
+        raise InputError(f'cannot push to "{target}"{hint} A data set of the Hub is written {form}.')
     try:
         repo, path = hub.parse(target)
     except AssetError as error:

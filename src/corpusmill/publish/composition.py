@@ -33,48 +33,48 @@ def sources(flow: Waterfall, files: RunFiles) -> str:
     return f"## Sources\n\n{table(head, rows)}"
 
 
-def domains_of(found: Domains) -> str:
+def domains_of(figure: Domains) -> str:
     """The domains with most text."""
-    if not found.kept:
+    if not figure.kept:
         return "## Domains\n\nNot known: no document that was kept has a web address."
     rows = [
         (
-            one.name,
-            number(one.documents),
-            number(one.kept),
-            share(one.kept, one.documents),
-            share(one.bytes, found.bytes),
+            domain.name,
+            number(domain.documents),
+            number(domain.kept),
+            share(domain.kept, domain.documents),
+            share(domain.bytes, figure.bytes),
         )
-        for one in found.domains[:MOST]
-        if one.kept
+        for domain in figure.domains[:MOST]
+        if domain.kept
     ]
-    many = sum(one.kept > 0 for one in found.domains)
-    bare = f" {number(found.without)} documents that were read have no web address." if found.without else ""
+    many = sum(domain.kept > 0 for domain in figure.domains)
+    bare = f" {number(figure.without)} documents that were read have no web address." if figure.without else ""
     head = ("domain", "documents read", "kept", "kept of those read", "of the text that was kept")
     return (
         f"## Domains\n\n{number(many)} registered domains have documents in the data set, of "
-        f"{number(len(found.domains))} that were read; the largest:{bare}\n\n{table(head, rows)}"
+        f"{number(len(figure.domains))} that were read; the largest:{bare}\n\n{table(head, rows)}"
     )
 
 
 def licences_of(figures: Sequence[Licences], license: str | None) -> str:
     """What the data set is said to be under, and what columns of the run say of its documents."""
-    said = (
+    statement = (
         f"The data set is published under `{license}`."
         if license
         else "No licence was given for the data set. Texts stay under the terms of their sources."
     )
-    parts = [f"## Licences\n\n{said}"]
+    parts = [f"## Licences\n\n{statement}"]
     for figure in figures:
-        whole = sum(one.documents for one in figure.licences)
+        total = sum(licence.documents for licence in figure.licences)
         rows = [
-            (one.name or "none found", number(one.documents), share(one.documents, whole), size(one.bytes))
-            for one in figure.licences[:MOST]
+            (licence.name or "none found", number(licence.documents), share(licence.documents, total), size(licence.bytes))
+            for licence in figure.licences[:MOST]
         ]
         if len(figure.licences) > MOST:
-            rest = figure.licences[MOST:]
-            count = sum(one.documents for one in rest)
-            rows.append((f"{len(rest)} others", number(count), share(count, whole), size(sum(o.bytes for o in rest))))
+            others = figure.licences[MOST:]
+            count = sum(licence.documents for licence in others)
+            rows.append((f"{len(others)} others", number(count), share(count, total), size(sum(o.bytes for o in others))))
         head = (f"`{figure.column}`", "documents", "share", "text")
         parts.append(f"Of the documents that were kept, as the sources say it:\n\n{table(head, rows)}")
     if not figures:
@@ -88,15 +88,15 @@ def rights_of(figures: Sequence[RightsFigure]) -> str:
     for figure in figures:
         rows = [
             (
-                f"`{one.name}`",
-                number(one.documents),
-                share(one.documents, figure.documents),
-                number(one.tokens),
-                number(one.dropped),
-                number(one.dropped_tokens),
-                number(one.alone_tokens),
+                f"`{reservation.name}`",
+                number(reservation.documents),
+                share(reservation.documents, figure.documents),
+                number(reservation.tokens),
+                number(reservation.dropped),
+                number(reservation.dropped_tokens),
+                number(reservation.alone_tokens),
             )
-            for one in figure.reserved
+            for reservation in figure.reserved
         ]
         head = ("signal", "documents read", "share", "tokens", "dropped for it", "their tokens", "tokens for it alone")
         parts.append(
@@ -109,14 +109,14 @@ def rights_of(figures: Sequence[RightsFigure]) -> str:
     return "## Rights reserved\n\n" + "\n\n".join(parts) if parts else ""
 
 
-def spoken(kept: Sequence[LanguageFigure], step: str | None) -> str:
+def spoken(languages: Sequence[LanguageFigure], step: str | None) -> str:
     if step is None:
         return "## Languages\n\nNot known: no step of the recipe identifies them."
-    whole = sum(one.kept for one in kept)
-    rows = [(one.label or "none found", number(one.kept), share(one.kept, whole)) for one in kept[:MOST]]
-    if len(kept) > MOST:
-        rest = sum(one.kept for one in kept[MOST:])
-        rows.append((f"{len(kept) - MOST} others", number(rest), share(rest, whole)))
+    total = sum(language.kept for language in languages)
+    rows = [(language.label or "none found", number(language.kept), share(language.kept, total)) for language in languages[:MOST]]
+    if len(languages) > MOST:
+        others = sum(language.kept for language in languages[MOST:])
+        rows.append((f"{len(languages) - MOST} others", number(others), share(others, total)))
     return (
         f"## Languages\n\nAs the step `{step}` identified them, of the documents that its pass kept; steps that follow "
         f"it may have dropped some.\n\n{table(('language', 'documents', 'share'), rows)}"
@@ -154,10 +154,10 @@ def redacted(files: RunFiles) -> str:
     for label, step in steps:
         name = name_of(step)
         if name.startswith(("redact/", "annotate/pii")):
-            said = ", ".join(f"{key}: {value}" for key, value in changed(step).items() if "key" not in key)
-            what = "redacts" if name.startswith("redact/") else "only marks"
+            parameters = ", ".join(f"{key}: {value}" for key, value in changed(step).items() if "key" not in key)
+            action = "redacts" if name.startswith("redact/") else "only marks"
             lines.append(
-                f"- `{label}` (`{name}`) {what} personal data, {f'with {said}' if said else 'with its defaults'}."
+                f"- `{label}` (`{name}`) {action} personal data, {f'with {parameters}' if parameters else 'with its defaults'}."
             )
     if not any("redacts" in line for line in lines):
         lines.append("- No step redacts personal data: what the sources hold of it is still in the texts.")
@@ -171,13 +171,13 @@ def redacted(files: RunFiles) -> str:
 
 def audited(audit: Audit) -> str:
     """What the audit of the run found."""
-    rows = [(one.question, one.shown, one.bounds.in_words(one.unit), one.verdict) for one in audit.checks]
-    flagged = [f"- {one.question} {one.seen}." for one in (*audit.red_flags, *audit.warnings)]
-    found = "\n".join(flagged) if flagged else "Nothing that was measured is outside its bounds."
+    rows = [(check.question, check.shown, check.bounds.in_words(check.unit), check.verdict) for check in audit.checks]
+    flagged = [f"- {check.question} {check.seen}." for check in (*audit.red_flags, *audit.warnings)]
+    findings = "\n".join(flagged) if flagged else "Nothing that was measured is outside its bounds."
     return (
         f"## Audit\n\n{number(len(audit.checks))} checks, on the records of the run and on a sample of "
         f"{number(audit.sample)} documents of the output.\n\n"
-        f"{table(('check', 'measured', 'expected', 'verdict'), rows)}\n\n{found}"
+        f"{table(('check', 'measured', 'expected', 'verdict'), rows)}\n\n{findings}"
     )
 
 

@@ -59,21 +59,21 @@ NO_CHECKSUM = "https://github.com/mlcommons/croissant/issues/80"
 TYPES = {"string": "sc:Text", "large_string": "sc:Text", "bool": "sc:Boolean"}
 
 
-def croissant(known: PublishedRun, configs: Sequence[DatasetConfig], repo: Repo | None) -> str:
+def croissant(published: PublishedRun, configs: Sequence[DatasetConfig], repo: Repo | None) -> str:
     """croissant.json of a data set: in the repository `repo`, or of a folder if that is None."""
-    files = known.files
+    files = published.files
     address = f"https://huggingface.co/datasets/{repo.name}" if repo else None
     record: dict[str, Any] = {
         "@context": CONTEXT,
         "@type": "sc:Dataset",
         "name": files.name,
         "conformsTo": CONFORMS,
-        "description": f"{known.summary}, made by corpusmill {files.versions.get('corpusmill', '')}.",
+        "description": f"{published.summary}, made by corpusmill {files.versions.get('corpusmill', '')}.",
         "version": "1.0.0",
         "keywords": ["pretraining", "text", "corpusmill"],
-        "inLanguage": [one.label for one in known.languages if one.label],
+        "inLanguage": [language.label for language in published.languages if language.label],
         "rai:dataPreprocessingProtocol": [
-            f"{row.step}: {row.documents_in} documents in, {row.documents_out} kept" for row in known.flow.rows
+            f"{row.step}: {row.documents_in} documents in, {row.documents_out} kept" for row in published.flow.rows
         ],
         "rai:dataReleaseMaintenancePlan": f"Recipe fingerprint {files.fingerprint}",
         "distribution": [
@@ -84,12 +84,12 @@ def croissant(known: PublishedRun, configs: Sequence[DatasetConfig], repo: Repo 
     }
     if calls := files.calls:
         record["datePublished"] = str(calls[-1].get("ended") or calls[-1].get("started"))[:10]
-    if known.license:
-        record["license"] = known.license
+    if published.license:
+        record["license"] = published.license
     if address:
         record["url"] = address
-    if known.dates:
-        record["rai:dataCollectionTimeframe"] = list(known.dates)
+    if published.dates:
+        record["rai:dataCollectionTimeframe"] = list(published.dates)
     return json.dumps(record, indent=1, ensure_ascii=False) + "\n"
 
 

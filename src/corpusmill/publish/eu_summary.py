@@ -25,12 +25,12 @@ DOMAINS = "eu-summary-domains.csv"
 SHOWN = 20  # domains in the text; the file has them all
 
 
-def eu_summary(known: PublishedRun) -> str:
+def eu_summary(published: PublishedRun) -> str:
     """The summary in Markdown."""
-    crawled = known.domains.kept > 0
+    crawled = published.domains.kept > 0
     parts = [
         "# Public summary of training content",
-        f"Draft for one data set, `{known.files.name}`, filled in by corpusmill where its run knows the answer. "
+        f"Draft for one data set, `{published.files.name}`, filled in by corpusmill where its run knows the answer. "
         f"{ASK} marks what it does not know. A model that was trained on more needs the other data sets in it, too. "
         "This is no legal advice; compare with the template in force before you publish it.",
         "## 1. General information",
@@ -43,121 +43,121 @@ def eu_summary(known: PublishedRun) -> str:
                 ("Date of placing on the market of the Union", ASK),
             ),
         ),
-        _answers("1.3 Modalities, size and characteristics of the training data", _characteristics(known)),
+        _answers("1.3 Modalities, size and characteristics of the training data", _characteristics(published)),
         "## 2. Data sources",
-        _answers("2.1 Publicly available data sets", _public(known)),
+        _answers("2.1 Publicly available data sets", _public(published)),
         _answers(
             "2.2 Private data sets of third parties",
             (("Data sets licensed by rightsholders", ASK), ("Other private data sets of third parties", ASK)),
         ),
-        _answers("2.3 Data crawled and scraped from online sources", _crawled(known, crawled)),
-        *([_top_domains(known)] if crawled else []),
+        _answers("2.3 Data crawled and scraped from online sources", _crawled(published, crawled)),
+        *([_top_domains(published)] if crawled else []),
         _answers("2.4 User data", (("Data of users of the provider's services and products", ASK),)),
         _answers("2.5 Synthetic data", (("Data made by models, and which models", ASK),)),
         _answers("2.6 Other sources", (("Sources of no kind above", ASK),)),
         "## 3. Data processing",
-        _answers("3.1 Reservation of rights", _rights(known)),
-        _answers("3.2 Removal of illegal content", _removed(known)),
-        "### 3.3 Other information\n\n" + composition.funnel(known.flow).replace("## What was dropped\n\n", ""),
+        _answers("3.1 Reservation of rights", _rights(published)),
+        _answers("3.2 Removal of illegal content", _removed(published)),
+        "### 3.3 Other information\n\n" + composition.funnel(published.flow).replace("## What was dropped\n\n", ""),
     ]
     return "\n\n".join(parts) + "\n"
 
 
-def domains_csv(known: PublishedRun) -> str:
+def domains_csv(published: PublishedRun) -> str:
     """The domains of the top tenth by size of their kept text, and their shares of it."""
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
     rows.writerow(("domain", "documents", "bytes", "share_of_bytes"))
-    for one in top_domains(known):
-        rows.writerow((one.name, one.kept, one.bytes, f"{one.bytes / known.domains.bytes:.6f}"))
+    for domain in top_domains(published):
+        rows.writerow((domain.name, domain.kept, domain.bytes, f"{domain.bytes / published.domains.bytes:.6f}"))
     return text.getvalue()
 
 
-def top_domains(known: PublishedRun) -> list[Domain]:
+def top_domains(published: PublishedRun) -> list[Domain]:
     """The tenth of all domains with kept documents, rounded up, that have most text."""
-    kept = [one for one in known.domains.domains if one.kept]
-    return kept[: math.ceil(TOP * len(kept))]
+    domains = [domain for domain in published.domains.domains if domain.kept]
+    return domains[: math.ceil(TOP * len(domains))]
 
 
-def _characteristics(known: PublishedRun) -> Iterable[tuple[str, str]]:
-    if known.tokens:
+def _characteristics(published: PublishedRun) -> Iterable[tuple[str, str]]:
+    if published.tokens:
         bins = (
             "less than 1 billion tokens"
-            if known.tokens < BILLION
+            if published.tokens < BILLION
             else "1 billion to 10 trillion tokens"
-            if known.tokens <= TEN_TRILLION
+            if published.tokens <= TEN_TRILLION
             else "more than 10 trillion tokens"
         )
-        amount = f"text, {bins}: {known.summary}, each counted once; {ASK} for how many epochs"
+        amount = f"text, {bins}: {published.summary}, each counted once; {ASK} for how many epochs"
     else:
-        amount = f"text, {known.summary}; {ASK} in tokens, which this run did not count"
+        amount = f"text, {published.summary}; {ASK} in tokens, which this run did not count"
     yield "Modalities", "text"
     yield "Size", amount
-    yield "Types of content", f"{ASK}; sources of the run: {', '.join(f'`{name}`' for name in known.flow.read)}"
-    latest = f"the latest date of a document is {known.dates[1]}" if known.dates else ASK
+    yield "Types of content", f"{ASK}; sources of the run: {', '.join(f'`{name}`' for name in published.flow.read)}"
+    latest = f"the latest date of a document is {published.dates[1]}" if published.dates else ASK
     yield "Latest date of acquisition or collection", latest
-    whole = sum(one.kept for one in known.languages)
+    total = sum(language.kept for language in published.languages)
     spoken = ", ".join(
-        f"{one.label} {share(one.kept, whole)}" for one in known.languages[: composition.MOST] if one.label
+        f"{language.label} {share(language.kept, total)}" for language in published.languages[: composition.MOST] if language.label
     )
     yield "Languages", f"{spoken} of the documents" if spoken else ASK
     yield "Other characteristics", ASK
 
 
-def _public(known: PublishedRun) -> Iterable[tuple[str, str]]:
+def _public(published: PublishedRun) -> Iterable[tuple[str, str]]:
     places = [
-        f"`{source}`: {number(len(files))} files, {size(sum(int(one['bytes']) for one in files))}"
-        for source, files in known.files.inputs.items()
+        f"`{source}`: {number(len(files))} files, {size(sum(int(file['bytes']) for file in files))}"
+        for source, files in published.files.inputs.items()
     ]
     yield "Sources that the run read", "; ".join(places)
     yield "Which of them are publicly available data sets, their names and links", ASK
 
 
-def _crawled(known: PublishedRun, crawled: bool) -> Iterable[tuple[str, str]]:
+def _crawled(published: PublishedRun, crawled: bool) -> Iterable[tuple[str, str]]:
     if not crawled:
         yield "Crawled content", f"{ASK}: no document that was kept has a web address"
         return
-    found = known.domains
-    yield "Crawled content", f"yes: {number(found.kept)} documents with a web address, {size(found.bytes)} of text"
+    domains = published.domains
+    yield "Crawled content", f"yes: {number(domains.kept)} documents with a web address, {size(domains.bytes)} of text"
     yield "Names and purposes of the crawlers, and whose they are", ASK
     yield "Behaviour of the crawlers: robots.txt, captchas, paywalls", ASK
-    between = " to ".join(known.dates) if known.dates else ASK
-    yield "Period of collection", f"{between}, as the input dates its documents" if known.dates else between
+    between = " to ".join(published.dates) if published.dates else ASK
+    yield "Period of collection", f"{between}, as the input dates its documents" if published.dates else between
     yield "Modalities", "text"
-    yield "Content and sources", f"{number(sum(one.kept > 0 for one in found.domains))} registered domains; {ASK}"
+    yield "Content and sources", f"{number(sum(domain.kept > 0 for domain in domains.domains))} registered domains; {ASK}"
 
 
-def _top_domains(known: PublishedRun) -> str:
-    listed = top_domains(known)
-    rows = [(one.name, number(one.kept), share(one.bytes, known.domains.bytes)) for one in listed[:SHOWN]]
+def _top_domains(published: PublishedRun) -> str:
+    listed = top_domains(published)
+    rows = [(domain.name, number(domain.kept), share(domain.bytes, published.domains.bytes)) for domain in listed[:SHOWN]]
     return (
         f"The {number(len(listed))} domains that are the top 10 % by size of the text that was kept are in "
         f"`{DOMAINS}`; the largest:\n\n{composition.table(('domain', 'documents', 'share of the text'), rows)}"
     )
 
 
-def _rights(known: PublishedRun) -> Iterable[tuple[str, str]]:
+def _rights(published: PublishedRun) -> Iterable[tuple[str, str]]:
     yield "Signatory of the code of practice", ASK
-    steps = _steps(known, ("annotate/rights", "filter/rights"))
-    done = f"steps of the run: {'; '.join(steps)}" if steps else "the run looked at no reservation of rights"
-    yield "Measures to respect reservations of rights", f"{done}; {ASK} what was done before and after it"
-    for figure in known.licences:
-        whole = sum(one.documents for one in figure.licences)
-        said = ", ".join(f"{one.name or 'none found'} {share(one.documents, whole)}" for one in figure.licences[:5])
-        yield f"Licences of documents (`{figure.column}`)", said
+    steps = _steps(published, ("annotate/rights", "filter/rights"))
+    measures = f"steps of the run: {'; '.join(steps)}" if steps else "the run looked at no reservation of rights"
+    yield "Measures to respect reservations of rights", f"{measures}; {ASK} what was done before and after it"
+    for figure in published.licences:
+        total = sum(licence.documents for licence in figure.licences)
+        shares = ", ".join(f"{licence.name or 'none found'} {share(licence.documents, total)}" for licence in figure.licences[:5])
+        yield f"Licences of documents (`{figure.column}`)", shares
 
 
-def _removed(known: PublishedRun) -> Iterable[tuple[str, str]]:
-    steps = _steps(known, ("filter/url", "filter/toxic", "annotate/tox", "filter/soft", "redact/"))
-    done = f"steps of the run: {'; '.join(steps)}" if steps else "the run has no step against it"
-    yield "Measures to avoid or remove illegal content", f"{done}; {ASK} what else was done"
+def _removed(published: PublishedRun) -> Iterable[tuple[str, str]]:
+    steps = _steps(published, ("filter/url", "filter/toxic", "annotate/tox", "filter/soft", "redact/"))
+    measures = f"steps of the run: {'; '.join(steps)}" if steps else "the run has no step against it"
+    yield "Measures to avoid or remove illegal content", f"{measures}; {ASK} what else was done"
 
 
-def _steps(known: PublishedRun, names: tuple[str, ...]) -> list[str]:
+def _steps(published: PublishedRun, names: tuple[str, ...]) -> list[str]:
     """What the steps with these names dropped."""
-    rows = {row.step: row for row in known.flow.rows}
+    rows = {row.step: row for row in published.flow.rows}
     try:
-        steps = list(zip(labels(known.files.recipe.steps), known.files.recipe.steps))
+        steps = list(zip(labels(published.files.recipe.steps), published.files.recipe.steps))
     except (RecipeError, AssetError):
         return []
     return [

@@ -52,14 +52,14 @@ class DatasetConfig:
 
 def chosen(run: RunFolder, outputs: Sequence[str]) -> list[str]:
     """The outputs of a run to push, those with text first. Raises InputError if there are none."""
-    there = run.outputs()
+    available = run.outputs()
     for name in outputs:
-        if name not in there:
+        if name not in available:
             raise InputError(
-                f'{run.place}: the run has no output "{name}"{did_you_mean(name, there) or "."} It has: '
-                f"{', '.join(there) or 'none'}."
+                f'{run.place}: the run has no output "{name}"{did_you_mean(name, available) or "."} It has: '
+                f"{', '.join(available) or 'none'}."
             )
-    suffixes = {name: _suffixes(run.output_folder(name)) for name in outputs or there}
+    suffixes = {name: _suffixes(run.output_folder(name)) for name in outputs or available}
     tables = sorted((name for name, ends in suffixes.items() if ends == {".parquet"}), key=_texts_first)
     lines = [name for name, ends in suffixes.items() if _is_lines(name)]
     if outputs and (no := [name for name in outputs if name not in (*tables, *lines)]):
@@ -70,7 +70,7 @@ def chosen(run: RunFolder, outputs: Sequence[str]) -> list[str]:
         texts = [name for name in tables if not _texts_first(name)[0]]
         return [*([] if texts else lines[:1]), *tables]  # the same texts are in JSON Lines, if they are in Parquet
     raise InputError(
-        f"{run.place}: the run wrote {', '.join(there) or 'nothing'}, and neither Parquet nor JSON Lines. Add a line "
+        f"{run.place}: the run wrote {', '.join(available) or 'nothing'}, and neither Parquet nor JSON Lines. Add a line "
         "to `write:` in its recipe, `- parquet` for the text of the kept documents or `- parquet_tokens` for rows of "
         "token ids, and run it again, which does only that. Or write the text without a run and send it without a "
         f"card: `corpusmill export {run.place} parquet FOLDER`, then `hf upload`."
@@ -95,11 +95,11 @@ def lay_out(
     """Make the folder anew, with the files of these outputs; the first is the default configuration. Raises
     RefusedFolder if it has files that no earlier push has put there."""
     run.empty_hub()
-    written: list[str] = []
+    pushed: list[str] = []
     configs = []
     for number, name in enumerate(outputs):
-        made = folder / (DATA if number == 0 else name)
-        made.mkdir(parents=True, exist_ok=True)
+        subfolder = folder / (DATA if number == 0 else name)
+        subfolder.mkdir(parents=True, exist_ok=True)
         read = run.output_folder(name)
         if _is_lines(name):
             progress(f"converting {name} to Parquet …")
@@ -108,14 +108,14 @@ def lay_out(
             export(run.path, "parquet", read, **_as_parquet(tables, name))
         files = sorted(read.glob("*.parquet"))
         rows = size = 0
-        names = [f"{made.name}/{SPLIT}-{part:05d}-of-{len(files):05d}.parquet" for part in range(len(files))]
-        written += names
-        run.will_push(written)
+        names = [f"{subfolder.name}/{SPLIT}-{part:05d}-of-{len(files):05d}.parquet" for part in range(len(files))]
+        pushed += names
+        run.will_push(pushed)
         for path, target in zip(files, names):
             rows, size = rows + pq.read_metadata(path).num_rows, size + path.stat().st_size
             _link(path, folder / target)
-        named, pattern = "default" if number == 0 else name, f"{made.name}/{SPLIT}-*"
-        configs.append(DatasetConfig(named, name, len(files), rows, size, _columns(files), pattern))
+        config_name, pattern = "default" if number == 0 else name, f"{subfolder.name}/{SPLIT}-*"
+        configs.append(DatasetConfig(config_name, name, len(files), rows, size, _columns(files), pattern))
         shutil.rmtree(folder / CONVERTED, ignore_errors=True)
     return configs
 

@@ -53,7 +53,7 @@ class PublishedRun:
     @property
     def languages(self) -> list[LanguageFigure]:
         """Of the documents that the pass of `language_step` kept, most frequent first."""
-        return [one for one in self._spoken.languages if one.kept] if self._spoken else []
+        return [language for language in self._spoken.languages if language.kept] if self._spoken else []
 
     @property
     def language_step(self) -> str | None:
@@ -85,8 +85,8 @@ class PublishedRun:
         if self.bytes:
             facts.append(f"{size(self.bytes)} of text")
         if self.tokens:
-            named = f" of the tokenizer `{self.tokenizer}`" if self.tokenizer else ""
-            facts.append(f"{number(self.tokens)} tokens{named}")
+            tokenizer = f" of the tokenizer `{self.tokenizer}`" if self.tokenizer else ""
+            facts.append(f"{number(self.tokens)} tokens{tokenizer}")
         return ", ".join(facts)
 
     @cached_property

@@ -25,28 +25,28 @@ NAMES = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M", "10M<n<100M"
          "100B<n<1T", "n>1T")  # fmt: skip
 
 
-def dataset_card(known: PublishedRun, configs: Sequence[DatasetConfig], repo: Repo | None) -> str:
+def dataset_card(published: PublishedRun, configs: Sequence[DatasetConfig], repo: Repo | None) -> str:
     """README.md of the data set: in the repository `repo`, or of a folder if that is None. Every number in it is one of
     the run's records."""
-    files, flow = known.files, known.flow
+    files, flow = published.files, published.flow
     parts = [
-        f"---\n{_metadata(known, configs)}---",
+        f"---\n{_metadata(published, configs)}---",
         FIRST,
         f"# {files.name}",
-        f"{known.summary}: what is kept of {number(flow.documents_in)} documents by the steps below.",
+        f"{published.summary}: what is kept of {number(flow.documents_in)} documents by the steps below.",
         _loading(configs, repo),
         composition.sources(flow, files),
-        composition.domains_of(known.domains),
-        composition.licences_of(known.licences, known.license),
-        composition.rights_of(known.rights),
-        composition.spoken(known.languages, known.language_step),
+        composition.domains_of(published.domains),
+        composition.licences_of(published.licences, published.license),
+        composition.rights_of(published.rights),
+        composition.spoken(published.languages, published.language_step),
         composition.funnel(flow),
         composition.redacted(files),
-        composition.audited(known.audit),
+        composition.audited(published.audit),
         _planted(files),
         _columns(configs),
         _made_with(files),
-        _unknown(known),
+        _unknown(published),
     ]
     return "\n\n".join(part.rstrip("\n") for part in parts if part) + "\n"
 
@@ -71,16 +71,16 @@ def portable(files: RunFiles) -> str:
     return text
 
 
-def _metadata(known: PublishedRun, configs: Sequence[DatasetConfig]) -> str:
-    everything = sum(one.kept for one in known.languages)
-    codes = [one.label for one in known.languages if CODE.fullmatch(one.label or "") and one.kept >= LEAST * everything]
-    record: dict[str, Any] = {"pretty_name": known.files.name}
-    if known.license:
-        record["license"] = known.license
+def _metadata(published: PublishedRun, configs: Sequence[DatasetConfig]) -> str:
+    everything = sum(language.kept for language in published.languages)
+    codes = [language.label for language in published.languages if CODE.fullmatch(language.label or "") and language.kept >= LEAST * everything]
+    record: dict[str, Any] = {"pretty_name": published.files.name}
+    if published.license:
+        record["license"] = published.license
     if codes:
         record["language"] = codes
     record["task_categories"] = ["text-generation"]
-    record["size_categories"] = [size_category(known.flow.documents_out)]
+    record["size_categories"] = [size_category(published.flow.documents_out)]
     record["tags"] = ["corpusmill", "pretraining"]
     if configs:
         record["configs"] = [
@@ -104,8 +104,8 @@ def _loading(configs: Sequence[DatasetConfig], repo: Repo | None) -> str:
     if not repo:
         lines[1:1] = ["", 'FOLDER = "."  # that of this card']
     for config in configs:
-        named = "" if config.name == "default" else f', "{config.name}"'
-        lines.append(f'{config.output} = load_dataset({name}{named}, split="{SPLIT}", streaming=True{at})')
+        config_name = "" if config.name == "default" else f', "{config.name}"'
+        lines.append(f'{config.output} = load_dataset({name}{config_name}, split="{SPLIT}", streaming=True{at})')
     return "## How to load it\n\n```python\n" + "\n".join(lines) + "\n```"
 
 
@@ -126,20 +126,20 @@ def _planted(files: RunFiles) -> str:
         return ""
     rows = [
         (
-            one["name"],
-            number(len(one["documents"])),
-            one["source"] or "all",
-            f"`{one['text'][:CANARY]}`".replace("|", "\\|"),
+            canary["name"],
+            number(len(canary["documents"])),
+            canary["source"] or "all",
+            f"`{canary['text'][:CANARY]}`".replace("|", "\\|"),
         )
-        for one in record["canaries"][:CANARIES]
+        for canary in record["canaries"][:CANARIES]
     ]
-    more = len(record["canaries"]) - len(rows)
-    rest = f"\n\nAnd {number(more)} more." if more else ""
+    unlisted = len(record["canaries"]) - len(rows)
+    tail = f"\n\nAnd {number(unlisted)} more." if unlisted else ""
     return (
         "## Planted strings\n\nThe data holds strings that no source had, in documents of their own with the source "
         "`canary`, to find out what a model remembers. To train without them, leave that source out.\n\n"
         + composition.table(("name", "documents", "behind documents of", "text"), rows)
-        + rest
+        + tail
     )
 
 
@@ -152,12 +152,12 @@ def _made_with(files: RunFiles) -> str:
     )
 
 
-def _unknown(known: PublishedRun) -> str:
+def _unknown(published: PublishedRun) -> str:
     lines = [
         "- Who wrote single documents, and whether they agreed to this use: the run does not know.",
         "- Biases, factual errors and harmful content beyond the rules above were not measured.",
         "- No model was trained on it to say how good it is.",
     ]
-    if not known.license:
+    if not published.license:
         lines.insert(0, "- The licence: none was given. Texts stay under the terms of their sources.")
     return "## What this card does not know\n\n" + "\n".join(lines)

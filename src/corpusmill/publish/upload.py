@@ -49,14 +49,14 @@ def uploader(repo: Repo, private: bool) -> Send:
             url = api.create_repo(repo.name, repo_type="dataset", private=private or None, exist_ok=True)
             if repo.revision != MAIN:
                 api.create_branch(repo.name, branch=repo.revision, repo_type="dataset", exist_ok=True)
-            there = {
+            remote = {
                 entry.path: entry
                 for entry in api.list_repo_tree(repo.name, recursive=True, revision=repo.revision, repo_type="dataset")
                 if hasattr(entry, "blob_id")  # no folder
             }
-            ours = CARD not in there or MARK in _text_of(api, repo, CARD)
-        stale = _stale(repo, files, there, ours)
-        new = [name for name in files if not _is_there(folder / name, there.get(name))]
+            ours = CARD not in remote or MARK in _text_of(api, repo, CARD)
+        stale = _stale(repo, files, remote, ours)
+        new = [name for name in files if not _is_there(folder / name, remote.get(name))]
         if CARD in new and not ours:
             progress(f"{CARD} on the Hub was edited, and is left as it is")
             new.remove(CARD)
@@ -73,11 +73,11 @@ def _send(
     """Shards first; the card and what is removed in the last commit."""
     from huggingface_hub import CommitOperationAdd, CommitOperationDelete
 
-    whole = sum((folder / name).stat().st_size for name in new)
+    total = sum((folder / name).stat().st_size for name in new)
     commits = list(_commits(folder, [name for name in new if SHARD.fullmatch(name)]))
-    rest = [name for name in new if not SHARD.fullmatch(name)]
-    if rest or stale:
-        commits.append(rest)
+    others = [name for name in new if not SHARD.fullmatch(name)]
+    if others or stale:
+        commits.append(others)
     files = sent = 0
     for at, names in enumerate(commits):
         removed = stale if at == len(commits) - 1 else ()
@@ -89,18 +89,18 @@ def _send(
                 repo.name, operations, commit_message=message, repo_type="dataset", revision=repo.revision
             )
         files, sent = files + len(names), sent + sum((folder / name).stat().st_size for name in names)
-        progress(f"{number(files)} of {number(len(new))} files, {size(sent)} of {size(whole)}")
+        progress(f"{number(files)} of {number(len(new))} files, {size(sent)} of {size(total)}")
 
 
 def _commits(folder: Path, names: Sequence[str]) -> Iterator[list[str]]:
     part: list[str] = []
-    held = 0
+    part_bytes = 0
     for name in names:
         bytes_ = (folder / name).stat().st_size
-        if part and (len(part) == FILES or held + bytes_ > BYTES):
+        if part and (len(part) == FILES or part_bytes + bytes_ > BYTES):
             yield part
-            part, held = [], 0
-        part, held = [*part, name], held + bytes_
+            part, part_bytes = [], 0
+        part, part_bytes = [*part, name], part_bytes + bytes_
     if part:
         yield part
 
@@ -115,14 +115,14 @@ def _is_there(path: Path, entry: Any) -> bool:
     return bool(entry.blob_id == hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest())
 
 
-def _stale(repo: Repo, files: Sequence[str], there: Sequence[str] | dict[str, Any], ours: bool) -> list[str]:
+def _stale(repo: Repo, files: Sequence[str], remote: Sequence[str] | dict[str, Any], ours: bool) -> list[str]:
     """Shards of an earlier push that are in a folder of this one and not in this push: they would be read with it.
 
     Raises InputError if they are there and somebody else's, as the card is not ours.
     """
     folders = {match[1] for name in files if (match := SHARD.fullmatch(name))}
     others = sorted(
-        name for name in there if (match := SHARD.fullmatch(name)) and match[1] in folders and name not in files
+        name for name in remote if (match := SHARD.fullmatch(name)) and match[1] in folders and name not in files
     )
     if others and not ours:
         raise InputError(
@@ -141,7 +141,7 @@ def _text_of(api: Any, repo: Repo, name: str) -> str:
 
 
 @contextmanager
-def _explained(repo: Repo, done: str = "") -> Iterator[None]:
+def _explained(repo: Repo, progress: str = "") -> Iterator[None]:
     """What the Hub's library raises as an error that says what to do.
 
     done   what of the work is done, if some of it may be
@@ -161,12 +161,12 @@ def _explained(repo: Repo, done: str = "") -> Iterator[None]:
                 f"has to be you or an organization of yours (`hf auth whoami`). {LOG_IN}"
             ) from error
         if status is not None:
-            what = f"answers with an error ({status})"
+            problem = f"answers with an error ({status})"
         else:
-            what = "cannot be reached" if is_unreachable(error) else "did not take all of it"
+            problem = "cannot be reached" if is_unreachable(error) else "did not take all of it"
         cause = error.__cause__ or error
-        said = next(iter(str(cause).splitlines()), "").rstrip(".")
+        message = next(iter(str(cause).splitlines()), "").rstrip(".")
         raise StorageError(
-            f"{name}: the Hub {what}: {type(cause).__name__}: {said}.{done} Run the same command again: what is there "
+            f"{name}: the Hub {problem}: {type(cause).__name__}: {message}.{progress} Run the same command again: what is there "
             "is not sent again. Without a network, `--dry-run` makes the folder."
         ) from error

@@ -44,15 +44,15 @@ def _left(part: DocumentRange, forgotten: Int64s) -> Iterator[DocumentRange]:
     """The runs of neighbouring documents that are not forgotten."""
     numbers = np.arange(part.first, part.first + len(part.lengths))
     edges = np.append(0, np.cumsum(part.lengths))
-    gone = np.flatnonzero(np.isin(numbers, forgotten))
-    for low, high in zip([0, *(gone + 1).tolist()], [*gone.tolist(), len(numbers)]):
+    cuts = np.flatnonzero(np.isin(numbers, forgotten))
+    for low, high in zip([0, *(cuts + 1).tolist()], [*cuts.tolist(), len(numbers)]):
         if low < high:
             yield DocumentRange(part.first + low, part.ids[edges[low] : edges[high]], part.lengths[low:high])
 
 
 def _with_forgotten(shards: Shards, block: int) -> Iterator[DocumentRange]:
     expected = 0
-    held: DocumentRange | None = None  # the beginning of a document that continues in the next shard
+    carried: DocumentRange | None = None  # the beginning of a document that continues in the next shard
     for number in range(len(shards.index.shards)):
         tokens, runs = shards.mapped(number), shards.runs(number)
         length = np.append(runs.start[1:], len(tokens)) - runs.start
@@ -68,7 +68,7 @@ def _with_forgotten(shards: Shards, block: int) -> Iterator[DocumentRange]:
                 f"{shards.folder}: documents from {expected} on were expected in shard {number}; it holds {len(head)} "
                 f"from {first} on. For details: corpusmill verify {shards.folder}"
             )
-        if int(runs.offset[pieces[0]]) != (int(held.lengths[0]) if held else 0):
+        if int(runs.offset[pieces[0]]) != (int(carried.lengths[0]) if carried else 0):
             raise ShardError(
                 f"{shards.folder}: document {first} does not continue in shard {number} where it stopped. For details: "
                 f"corpusmill verify {shards.folder}"
@@ -82,18 +82,18 @@ def _with_forgotten(shards: Shards, block: int) -> Iterator[DocumentRange]:
             high = min(len(head), 1 + int(np.searchsorted(total, target)))
             a, b = int(head[low]), int(ends[high - 1])
             part = DocumentRange(first + low, gathered(tokens, start[a:b], length[a:b]), sizes[low:high])
-            if held is not None:
-                part = _joined(held, part)
-                held = None
+            if carried is not None:
+                part = _joined(carried, part)
+                carried = None
             low = high
             if low == len(head) and _goes_on(shards, number, part):
-                part, held = _without_last(part)
+                part, carried = _without_last(part)
             if len(part.lengths):
                 yield part
-        expected = first + len(head) - (1 if held is not None else 0)
+        expected = first + len(head) - (1 if carried is not None else 0)
         shards.release()
-    if held is not None:
-        yield held
+    if carried is not None:
+        yield carried
 
 
 def _goes_on(shards: Shards, number: int, part: DocumentRange) -> bool:
@@ -112,10 +112,10 @@ def gathered(tokens: NDArray[Any], start: Int64s, length: Int64s) -> NDArray[Any
     return np.concatenate([tokens[a : a + n] for a, n in zip(start.tolist(), length.tolist())])
 
 
-def _joined(head: DocumentRange, rest: DocumentRange) -> DocumentRange:
-    lengths = rest.lengths.copy()
+def _joined(head: DocumentRange, tail: DocumentRange) -> DocumentRange:
+    lengths = tail.lengths.copy()
     lengths[0] += len(head.ids)
-    return DocumentRange(rest.first, np.concatenate([head.ids, rest.ids]), lengths)
+    return DocumentRange(tail.first, np.concatenate([head.ids, tail.ids]), lengths)
 
 
 def _without_last(documents: DocumentRange) -> tuple[DocumentRange, DocumentRange]:

@@ -71,12 +71,12 @@ def mapped_index(folder: Path) -> ShardIndex | None:
                 if _digest(index) != of_index:
                     return None
             # The file that was read, also if another one has its name by now.
-            held = np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
+            mapped = np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
     except OSError:
         return None
     edges, records = HEADER + facts, HEADER + facts + 8 * (count + 1)
-    shards = ShardEntries(held[edges:records].view("<i8"), held[records:].view(RECORD))
-    return ShardIndex.of(json.loads(held[HEADER:edges].tobytes()), shards)
+    shards = ShardEntries(mapped[edges:records].view("<i8"), mapped[records:].view(RECORD))
+    return ShardIndex.of(json.loads(mapped[HEADER:edges].tobytes()), shards)
 
 
 def problems(folder: Path) -> Iterator[str]:

@@ -34,8 +34,8 @@ class ShardFiles:
 
     def mapped(self, shard: int) -> NDArray[Any]:
         """`tokens` by the position in the index: an entry is made only for what is not mapped yet."""
-        held = self._tokens.get(shard)
-        return self.tokens(self.index.shards[shard]) if held is None else held
+        tokens = self._tokens.get(shard)
+        return self.tokens(self.index.shards[shard]) if tokens is None else tokens
 
     def runs(self, shard: int) -> DocumentSpans:
         """`spans` by the position in the index."""

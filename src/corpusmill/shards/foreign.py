@@ -20,13 +20,13 @@ def check_belongs(shards: Shards) -> None:
     """
     index = shards.index
     listed = {name(entry.number) for entry in index.shards for name in (index.tokens_name, index.spans_name)}
-    there = {path.name for path in shards.folder.iterdir() if SHARD.fullmatch(path.name)}
-    for name in sorted(there - listed):
+    present = {path.name for path in shards.folder.iterdir() if SHARD.fullmatch(path.name)}
+    for name in sorted(present - listed):
         raise ShardError(
             f"{shards.folder / name}: {INDEX} does not list it: it is of other shards. Remove it; to train on both, "
             "give the loader both folders."
         )
-    for name in sorted(listed - there):
+    for name in sorted(listed - present):
         raise ShardError(f"{shards.folder / name}: is not there, and {INDEX} lists it. Copy the shards again.")
     left_out = np.union1d(shards.forgotten, shards.erased)
     for number, entry in enumerate(index.shards):

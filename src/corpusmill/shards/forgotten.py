@@ -67,34 +67,34 @@ def erase(folder: Path, numbers: Collection[int]) -> list[str]:
     """
     index = ShardIndex.read(folder / INDEX)
     before, erased = read_forgotten(folder)
-    wanted = np.union1d(before, np.array(sorted(numbers), np.int64))
-    if not len(np.setdiff1d(wanted, erased)):
+    forgotten = np.union1d(before, np.array(sorted(numbers), np.int64))
+    if not len(np.setdiff1d(forgotten, erased)):
         return []
-    write_forgotten(folder, wanted, erased)
+    write_forgotten(folder, forgotten, erased)
     entries, changed = [], [FORGOTTEN]
     for entry in index.shards:
-        new, files = _erased(folder, index, entry, wanted)
+        new, files = _erased(folder, index, entry, forgotten)
         entries.append(new)
         changed += files
     for name, content in index_files(replace(index, shards=tuple(entries))).items():
         _replace(folder / name, content)
         changed.append(name)
-    write_forgotten(folder, wanted, wanted)
+    write_forgotten(folder, forgotten, forgotten)
     return sorted(changed)
 
 
-def _erased(folder: Path, index: ShardIndex, entry: ShardEntry, wanted: Int64s) -> tuple[ShardEntry, list[str]]:
+def _erased(folder: Path, index: ShardIndex, entry: ShardEntry, forgotten: Int64s) -> tuple[ShardEntry, list[str]]:
     """The entry of a shard without the tokens of these documents, and the files that were written for it."""
     runs = DocumentSpans.map(folder / index.spans_name(entry.number), entry.tokens)
-    mine = np.isin(runs.document, wanted)
-    if not mine.any():
+    is_erased = np.isin(runs.document, forgotten)
+    if not is_erased.any():
         return entry, []
     name = index.tokens_name(entry.number)
     path = folder / name
     old = xxhash.xxh3_128_hexdigest(path.read_bytes())
     tokens = np.fromfile(path, stored(index.dtype))
     ends = np.append(runs.start[1:], entry.tokens)
-    for start, stop in zip(runs.start[mine].tolist(), ends[mine].tolist()):
+    for start, stop in zip(runs.start[is_erased].tolist(), ends[is_erased].tolist()):
         tokens[start:stop] = index.pad_id
     content = tokens.tobytes()
     new = xxhash.xxh3_128_hexdigest(content)
@@ -102,7 +102,7 @@ def _erased(folder: Path, index: ShardIndex, entry: ShardEntry, wanted: Int64s) 
         raise ShardError(f"{path}: was changed or damaged before; run the recipe again, which writes it anew.")
     _replace(path, content)
     entry, files = replace(entry, tokens_xxh3_128=new), [name]
-    first = np.isin(np.arange(entry.first_document, entry.first_document + entry.documents), wanted)
+    first = np.isin(np.arange(entry.first_document, entry.first_document + entry.documents), forgotten)
     if entry.table_xxh3_128 is not None and first.any():
         table = index.table_name(entry.number)
         entry = replace(entry, table_xxh3_128=_without_urls(folder / table, first))
@@ -122,9 +122,9 @@ def _without_urls(path: Path, rows: NDArray[np.bool_]) -> str:
     with pq.ParquetWriter(draft, file.schema_arrow, compression="zstd") as writer:
         for group in range(file.metadata.num_row_groups):
             table = file.read_row_group(group, use_threads=False)
-            gone = pa.array(rows[start : start + len(table)])
+            mask = pa.array(rows[start : start + len(table)])
             at, field = table.schema.get_field_index("url"), table.schema.field("url")
-            url = pc.if_else(gone, pa.scalar(None, field.type), table["url"])
+            url = pc.if_else(mask, pa.scalar(None, field.type), table["url"])
             writer.write_table(table.set_column(at, field, url))
             start += len(table)
     file.close()

@@ -132,7 +132,7 @@ class ShardEntries(Sequence[ShardEntry]):
         rows = [
             (
                 *(getattr(entry, name) for name in COUNTS),
-                *(bytes.fromhex(known) if (known := getattr(entry, name)) is not None else NO_SUM for name in SUMS),
+                *(bytes.fromhex(checksum) if (checksum := getattr(entry, name)) is not None else NO_SUM for name in SUMS),
             )
             for entry in shards
         ]
@@ -164,7 +164,7 @@ class ShardEntries(Sequence[ShardEntry]):
 
 
 def _entry(number: int, row: tuple[Any, ...]) -> ShardEntry:
-    sums = (None if known == NO_SUM else known.hex() for known in row[len(COUNTS) :])
+    sums = (None if checksum == NO_SUM else checksum.hex() for checksum in row[len(COUNTS) :])
     return ShardEntry(number, *row[: len(COUNTS)], *sums)
 
 
@@ -258,8 +258,8 @@ class ShardIndex:
     def of(facts: dict[str, Any], shards: Sequence[ShardEntry]) -> "ShardIndex":
         """The index of `facts()`. Raises KeyError, TypeError or ValueError if one is missing or unknown."""
         record = dict.fromkeys(LATER) | facts | {"shards": shards}
-        known: dict[str, Any] = {field.name: record[field.name] for field in fields(ShardIndex)}
-        return ShardIndex(**known | {"loss": None if known["loss"] is None else LossRule.from_json(known["loss"])})
+        values: dict[str, Any] = {field.name: record[field.name] for field in fields(ShardIndex)}
+        return ShardIndex(**values | {"loss": None if values["loss"] is None else LossRule.from_json(values["loss"])})
 
     @staticmethod
     def read(path: Path) -> "ShardIndex":
@@ -312,17 +312,17 @@ PACKINGS = ("concat", "best_fit", "one_per_row", "buckets", NONE)
 
 def _contradictions(index: ShardIndex, totals: Any) -> Iterator[str]:
     """What an index that was read cannot be."""
-    things: list[tuple[str, ShardIndex | ShardEntry]] = [("", index)]
-    things += [(f"shards[{i}].", entry) for i, entry in enumerate(index.shards)]
-    known = {ShardIndex: _kinds(ShardIndex), ShardEntry: _kinds(ShardEntry)}
-    for name, thing in things:
-        for field, kind, may_lack in known[type(thing)]:
-            value: Any = getattr(thing, field)
+    parts: list[tuple[str, ShardIndex | ShardEntry]] = [("", index)]
+    parts += [(f"shards[{i}].", entry) for i, entry in enumerate(index.shards)]
+    kinds = {ShardIndex: _kinds(ShardIndex), ShardEntry: _kinds(ShardEntry)}
+    for name, part in parts:
+        for field, kind, may_lack in kinds[type(part)]:
+            value: Any = getattr(part, field)
             if value is None and may_lack:
                 continue
             if type(value) is not kind or (kind is int and not 0 <= value < MOST):
-                wanted = "a whole number that is not negative" if kind is int else "text"
-                yield f"{name}{field} must be {wanted}, is {str(value)[:60]}"
+                expected = "a whole number that is not negative" if kind is int else "text"
+                yield f"{name}{field} must be {expected}, is {str(value)[:60]}"
                 return  # what follows calculates with them
     if [entry.number for entry in index.shards] != list(range(len(index.shards))):
         yield "the shards are not numbered 0, 1, …"
@@ -336,8 +336,8 @@ def _contradictions(index: ShardIndex, totals: Any) -> Iterator[str]:
         yield f"a vocabulary of {index.vocabulary} {index.dtype} cannot have the control tokens {ids}"
     if (row := index.sequence_length) is not None:
         for entry in index.shards:
-            whole = entry is index.shards[-1] or entry.tokens % max(row, 1) == 0
-            if row < 1 or not whole or entry.rows != -(-entry.tokens // row):
+            full_rows = entry is index.shards[-1] or entry.tokens % max(row, 1) == 0
+            if row < 1 or not full_rows or entry.rows != -(-entry.tokens // row):
                 yield f"shard {entry.number} has {entry.tokens} tokens in {entry.rows} rows of {row}"
                 return
     if isinstance(totals, dict):
@@ -350,10 +350,10 @@ def _contradictions(index: ShardIndex, totals: Any) -> Iterator[str]:
 
 def _kinds(cls: Any) -> list[tuple[str, type[Any], bool]]:
     """Name, type, and whether it may be null, of the numbers and texts of an entry."""
-    found = [(field.name, get_args(field.type) or (field.type,)) for field in fields(cls)]
+    annotations = [(field.name, get_args(field.type) or (field.type,)) for field in fields(cls)]
     return [
         (name, int if int in kinds else str, type(None) in kinds)
-        for name, kinds in found
+        for name, kinds in annotations
         if name not in ("shards", "loss")
     ]
 

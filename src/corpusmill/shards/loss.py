@@ -51,8 +51,8 @@ class LossRule:
         if not isinstance(record, dict):
             raise TypeError("loss is no object")
         lists = ("without", "begin", "end")
-        given: dict[str, Any] = {name: tuple(value) if name in lists else value for name, value in record.items()}
-        loss = LossRule(**given)
+        values: dict[str, Any] = {name: tuple(value) if name in lists else value for name, value in record.items()}
+        loss = LossRule(**values)
         numbers = [*loss.without, *loss.begin, *loss.end, loss.k, loss.h]
         if not all(type(number) is int and number >= 0 for number in numbers) or bool(loss.k) != bool(loss.h):
             raise ValueError("loss has numbers that are none")
@@ -102,9 +102,9 @@ def prefix_length(ids: NDArray[Any], loss: LossRule) -> int:
     """
     if tuple(ids[: len(loss.begin)].tolist()) != loss.begin:
         return 0
-    some = ids[:LONGEST].tolist()
-    for at in range(len(loss.begin), len(some) - len(loss.end) + 1):
-        if tuple(some[at : at + len(loss.end)]) == loss.end:
+    head = ids[:LONGEST].tolist()
+    for at in range(len(loss.begin), len(head) - len(loss.end) + 1):
+        if tuple(head[at : at + len(loss.end)]) == loss.end:
             return at + len(loss.end)
     return 0
 
@@ -112,6 +112,6 @@ def prefix_length(ids: NDArray[Any], loss: LossRule) -> int:
 def begins_prefix(ids: NDArray[Any], starts: Int64s, loss: LossRule) -> Iterator[int]:
     """Those of the places at which `ids` have the beginning of a prefix."""
     starts = starts[starts + len(loss.begin) <= len(ids)]
-    for i, wanted in enumerate(loss.begin):
-        starts = starts[ids[starts + i] == wanted]
+    for i, token in enumerate(loss.begin):
+        starts = starts[ids[starts + i] == token]
     yield from starts.tolist()

@@ -107,19 +107,19 @@ class TokenCopies(NamedTuple):
     at: Int64s
 
     @staticmethod
-    def of(layout: Layout, taken: Int64s, sizes: list[int]) -> "TokenCopies":
+    def of(layout: Layout, origins: Int64s, sizes: list[int]) -> "TokenCopies":
         """The pieces of a layout, neighbours in both places made one.
 
         taken   (pieces,) where each piece begins in the sources put end to end
         sizes   tokens of each source; no piece lies in two
         """
         edges = np.cumsum([0, *sizes])
-        source = np.searchsorted(edges, taken, "right") - 1
-        at = taken - edges[source]
+        source = np.searchsorted(edges, origins, "right") - 1
+        at = origins - edges[source]
         stop = layout.start + layout.length
         # Small documents in a dense stream would else be millions of copies.
         new = np.ones(len(at), bool)
-        new[1:] = (layout.start[1:] != stop[:-1]) | (taken[1:] != (taken + layout.length)[:-1]) | (np.diff(source) != 0)
+        new[1:] = (layout.start[1:] != stop[:-1]) | (origins[1:] != (origins + layout.length)[:-1]) | (np.diff(source) != 0)
         first = np.flatnonzero(new)
         last = np.append(first[1:], len(at))[: len(first)] - 1
         return TokenCopies(layout.start[first], stop[last], source[first], at[first])
@@ -137,25 +137,25 @@ def pack(plan: ShardPlan, units: Units, pad_id: int) -> Packed:
     """
     lengths = _joined([units[e.unit].lengths[e.first_document : e.stop_document] for e in plan.extents])
     sources = tuple(np.asarray(units[e.unit].ids[e.first_token : e.stop_token]) for e in plan.extents)
-    held = sum(len(source) for source in sources)
+    available = sum(len(source) for source in sources)
     overhang = plan.head + int(lengths.sum()) - plan.tokens  # of the last document, which goes on in the next shard
-    as_planned = held == plan.tokens and len(lengths) == plan.documents
+    as_planned = available == plan.tokens and len(lengths) == plan.documents
     if not as_planned or overhang < 0 or (overhang and plan.whole):
         raise ShardError(
             f"shard {plan.number}: planned for {plan.tokens} tokens of {plan.documents} documents, its units hold "
-            f"{held} of {len(lengths)}: the units changed after the plan was made. Run again."
+            f"{available} of {len(lengths)}: the units changed after the plan was made. Run again."
         )
     if plan.whole:
         layout = _whole(plan, lengths, units)
         report = layout.report
         document, offset = layout.document + plan.first_document, layout.offset
-        taken = (np.cumsum(lengths) - lengths)[layout.document] + layout.offset
+        origins = (np.cumsum(lengths) - lengths)[layout.document] + layout.offset
     else:
         layout, report = _dense(plan, lengths, overhang)
         carried = 1 if plan.head else 0
         document, offset = layout.document + plan.first_document - carried, layout.offset.copy()
         offset[:carried] = plan.offset
-        taken = layout.start
+        origins = layout.start
     return Packed(
         plan,
         layout.size,
@@ -165,7 +165,7 @@ def pack(plan: ShardPlan, units: Units, pad_id: int) -> Packed:
         pad_id,
         sources[0].dtype,
         sources,
-        TokenCopies.of(layout, taken, [len(source) for source in sources]),
+        TokenCopies.of(layout, origins, [len(source) for source in sources]),
     )
 
 
@@ -199,10 +199,10 @@ def _breaks(plan: ShardPlan, units: Units) -> Int64s:
 
 def _dense(plan: ShardPlan, lengths: Int64s, overhang: int) -> tuple[Layout, Report]:
     """The head of the shard, if any, as the first document, and the last document as far as it stands here."""
-    here = np.concatenate([np.array([plan.head] if plan.head else [], np.int64), lengths])
+    sizes = np.concatenate([np.array([plan.head] if plan.head else [], np.int64), lengths])
     if overhang:
-        here[-1] -= overhang
-    layout = concat(here, plan.row, "pad" if plan.pad else "keep")
+        sizes[-1] -= overhang
+    layout = concat(sizes, plan.row, "pad" if plan.pad else "keep")
     # A document is counted as cut where it starts, by its whole length: so the counts of shards add up.
     starts = plan.head + np.cumsum(lengths) - lengths
     cut = int(crossing(starts, lengths, plan.row).sum())

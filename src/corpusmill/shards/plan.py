@@ -145,17 +145,17 @@ class ShardCuts:
                   any document begins in a cut
         """
         total = int(totals.tokens.sum())
-        held = self.held(total)
+        stored = self.held(total)
         ends = np.cumsum(totals.tokens)
         documents = np.cumsum(totals.documents)
         number = 0
         last: ShardRange | None = None
-        for cut in range(-(-held // self.cut)):
-            low, high = cut * self.cut, min(held, (cut + 1) * self.cut)
+        for cut in range(-(-stored // self.cut)):
+            low, high = cut * self.cut, min(stored, (cut + 1) * self.cut)
             first, stop = int(np.searchsorted(ends, low, "right")), int(np.searchsorted(ends, high)) + 1
             before = int(ends[first - 1]) if first else 0
             documents_before = int(documents[first - 1]) if first else 0
-            shard = ShardRange(number, low, high, first, stop, before, documents_before, total - held)
+            shard = ShardRange(number, low, high, first, stop, before, documents_before, total - stored)
             # Where no document is longer than a cut, one begins in every full cut.
             sure = high - low == self.cut and int(totals.longest[first:stop].max()) <= self.cut
             if self.whole and not sure and not self.plan(shard, [lengths(unit) for unit in range(first, stop)]).extents:

@@ -91,8 +91,8 @@ class Shards:
 
     def _masked(self, ids: NDArray[Any], start: int, stop: int) -> NDArray[Any]:
         runs = self.spans(start, stop)
-        gone = np.repeat(np.isin(runs.document, self.forgotten), np.diff(runs.start, append=stop - start))
-        return np.where(gone, np.asarray(self.index.pad_id, ids.dtype), ids) if gone.any() else ids
+        mask = np.repeat(np.isin(runs.document, self.forgotten), np.diff(runs.start, append=stop - start))
+        return np.where(mask, np.asarray(self.index.pad_id, ids.dtype), ids) if mask.any() else ids
 
     def spans(self, start: int, stop: int) -> DocumentSpans:
         """Which document each of the tokens [start, stop) belongs to; positions are counted from `start`."""
@@ -149,15 +149,15 @@ class Shards:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        wanted = np.unique(np.array(list(documents), np.int64))
-        found: dict[int, dict[str, Any]] = {}
+        numbers = np.unique(np.array(list(documents), np.int64))
+        origins: dict[int, dict[str, Any]] = {}
         first_document = self.index.column("first_document")
         low, high = (
-            np.searchsorted(wanted, edge) for edge in (first_document, first_document + self.index.column("documents"))
+            np.searchsorted(numbers, edge) for edge in (first_document, first_document + self.index.column("documents"))
         )
         for shard in np.flatnonzero(low < high).tolist():
             entry = self.index.shards[shard]
-            own = wanted[low[shard] : high[shard]]
+            own = numbers[low[shard] : high[shard]]
             if entry.table_xxh3_128 is None:
                 raise ShardError(
                     f"{self.folder}: written without tables of documents, so the origin of {own[0]} is unknown."
@@ -166,16 +166,16 @@ class Shards:
             first = entry.first_document
             for group in range(table.num_row_groups):
                 stop = first + table.metadata.row_group(group).num_rows
-                here = own[(own >= first) & (own < stop)]
-                if len(here):
-                    rows = table.read_row_group(group).take(pa.array(here - first)).to_pylist()
-                    found |= dict(zip(here.tolist(), rows))
+                in_group = own[(own >= first) & (own < stop)]
+                if len(in_group):
+                    rows = table.read_row_group(group).take(pa.array(in_group - first)).to_pylist()
+                    origins |= dict(zip(in_group.tolist(), rows))
                 first = stop
-        if missing := [number for number in wanted.tolist() if number not in found]:
+        if missing := [number for number in numbers.tolist() if number not in origins]:
             last = self.index.documents - self.index.discarded_documents - 1
-            there = f"0 to {last}" if last >= 0 else "none"
-            raise ShardError(f"{self.folder}: no document {missing[0]}; the shards hold {there}.")
-        return found
+            available = f"0 to {last}" if last >= 0 else "none"
+            raise ShardError(f"{self.folder}: no document {missing[0]}; the shards hold {available}.")
+        return origins
 
     def numbers_of(self, ids: Collection[str]) -> dict[str, list[int]]:
         """id -> the numbers of its document, several where a mix repeats it. Documents that the shards lack are not in
@@ -184,18 +184,18 @@ class Shards:
         import pyarrow.compute as pc
         import pyarrow.parquet as pq
 
-        wanted = pa.array(sorted(set(ids)), pa.string())
-        found: dict[str, list[int]] = {}
+        id_set = pa.array(sorted(set(ids)), pa.string())
+        numbers: dict[str, list[int]] = {}
         for entry in self.index.shards:
             if entry.table_xxh3_128 is None:
                 raise ShardError(f"{self.folder}: written without tables of documents, so their ids are unknown.")
             table = pq.ParquetFile(self._files.table(entry))
             for group in range(table.num_row_groups):
                 rows = table.read_row_group(group, columns=["document", "id"])
-                rows = rows.filter(pc.is_in(rows["id"], value_set=wanted))
+                rows = rows.filter(pc.is_in(rows["id"], value_set=id_set))
                 for number, name in zip(rows["document"].to_pylist(), rows["id"].to_pylist()):
-                    found.setdefault(name, []).append(number)
-        return found
+                    numbers.setdefault(name, []).append(number)
+        return numbers
 
     def check(self) -> None:
         """Read all tokens and spans. Raises ShardError at the first file that has not the checksum of the index."""
@@ -203,11 +203,11 @@ class Shards:
             self._files.check_tokens(entry)
             self._files.spans(entry)
 
-    def check_sizes(self, most: int) -> None:
+    def check_sizes(self, limit: int) -> None:
         """Compare the sizes of `most` files of tokens, at equal distances, with the index. Raises ShardError at the
         first that is missing, or has another."""
         count = len(self.index.shards)
-        for number in np.linspace(0, count - 1, min(count, most)).round().astype(np.int64).tolist():
+        for number in np.linspace(0, count - 1, min(count, limit)).round().astype(np.int64).tolist():
             # Not from the entries: the kernel maps 64 KiB around each that is read.
             self._files.check_size(number, int(self.edges[number + 1] - self.edges[number]))
 
@@ -224,7 +224,7 @@ class Shards:
         """Raises ShardError unless a tokenizer gives the ids that these shards were made with; see `sample.ids_of`."""
         self.check_ids(ids_of(tokenizer))
 
-    def check_ids(self, given: SampleIds) -> None:
+    def check_ids(self, ids: SampleIds) -> None:
         """The same of ids that a tokenizer gave."""
         index = self.index
         if index.sample_sha256 is None:
@@ -232,11 +232,11 @@ class Shards:
                 f"{self.folder / INDEX}: says nothing of the tokenizer's ids: an earlier version wrote it. Run "
                 "again, or leave out the tokenizer."
             )
-        if given.sha256 != index.sample_sha256:
+        if ids.sha256 != index.sample_sha256:
             raise ShardError(
                 f"{self.folder}: the shards were made with another tokenizer than this one: {index.tokenizer} gives "
-                f"{index.sample_tokens} tokens for the texts of corpusmill.shards.sample, this one {given.tokens}"
-                f"{', with other ids' if given.tokens == index.sample_tokens else ''}. Use {index.tokenizer}, or "
+                f"{index.sample_tokens} tokens for the texts of corpusmill.shards.sample, this one {ids.tokens}"
+                f"{', with other ids' if ids.tokens == index.sample_tokens else ''}. Use {index.tokenizer}, or "
                 "tokenize with this one."
             )
 

@@ -64,15 +64,15 @@ def texts() -> tuple[str, ...]:
     (1000, '', True)
     """
     state = 1
-    made = []
+    samples = []
     for number in range(TEXTS):
         parts: list[str] = []
         for _ in range(0 if number == 0 else 1 + number % 40):
             # Knuth's linear congruential generator (MMIX): the same on every machine and in every version.
             state = (state * 6364136223846793005 + 1442695040888963407) % (1 << 64)
             parts += [WORDS[(state >> 33) % len(WORDS)], JOINTS[(state >> 24) % len(JOINTS)]]
-        made.append("".join(parts))
-    return tuple(made)
+        samples.append("".join(parts))
+    return tuple(samples)
 
 
 class SampleIds(NamedTuple):
@@ -85,9 +85,9 @@ class SampleIds(NamedTuple):
     @staticmethod
     def of(ids: Iterable[Sequence[int]]) -> "SampleIds":
         digest, tokens = hashlib.sha256(), 0
-        for each in ids:
-            digest.update(np.array([len(each), *each], "<u4").tobytes())
-            tokens += len(each)
+        for text_ids in ids:
+            digest.update(np.array([len(text_ids), *text_ids], "<u4").tobytes())
+            tokens += len(text_ids)
         return SampleIds(tokens, digest.hexdigest())
 
 
@@ -117,8 +117,8 @@ def _encode(tokenizer: Any) -> Encode:
     if hasattr(tokenizer, "encode"):
 
         def encode(text: str) -> Sequence[int]:
-            given = tokenizer.encode(text, add_special_tokens=False)
-            return list(getattr(given, "ids", given))
+            encoding = tokenizer.encode(text, add_special_tokens=False)
+            return list(getattr(encoding, "ids", encoding))
 
         return encode
     if callable(tokenizer):

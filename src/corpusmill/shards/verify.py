@@ -86,7 +86,7 @@ def _ids(
     index = files.index
     tokens = files.tokens(entry)
     ends = np.append(runs.start[1:], entry.tokens)
-    padding, gone = runs.document == PADDING, np.isin(runs.document, erased)
+    padding, is_erased = runs.document == PADDING, np.isin(runs.document, erased)
     eos = bos = 0
     for low in range(0, entry.tokens, CHUNK):
         chunk = tokens[low : low + CHUNK]
@@ -100,11 +100,11 @@ def _ids(
         if (tokens[a:b] != index.pad_id).any():
             yield f"{path}: the spans mark tokens {a} to {b} as padding, and they are not all {index.pad_id}"
             return
-    for a, b in zip(runs.start[gone].tolist(), ends[gone].tolist()):
+    for a, b in zip(runs.start[is_erased].tolist(), ends[is_erased].tolist()):
         if (tokens[a:b] != index.pad_id).any():
             yield f"{path}: tokens {a} to {b} are of an erased document, and they are not all {index.pad_id}"
             return
-    padding |= gone
+    padding |= is_erased
     if index.pad_id == index.eos_id:
         eos -= int((ends - runs.start)[padding].sum())
     controls.documents += int((~padding & (runs.offset == 0)).sum())
@@ -142,8 +142,8 @@ def _order(
     last = files.tokens(entry)[ends[real][order] - 1] == files.index.eos_id
     if not len(who):
         return [], document, offset
-    gone = np.isin(who, erased)  # have no end that could be told from their other tokens
-    last = np.where(gone, np.append(who[1:] != who[:-1], True), last)
+    is_erased = np.isin(who, erased)  # have no end that could be told from their other tokens
+    last = np.where(is_erased, np.append(who[1:] != who[:-1], True), last)
     if offset >= 0 and (int(who[0]), int(since[0])) != (document, offset):
         problem = f"begins with token {since[0]} of document {who[0]}, expected token {offset} of document {document}"
         return [f"{path}: {problem}"], entry.first_document + entry.documents, -1
@@ -164,7 +164,7 @@ def _order(
     problems = []
     if starting != entry.documents or (starting and int(who[since == 0][0]) != entry.first_document):
         problems.append(f"{path}: {starting} documents start here, the index says {entry.documents}")
-    if gone[-1]:
+    if is_erased[-1]:
         return problems, entry.first_document + entry.documents, -1
     if last[-1]:
         return problems, int(who[-1]) + 1, 0
@@ -181,11 +181,11 @@ def _table(files: ShardFiles, entry: ShardEntry, runs: DocumentSpans) -> Iterato
     if not np.array_equal(numbers, np.arange(entry.first_document, entry.first_document + entry.documents)):
         yield f"{path}: does not list the {entry.documents} documents from {entry.first_document}, each once, in order"
         return
-    mine = (runs.document >= entry.first_document) & (runs.document < entry.first_document + entry.documents)
-    lengths = (np.append(runs.start[1:], entry.tokens) - runs.start)[mine]
-    held = np.zeros(entry.documents, np.int64)
-    np.add.at(held, runs.document[mine] - entry.first_document, lengths)
+    starts_here = (runs.document >= entry.first_document) & (runs.document < entry.first_document + entry.documents)
+    lengths = (np.append(runs.start[1:], entry.tokens) - runs.start)[starts_here]
+    counted = np.zeros(entry.documents, np.int64)
+    np.add.at(counted, runs.document[starts_here] - entry.first_document, lengths)
     # The last document may continue in the next shard, or have lost its end.
-    if not np.array_equal(held[:-1], tokens[:-1]) or (len(held) and held[-1] > tokens[-1]):
-        row = int(np.argmax(held != tokens))
-        yield f"{path}: document {numbers[row]} has {tokens[row]} tokens, its shard holds {held[row]}"
+    if not np.array_equal(counted[:-1], tokens[:-1]) or (len(counted) and counted[-1] > tokens[-1]):
+        row = int(np.argmax(counted != tokens))
+        yield f"{path}: document {numbers[row]} has {tokens[row]} tokens, its shard holds {counted[row]}"

@@ -65,18 +65,18 @@ def write_documents(batches: Iterable[pa.RecordBatch], first: int, lengths: Int6
 
     Raises ShardError unless there are as many documents as lengths.
     """
-    done = 0
+    count = 0
     with TableWriter(path, DOCUMENTS) as table:
         for batch in batches:
-            tokens = lengths[done : done + len(batch)]
+            tokens = lengths[count : count + len(batch)]
             if len(tokens) == len(batch):
-                known = [batch[name] for name in ("id", "source", "file", "position", "url")]
-                numbers = pa.array(range(first + done, first + done + len(batch)), pa.int64())
-                columns = [c.cast(f.type) for c, f in zip([numbers, *known, pa.array(tokens, pa.int64())], DOCUMENTS)]
+                origin = [batch[name] for name in ("id", "source", "file", "position", "url")]
+                numbers = pa.array(range(first + count, first + count + len(batch)), pa.int64())
+                columns = [c.cast(f.type) for c, f in zip([numbers, *origin, pa.array(tokens, pa.int64())], DOCUMENTS)]
                 table.write(pa.RecordBatch.from_arrays(columns, schema=DOCUMENTS))
-            done += len(batch)
-    if done != len(lengths):
-        raise ShardError(f"{path}: {len(lengths)} documents were packed, and the table was given {done}. Run again.")
+            count += len(batch)
+    if count != len(lengths):
+        raise ShardError(f"{path}: {len(lengths)} documents were packed, and the table was given {count}. Run again.")
     return checksum(path)
 
 
@@ -120,8 +120,8 @@ class TokenizerFacts(NamedTuple):
 
     @staticmethod
     def of(tokenizer: Encodes) -> "TokenizerFacts":
-        known = tokenizer.spec, tokenizer.fingerprint, tokenizer.vocab_size, tokenizer.eos, tokenizer.eos_id
-        return TokenizerFacts(*known, tokenizer.dtype.name, tokenizer.bos, tokenizer.bos_id, *sample_ids(tokenizer))
+        facts = tokenizer.spec, tokenizer.fingerprint, tokenizer.vocab_size, tokenizer.eos, tokenizer.eos_id
+        return TokenizerFacts(*facts, tokenizer.dtype.name, tokenizer.bos, tokenizer.bos_id, *sample_ids(tokenizer))
 
 
 _sampled: dict[tuple[object, ...], SampleIds] = {}
@@ -132,7 +132,7 @@ def sample_ids(tokenizer: Encodes) -> SampleIds:
     key = tokenizer.asked, tokenizer.fingerprint
     if key not in _sampled:
         ids, offsets = tokenizer.encode(pa.array(texts(), pa.large_string()))
-        _sampled[key] = SampleIds.of(each.tolist() for each in np.split(ids, offsets[1:-1]))
+        _sampled[key] = SampleIds.of(text_ids.tolist() for text_ids in np.split(ids, offsets[1:-1]))
     return _sampled[key]
 
 
@@ -157,11 +157,11 @@ def make_index(
     Raises ShardError unless exactly the planned shards were written.
     """
     shards = tuple(sorted(entries, key=lambda entry: entry.number))
-    held = cuts.held(tokens)
-    written = sum(shard.tokens - shard.padding for shard in shards)
-    if [shard.number for shard in shards] != list(range(len(shards))) or written != held:
+    planned = cuts.held(tokens)
+    written_tokens = sum(shard.tokens - shard.padding for shard in shards)
+    if [shard.number for shard in shards] != list(range(len(shards))) or written_tokens != planned:
         raise ShardError(
-            f"shards of {held} tokens were planned, and {[s.number for s in shards]} with {written} were written. Run "
+            f"shards of {planned} tokens were planned, and {[s.number for s in shards]} with {written_tokens} were written. Run "
             f"again."
         )
     return ShardIndex(
@@ -177,7 +177,7 @@ def make_index(
         remainder=cuts.remainder,
         documents=documents,
         discarded_documents=documents - sum(shard.documents for shard in shards),
-        discarded_tokens=tokens - held,
+        discarded_tokens=tokens - planned,
         shards=shards,
         bos=tokenizer.bos,
         bos_id=tokenizer.bos_id,

@@ -92,8 +92,8 @@ class Mixture:
         parts = 10_000
         exact = self.weights * parts
         counts = np.floor(exact).astype(int)
-        rest = np.lexsort((np.arange(len(exact)), counts - exact))
-        counts[rest[: parts - counts.sum()]] += 1
+        by_remainder = np.lexsort((np.arange(len(exact)), counts - exact))
+        counts[by_remainder[: parts - counts.sum()]] += 1
         return {name: int(count) / parts for name, count in zip(self.sources, counts)}
 
 
@@ -145,8 +145,8 @@ def learn(
     optimiser = Optimiser(reference, settings)
     first = np.empty((settings.steps, len(sources)))
     for step in range(settings.steps):
-        each, targets = batches.losses(reference, step, where)
-        mean = each.sum((1, 2)) / targets
+        token_losses, targets = batches.losses(reference, step, where)
+        mean = token_losses.sum((1, 2)) / targets
         optimiser.step(mean.mean())
         first[step] = mean.detach().cpu().numpy()
         on_step("reference", step + 1, dict(zip(names, equal.tolist())))
@@ -156,12 +156,12 @@ def learn(
     optimiser = Optimiser(proxy, settings)
     second, history, weights = np.empty_like(first), np.empty_like(first), equal
     for step in range(settings.steps):
-        each, targets = batches.losses(proxy, step, where)
+        token_losses, targets = batches.losses(proxy, step, where)
         with torch.no_grad():
-            known, _ = batches.losses(reference, step, where)
-            excess = ((each - known).clamp(min=0).sum((1, 2)) / targets).double().cpu().numpy()
+            reference_losses, _ = batches.losses(reference, step, where)
+            excess = ((token_losses - reference_losses).clamp(min=0).sum((1, 2)) / targets).double().cpu().numpy()
         weights = updated(weights, excess, settings.step_size, settings.smoothing)
-        mean = each.sum((1, 2)) / targets
+        mean = token_losses.sum((1, 2)) / targets
         optimiser.step((torch.tensor(weights, dtype=mean.dtype, device=where) * mean).sum())
         second[step], history[step] = mean.detach().cpu().numpy(), weights
         on_step("proxy", step + 1, dict(zip(names, weights.tolist())))
@@ -181,8 +181,8 @@ class Optimiser:
         def rate(step: int) -> float:
             if step < rise:
                 return (step + 1) / rise
-            done = (step - rise) / max(1, settings.steps - rise)
-            return 0.1 + 0.45 * (1 + float(np.cos(np.pi * done)))
+            progress = (step - rise) / max(1, settings.steps - rise)
+            return 0.1 + 0.45 * (1 + float(np.cos(np.pi * progress)))
 
         self.schedule = torch.optim.lr_scheduler.LambdaLR(self.adam, rate)
 
@@ -219,9 +219,9 @@ class Batches:
     def losses(self, model: GPT, step: int, device: Any) -> tuple[Any, Any]:
         """(sources, rows, length) loss of each token, 0 without a target; (sources,) the number of targets."""
         tokens, targets, positions = (torch.from_numpy(column).to(device) for column in self.at(step))
-        each = losses(model(tokens, positions), targets)
+        token_losses = losses(model(tokens, positions), targets)
         shape = (len(self.sources), self.settings.rows, self.settings.length)
-        return each.view(shape), (targets.view(shape) != IGNORE).sum((1, 2)).clamp(min=1)
+        return token_losses.view(shape), (targets.view(shape) != IGNORE).sum((1, 2)).clamp(min=1)
 
     def at(self, step: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         """(sources × rows, length) tokens, targets and position ids of a step."""
@@ -237,8 +237,8 @@ class Batches:
                 tokens[at] = ids[:-1]
                 targets[at] = np.where(first[1:], IGNORE, ids[1:])
                 first[0] = True
-                place = np.arange(length)
-                positions[at] = place - np.maximum.accumulate(np.where(first[:-1], place, 0))
+                indices = np.arange(length)
+                positions[at] = indices - np.maximum.accumulate(np.where(first[:-1], indices, 0))
         return tokens, targets, positions
 
 

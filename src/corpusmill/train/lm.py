@@ -80,12 +80,12 @@ def train(texts: pa.LargeStringArray, settings: LmSettings, about: Mapping[str, 
     del names, numbers, counts
     orders = _orders(words, settings.order)
     _adjust(orders)
-    discounts = [_discounts(one.counts) for one in orders]
+    discounts = [_discounts(ngrams.counts) for ngrams in orders]
     _prune(orders, settings.prune, settings.prune_from)
     _probabilities(orders, discounts)
-    keys, logs, backs = ([getattr(one, name) for one in orders] for name in ("keys", "log", "back"))
-    for one, log in zip(orders, logs):
-        log[: len(one.unknown)][one.unknown] -= np.float32(np.log10(unknown))
+    keys, logs, backs = ([getattr(ngrams, name) for ngrams in orders] for name in ("keys", "log", "back"))
+    for ngrams, log in zip(orders, logs):
+        log[: len(ngrams.unknown)][ngrams.unknown] -= np.float32(np.log10(unknown))
     if not np.isin(extend(NO_BITS, UNKNOWN), keys[0]):
         keys[0] = np.append(keys[0], extend(NO_BITS, UNKNOWN))
         logs[0] = np.append(logs[0], np.float32(np.log10(orders[0].uniform)))
@@ -139,9 +139,9 @@ class NgramOrder:
         weight = self.weight if len(self.weight) else np.ones(len(self.keys))
         return np.log10(weight).astype(np.float32)
 
-    def keep(self, kept: NDArray[np.bool_]) -> None:
+    def keep(self, mask: NDArray[np.bool_]) -> None:
         for name in ("keys", "suffix", "context", "starts", "unknown", "counts"):
-            setattr(self, name, getattr(self, name)[kept])
+            setattr(self, name, getattr(self, name)[mask])
 
 
 def _orders(words: Words, order: int) -> list[NgramOrder]:
@@ -219,31 +219,31 @@ def _discounts(counts: NDArray[np.int64]) -> tuple[float, float, float]:
     return discounts
 
 
-def _prune(orders: list[NgramOrder], most: int, first: int) -> None:
+def _prune(orders: list[NgramOrder], max_count: int, first: int) -> None:
     """Remove rare n-grams of `first` words and more, but not parts of longer ones that are kept."""
     needed = np.empty(0, U)
     for n in range(len(orders), first - 1, -1):
-        one = orders[n - 1]
-        one.before_pruning = one.context, one.counts
-        one.keep((one.counts > most) | np.isin(one.keys, needed))
-        needed = np.union1d(one.suffix, one.context)
+        ngrams = orders[n - 1]
+        ngrams.before_pruning = ngrams.context, ngrams.counts
+        ngrams.keep((ngrams.counts > max_count) | np.isin(ngrams.keys, needed))
+        needed = np.union1d(ngrams.suffix, ngrams.context)
 
 
 def _probabilities(orders: list[NgramOrder], discounts: list[tuple[float, float, float]]) -> None:
     start = extend(NO_BITS, START)
-    for n, (one, discount) in enumerate(zip(orders, discounts), 1):
-        context, counts = one.before_pruning or (one.context, one.counts)
+    for n, (ngrams, discount) in enumerate(zip(orders, discounts), 1):
+        context, counts = ngrams.before_pruning or (ngrams.context, ngrams.counts)
         contexts, where = np.unique(context, return_inverse=True)
         total = np.bincount(where, counts)
-        mine = np.searchsorted(contexts, one.context)
-        share = (one.counts - np.array(discount)[np.minimum(one.counts, 3) - 1]) / total[mine]
-        left = 1 - np.bincount(mine, share, len(contexts))  # of each context, for the lower order
+        context_index = np.searchsorted(contexts, ngrams.context)
+        share = (ngrams.counts - np.array(discount)[np.minimum(ngrams.counts, 3) - 1]) / total[context_index]
+        leftover = 1 - np.bincount(context_index, share, len(contexts))  # of each context, for the lower order
         if n == 1:
-            one.uniform = float(left[0]) / (len(one.keys) + (not np.isin(extend(NO_BITS, UNKNOWN), one.keys)))
-            one.probability = share + one.uniform
+            ngrams.uniform = float(leftover[0]) / (len(ngrams.keys) + (not np.isin(extend(NO_BITS, UNKNOWN), ngrams.keys)))
+            ngrams.probability = share + ngrams.uniform
             continue
         lower = orders[n - 2]
-        one.probability = share + left[mine] * lower.probability[np.searchsorted(lower.keys, one.suffix)]
+        ngrams.probability = share + leftover[context_index] * lower.probability[np.searchsorted(lower.keys, ngrams.suffix)]
         if n == 2:
             # <s> is the context of a first word, but never a next word, so its own probability is never used.
             lower.keys = np.append(lower.keys, start)
@@ -252,9 +252,9 @@ def _probabilities(orders: list[NgramOrder], discounts: list[tuple[float, float,
         if not len(lower.keys):
             continue
         order = np.argsort(lower.keys)
-        place = order[np.minimum(np.searchsorted(lower.keys, contexts, sorter=order), len(order) - 1)]
-        known = lower.keys[place] == contexts
-        lower.weight[place[known]] = left[known]
+        positions = order[np.minimum(np.searchsorted(lower.keys, contexts, sorter=order), len(order) - 1)]
+        is_context = lower.keys[positions] == contexts
+        lower.weight[positions[is_context]] = leftover[is_context]
 
 
 def warm_up() -> None:

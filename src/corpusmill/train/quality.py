@@ -110,8 +110,8 @@ def train(
     InputError if too few documents of a kind are left.
     """
     sets = together(good, bad)
-    held = hold_out(sets, settings)
-    learned = fit(sets.texts.filter(pa.array(~held)), sets.good[~held], settings)
+    held_out = hold_out(sets, settings)
+    learned = fit(sets.texts.filter(pa.array(~held_out)), sets.good[~held_out], settings)
     card = {
         **about,
         "kind": "quality",
@@ -124,11 +124,11 @@ def train(
             "disputed": sets.disputed,
         },
     }
-    judged = sets.texts.filter(pa.array(held))
+    judged = sets.texts.filter(pa.array(held_out))
     model = QualityModel({}, learned)
     shapes = shapes_of(judged)
-    simple = fit_shape(shapes_of(sets.texts.filter(pa.array(~held))), sets.good[~held], length=False)
-    metrics = judge(model.scores(judged), judged, sets.good[held], shapes[:, 0], simple.odds(shapes))
+    simple = fit_shape(shapes_of(sets.texts.filter(pa.array(~held_out))), sets.good[~held_out], length=False)
+    metrics = judge(model.scores(judged), judged, sets.good[held_out], shapes[:, 0], simple.odds(shapes))
     return QualityModel({**card, "held_out": rounded(asdict(metrics))}, learned)
 
 
@@ -147,13 +147,13 @@ def together(good: pa.LargeStringArray, bad: pa.LargeStringArray) -> LabelledTex
     group = np.cumsum(first) - 1
     groups = int(first.sum())
     both = np.minimum(np.bincount(group, is_good, groups), np.bincount(group, ~is_good, groups)) > 0
-    kept = first & ~both[group] if groups else first
-    sets = LabelledTexts(texts.take(pa.array(order[kept])), is_good[kept], int(len(keys) - groups), int(both.sum()))
-    for kind, count, given in (("good", int(sets.good.sum()), len(good)), ("bad", int((~sets.good).sum()), len(bad))):
+    keep = first & ~both[group] if groups else first
+    sets = LabelledTexts(texts.take(pa.array(order[keep])), is_good[keep], int(len(keys) - groups), int(both.sum()))
+    for kind, count, total in (("good", int(sets.good.sum()), len(good)), ("bad", int((~sets.good).sum()), len(bad))):
         if count < LEAST:
-            why = f" ({sets.disputed} are in both kinds, {sets.repeated} are duplicates)" if given > count else ""
+            why = f" ({sets.disputed} are in both kinds, {sets.repeated} are duplicates)" if total > count else ""
             raise InputError(
-                f"{given} {kind} documents give {count} usable texts{why}; need at least {LEAST}. By default a text "
+                f"{total} {kind} documents give {count} usable texts{why}; need at least {LEAST}. By default a text "
                 f"file "
                 f"is one document: use --documents paragraph or --documents line for one per paragraph or line."
             )
@@ -162,13 +162,13 @@ def together(good: pa.LargeStringArray, bad: pa.LargeStringArray) -> LabelledTex
 
 def hold_out(sets: LabelledTexts, settings: QualitySettings) -> NDArray[np.bool_]:
     """(documents,) which are held out: of each kind the share with the lowest hashes, at least one and not all."""
-    held = np.zeros(len(sets.good), bool)
+    held_out = np.zeros(len(sets.good), bool)
     draw = hash64(sets.texts, settings.seed)
     for kind in (sets.good, ~sets.good):
         of_kind = np.flatnonzero(kind)
         count = min(max(round(settings.held_out * len(of_kind)), 1), len(of_kind) - 1)
-        held[of_kind[np.argsort(draw[of_kind], kind="stable")[:count]]] = True
-    return held
+        held_out[of_kind[np.argsort(draw[of_kind], kind="stable")[:count]]] = True
+    return held_out
 
 
 def fit(
@@ -278,8 +278,8 @@ def judge(
     score = np.nan_to_num(scores, nan=0.0)
     rows = []
     for threshold in THRESHOLDS:
-        kept = score >= np.float32(threshold)
-        recall, fall = float(kept[good].mean()), float(kept[~good].mean())
+        keep = score >= np.float32(threshold)
+        recall, fall = float(keep[good].mean()), float(keep[~good].mean())
         precision = recall / (recall + fall) if recall + fall else 0.0
         f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
         rows.append({"threshold": threshold, "good_kept": recall, "bad_kept": fall, "precision": precision, "f1": f1})
@@ -302,14 +302,14 @@ def unbeaten(held_out: Mapping[str, Any]) -> list[str]:
 
     held_out   of the model's card
     """
-    named = {
+    baselines = {
         "length_auc": "the number of bytes alone",
         "words_auc": "the number of words alone",
         "shape_auc": "statistics of characters, words and lines alone",
     }
     return [
         f"{words} ({held_out[name]:.3f})"
-        for name, words in named.items()
+        for name, words in baselines.items()
         if held_out["auc"] - held_out["error"] <= max(held_out[name], 1 - held_out[name])
     ]
 
@@ -320,8 +320,8 @@ def auc_error(area: float, good: int, bad: int) -> float:
     >>> round(auc_error(0.85, 120, 120), 3)
     0.025
     """
-    one, two = area / (2 - area), 2 * area * area / (1 + area)
-    square = area * (1 - area) + (good - 1) * (one - area * area) + (bad - 1) * (two - area * area)
+    q1, q2 = area / (2 - area), 2 * area * area / (1 + area)
+    square = area * (1 - area) + (good - 1) * (q1 - area * area) + (bad - 1) * (q2 - area * area)
     return float(np.sqrt(max(square, 0.0) / (good * bad)))
 
 
@@ -331,8 +331,8 @@ def auc(scores: NDArray[Any], good: NDArray[np.bool_]) -> float:
     >>> auc(np.array([0.9, 0.5, 0.5, 0.1]), np.array([True, True, False, False]))
     0.875
     """
-    _, place, count = np.unique(scores, return_inverse=True, return_counts=True)
-    rank = (np.cumsum(count) - (count - 1) / 2)[place]
+    _, group, count = np.unique(scores, return_inverse=True, return_counts=True)
+    rank = (np.cumsum(count) - (count - 1) / 2)[group]
     n = int(good.sum())
     return float((rank[good].sum() - n * (n + 1) / 2) / (n * (len(good) - n)))
 

@@ -29,7 +29,7 @@ class TokenSource:
     first: NDArray[np.bool_]
 
 
-def read_sources(paths: Sequence[str], most: int, seed: int = 0) -> list[TokenSource]:
+def read_sources(paths: Sequence[str], max_tokens: int, seed: int = 0) -> list[TokenSource]:
     """The sources of runs and folders of shards, in the order in which they first occur. A source in several folders is
     one source.
 
@@ -48,15 +48,15 @@ def read_sources(paths: Sequence[str], most: int, seed: int = 0) -> list[TokenSo
             raise InputError(f"{folder}: given twice")
         folders[str(root)] = name or None, open_shards(root)
     same_tokenizer({folder: shards for folder, (_, shards) in folders.items()})
-    held: dict[str, int] = {}
-    for given, shards in folders.values():
-        for sources, tokens in _documents(given, shards):
+    token_counts: dict[str, int] = {}
+    for source_name, shards in folders.values():
+        for sources, tokens in _documents(source_name, shards):
             for source in dict.fromkeys(sources.tolist()):
-                held[source] = held.get(source, 0) + int(tokens[sources == source].sum())
-    parts: dict[str, list[tuple[NDArray[Any], NDArray[np.bool_]]]] = {name: [] for name in held}
-    for number, (given, shards) in enumerate(folders.values()):
-        sources = np.concatenate([sources for sources, _ in _documents(given, shards)])
-        shares = np.array([min(1.0, most / max(held[source], 1)) for source in sources.tolist()])
+                token_counts[source] = token_counts.get(source, 0) + int(tokens[sources == source].sum())
+    parts: dict[str, list[tuple[NDArray[Any], NDArray[np.bool_]]]] = {name: [] for name in token_counts}
+    for number, (source_name, shards) in enumerate(folders.values()):
+        sources = np.concatenate([sources for sources, _ in _documents(source_name, shards)])
+        shares = np.array([min(1.0, max_tokens / max(token_counts[source], 1)) for source in sources.tolist()])
         chosen = _draws(len(sources), seed, number) < shares
         for source in dict.fromkeys(sources[chosen].tolist()):
             parts[source] += _tokens(shards, chosen & (sources == source))
@@ -91,14 +91,14 @@ def _draws(documents: int, seed: int, folder: int) -> NDArray[np.float64]:
     return np.random.Generator(np.random.Philox(key=mixed(seed, folder))).random(documents)
 
 
-def _tokens(shards: Shards, wanted: NDArray[np.bool_]) -> Iterator[tuple[NDArray[Any], NDArray[np.bool_]]]:
+def _tokens(shards: Shards, selected: NDArray[np.bool_]) -> Iterator[tuple[NDArray[Any], NDArray[np.bool_]]]:
     """Tokens of the wanted documents, and where they begin, shard by shard."""
     last, reached = PADDING, 0  # the last document of the previous shard, and its tokens so far
     for number, entry in enumerate(shards.index.shards):
         runs = shards.runs(number)
-        mine = (runs.document != PADDING) & wanted[np.maximum(runs.document, 0)]
+        is_selected = (runs.document != PADDING) & selected[np.maximum(runs.document, 0)]
         length = np.diff(np.append(runs.start, entry.tokens))
-        document, offset, size = runs.document[mine], runs.offset[mine], length[mine]
+        document, offset, size = runs.document[is_selected], runs.offset[is_selected], length[is_selected]
         if not len(document):
             continue
         before = np.append(last, document[:-1])
@@ -106,4 +106,4 @@ def _tokens(shards: Shards, wanted: NDArray[np.bool_]) -> Iterator[tuple[NDArray
         last, reached = int(document[-1]), int(offset[-1] + size[-1])
         first = np.zeros(int(size.sum()), np.bool_)
         first[(np.cumsum(size) - size)[~goes_on]] = True
-        yield shards.mapped(number)[np.repeat(mine, length)], first
+        yield shards.mapped(number)[np.repeat(is_selected, length)], first

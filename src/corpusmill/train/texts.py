@@ -46,8 +46,8 @@ def read_texts(paths: Sequence[str], documents: Documents = "file") -> TrainingF
     Raises InputError if a path matches nothing, or no reader has the suffix of a file.
     """
     of_text = {"separator": "\n"} if documents == "line" else {"document": documents}
-    known = [name for name in read.names() if name not in NO_TEXT]
-    readers = [read.find(name)(**(of_text if name == "text" else {})) for name in known]
+    names = [name for name in read.names() if name not in NO_TEXT]
+    readers = [read.find(name)(**(of_text if name == "text" else {})) for name in names]
     suffixes = tuple(suffix for reader in readers for suffix in reader.suffixes)
     counts, parts = ReadCounts(), []
     files = expand(list(paths), suffixes)
@@ -73,6 +73,6 @@ def reader_of(file: FileInfo, readers: Sequence[Any]) -> Any:
         if file.path.endswith(suffix)
     ]
     if not ends:
-        known = sorted({suffix.split(".")[1] for reader in readers for suffix in reader.suffixes})
-        raise InputError(f"{file.path}: no reader for this file name. Known suffixes: {', '.join(known)}")
+        suffixes = sorted({suffix.split(".")[1] for reader in readers for suffix in reader.suffixes})
+        raise InputError(f"{file.path}: no reader for this file name. Known suffixes: {', '.join(suffixes)}")
     return readers[max(ends)[1]]

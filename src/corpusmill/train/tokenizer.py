@@ -41,9 +41,9 @@ class TokenizerSettings:
     held_out: float = 0.02
 
     def __post_init__(self) -> None:
-        least = 256 + len(self.special)
-        if self.vocab_size < least:
-            raise InputError(f"vocab_size must be {least} or more (256 bytes and {len(self.special)} special tokens)")
+        minimum = 256 + len(self.special)
+        if self.vocab_size < minimum:
+            raise InputError(f"vocab_size must be {minimum} or more (256 bytes and {len(self.special)} special tokens)")
         if not self.special or "" in self.special or len(set(self.special)) != len(self.special):
             raise InputError("need one special token or more, distinct and not empty; the first one ends documents")
         if self.pattern not in get_args(Pattern):
@@ -105,40 +105,40 @@ def train(batches: Iterable[pa.Array], settings: TokenizerSettings, out: Path) -
         initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
         show_progress=False,
     )
-    seen = TokenizerTexts()
-    native.train_from_iterator(_learned(batches, settings.held_out, seen), trainer)
-    if not seen.documents:
+    stats = TokenizerTexts()
+    native.train_from_iterator(_learned(batches, settings.held_out, stats), trainer)
+    if not stats.documents:
         raise InputError("there are no texts to train on")
     write_atomic(str(out), native.to_str(pretty=True).encode())
-    return seen
+    return stats
 
 
-def rate(tokenizer: Tokenizer, held: Sequence[str]) -> Rate:
+def rate(tokenizer: Tokenizer, documents: Sequence[str]) -> Rate:
     """The size of texts under a tokenizer, without EOS."""
-    texts = pa.array(held, pa.large_string())
+    texts = pa.array(documents, pa.large_string())
     characters, size = (int(pc.sum(count(texts)).as_py() or 0) for count in (pc.utf8_length, pc.binary_length))
     return Rate(int(tokenizer.count(texts).sum()), characters, size)
 
 
-def rates(out: Path, settings: TokenizerSettings, held: Sequence[str]) -> dict[str, Rate]:
+def rates(out: Path, settings: TokenizerSettings, documents: Sequence[str]) -> dict[str, Rate]:
     """The trained tokenizer and GPT-2's on the held-out documents, by name."""
-    mine = load(out, eos=settings.special[0])
-    return {out.name: rate(mine, held), "gpt2": rate(load("gpt2"), held)}
+    tokenizer = load(out, eos=settings.special[0])
+    return {out.name: rate(tokenizer, documents), "gpt2": rate(load("gpt2"), documents)}
 
 
-def _learned(batches: Iterable[pa.Array], share: float, seen: TokenizerTexts) -> Iterator[list[str]]:
+def _learned(batches: Iterable[pa.Array], share: float, stats: TokenizerTexts) -> Iterator[list[str]]:
     """The texts that are not held out. The hash of a text decides, so duplicates are held out together."""
     bound, size = int(share * 2**64), 0
     for batch in batches:
         learned = []
         for text in batch.drop_null().to_pylist():
             data = text.encode()
-            seen.documents += 1
-            seen.bytes += len(data)
+            stats.documents += 1
+            stats.bytes += len(data)
             if xxhash.xxh3_64_intdigest(data) >= bound:
                 learned.append(text)
             elif size < MOST_HELD:
-                seen.held.append(text)
+                stats.held.append(text)
                 size += len(data)
         yield learned
 
