@@ -13,7 +13,7 @@ from pathlib import Path
 import corpusmill
 from corpusmill.cli.tables import print_mixes, print_packing, print_waterfall
 from corpusmill.execute.serial import Serial
-from corpusmill.recipe.shipped import DEMO, shipped
+from corpusmill.recipe.shipped import DEMO_FILES, shipped
 from corpusmill.report.figures.mix import mixes
 from corpusmill.report.tables import RunTables
 
@@ -26,7 +26,7 @@ FUNNEL = re.compile(r"(?<=^```console\n).*?(?=^```$)", re.DOTALL | re.MULTILINE)
 def on_the_demo(name: str) -> dict[str, str]:
     """What to set so that a recipe reads the demo's data: its variables and their values."""
     inputs = shipped(name).inputs
-    return {variable: OTHERS.get(variable) or DEMO[reader] for variable, reader in inputs.items()}
+    return {variable: OTHERS.get(variable) or DEMO_FILES[reader] for variable, reader in inputs.items()}
 
 
 def funnel(name: str, folder: Path) -> str:

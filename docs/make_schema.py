@@ -6,8 +6,8 @@ A test fails when it is out of date.
 import json
 
 from corpusmill.recipe.json_schema import recipe_schema
-from corpusmill.recipe.shipped import SCHEMA
+from corpusmill.recipe.shipped import SCHEMA_FILE
 
 if __name__ == "__main__":
-    SCHEMA.write_text(json.dumps(recipe_schema(), indent=1, ensure_ascii=False) + "\n", "utf-8")
-    print(SCHEMA)
+    SCHEMA_FILE.write_text(json.dumps(recipe_schema(), indent=1, ensure_ascii=False) + "\n", "utf-8")
+    print(SCHEMA_FILE)

@@ -25,14 +25,17 @@ from corpusmill.cli.demo import demo
 from corpusmill.cli.tables import print_waterfall
 from corpusmill.execute.serial import Serial
 from corpusmill.recipe import Recipe
-from corpusmill.recipe.shipped import DEMO, shipped
+from corpusmill.recipe.shipped import DEMO_FILES, shipped
 from docs import make_reference
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
 BLOCK = re.compile(r"^```(\w*)( \w+)?\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-SHOWN = {"demo": {}, "mix": {"WEB": DEMO["wet"], "BOOKS": DEMO["jsonl"]}}  # recipes that pages use, and their inputs
+SHOWN = {
+    "demo": {},
+    "mix": {"WEB": DEMO_FILES["wet"], "BOOKS": DEMO_FILES["jsonl"]},
+}  # recipes that pages use, and their inputs
 FILE = re.compile(r"# ([\w-]+\.(?:py|yaml))\n")
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 STEP = re.compile(

@@ -297,7 +297,7 @@ def test_a_writer_of_documents_writes_an_empty_file_and_one_of_tokens_none(folde
             assert not len(read_index(file).lengths)
 
 
-@pytest.mark.parametrize("format", [name for name in export.formats() if name not in export.REVIEW])
+@pytest.mark.parametrize("format", [name for name in export.formats() if name not in export.REVIEW_FORMATS])
 def test_an_export_of_nothing_is_sound_and_has_no_file_that_cannot_be_opened(runs, tmp_path, format):
     made = export.export(runs["nothing kept"].place, format, tmp_path / "out")
     (checked,) = verify_place(str(made.folder))
@@ -401,7 +401,7 @@ UNANSWERED["nothing read"] = UNANSWERED["nothing kept"] | {
     "explain RUN http://made.org/one": (2, "no document and no dead letter has the id or URL"),
     "forget RUN --domain made.org --dry-run": (2, "the run has no such document"),
     "plan RUN --tokens 100": (2, "this run has read no documents, so it has no tokens"),
-    **{f"export RUN {format} NEW": (2, "the run has no documents to review") for format in export.REVIEW},
+    **{f"export RUN {format} NEW": (2, "the run has no documents to review") for format in export.REVIEW_FORMATS},
 }
 
 

@@ -42,7 +42,7 @@ def store(store_server, monkeypatch):
     for name, value in faults.environment(store_server.endpoint).items():
         monkeypatch.setenv(name, value)
     monkeypatch.delenv("AWS_PROFILE", raising=False)
-    monkeypatch.setattr(retry, "FIRST", 0.01)
+    monkeypatch.setattr(retry, "FIRST_WAIT", 0.01)
     monkeypatch.setattr(stores, "FIRST", timedelta(milliseconds=5))
     store_server.reset()
     return store_server

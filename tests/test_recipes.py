@@ -69,7 +69,7 @@ def given(small, monkeypatch):
     """What recipes are tried on: those of one source on its beginning, others on the demo's files."""
 
     def give(recipe):
-        some = small if len(recipe.inputs) == 1 else shipped.DEMO
+        some = small if len(recipe.inputs) == 1 else shipped.DEMO_FILES
         for variable, reader in recipe.inputs.items():
             monkeypatch.setenv(variable, str(OTHERS.get(variable) or some[reader]))
 
@@ -109,7 +109,7 @@ def test_a_recipe_runs_and_its_account_adds_up(name, given, tmp_path):
 
 
 def test_copies_are_compared_and_none_is_dropped(tmp_path, monkeypatch):
-    monkeypatch.setenv("INPUT", shipped.DEMO["jsonl"])
+    monkeypatch.setenv("INPUT", shipped.DEMO_FILES["jsonl"])
     done = run(shipped.shipped("compare-dedup").path, folder=tmp_path / "run", executor=Serial())
     assert done.waterfall.documents_in == done.waterfall.documents_out > 0
     page = Path(write_page(done.folder)).read_text("utf-8")

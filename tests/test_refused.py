@@ -258,7 +258,7 @@ ALL = [
     "r.yaml:5: nothing/*.parquet: no file matches",
     'r.yaml:7: filter/gopher_quality has no parameter "min_word"',
     'r.yaml:7: filter/gopher_quality has no parameter "low"',
-    "r.yaml:8: filter/language: languages wants a list of text",
+    "r.yaml:8: filter/language: languages must be a list of text",
     "r.yaml:8: filter/language: a score is from 0 to 1, got 7.0",
     'r.yaml:9: there is no step "filter/lists"',
     'r.yaml:10: annotate/quality: there is no asset "none.bin"',

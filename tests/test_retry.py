@@ -60,7 +60,7 @@ def server():
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch):
     """Nobody waits here."""
-    monkeypatch.setattr(retry, "FIRST", 0.0)
+    monkeypatch.setattr(retry, "FIRST_WAIT", 0.0)
     Server.asked.clear()
     Server.ranges.clear()
 
@@ -218,7 +218,7 @@ def test_which_errors_may_pass(error, passes):
 def test_a_server_may_say_how_long_to_wait():
     assert retry.retry_after(Answer(headers={"Retry-After": "7"})) == 7
     in_a_year = formatdate(time.time() + 3e7, usegmt=True)
-    assert retry.retry_after(Answer(headers={"retry-after": in_a_year})) == retry.LONGEST_ASKED
+    assert retry.retry_after(Answer(headers={"retry-after": in_a_year})) == retry.LONGEST_RETRY_AFTER
     assert retry.retry_after(Answer(headers={"retry-after": "soon"})) == retry.retry_after(ValueError()) == 0
 
 

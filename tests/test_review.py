@@ -7,7 +7,7 @@ import pytest
 
 from corpusmill.errors import InputError
 from corpusmill.export import export
-from corpusmill.export.review import FORMATS, reviewed
+from corpusmill.export.review import REVIEW_WRITERS, reviewed
 from corpusmill.ops.verify import verify_folder
 from corpusmill.report.tables import RunTables
 from made_run import SHORT, made_run
@@ -33,7 +33,7 @@ def test_a_dropped_one_says_why_with_what_was_measured(documents):
     assert short["because"].startswith("gopher_quality.min_words: ") and short["because"].endswith("below 20")
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", REVIEW_WRITERS)
 def test_two_exports_are_the_same(tmp_path, format, corpusmill):
     one, two = (export(made_run(), format, tmp_path / name, sample=3) for name in ("one", "two"))
     assert one.documents == two.documents and one.documents > 3 and one.tokens is None

@@ -154,7 +154,7 @@ def test_a_signal_while_a_kernel_is_loaded_waits(sent, interruptible):
     """LLVM goes on with what a callback gave when it was left, and frees twice what was left half wrapped."""
     source = "def callback(kill):\n    kill()\n    return 'whole'\n"
     names: dict[str, Any] = {}
-    exec(compile(source, f"site-packages{termination.LLVM}binding.py", "exec"), names)
+    exec(compile(source, f"site-packages{termination.LLVM_FOLDER}binding.py", "exec"), names)
     gave = []
     with pytest.raises(wanted(sent)), termination.raised():
         gave.append(names["callback"](lambda: os.kill(os.getpid(), sent)))

@@ -8,7 +8,7 @@ import pytest
 from corpusmill import Recipe, run
 from corpusmill.engine.drive.listener import Silent
 from corpusmill.execute.serial import Serial
-from corpusmill.trackers import HELP, INSIDE, Metrics, OpenMetrics, Together, numbers, settings
+from corpusmill.trackers import METRIC_HELP, PROGRESS_HELP, Metrics, OpenMetrics, Together, numbers, settings
 from made_run import made_corpus
 
 
@@ -31,7 +31,7 @@ def test_the_last_numbers_are_those_of_the_waterfall(watched):
     assert sent[-1]["documents_dropped"] == flow.documents_in - flow.documents_out
     assert sent[-1]["stage"] == len(done.units) and sent[-1]["worker_seconds"] > 0
     for earlier, later in pairwise(sent):
-        assert all(earlier[name] <= later[name] for name in HELP if not name.startswith("units"))
+        assert all(earlier[name] <= later[name] for name in METRIC_HELP if not name.startswith("units"))
 
 
 def test_calls_are_as_far_apart_as_asked_but_for_the_ends_of_stages(watched):
@@ -45,8 +45,8 @@ def test_the_file_of_metrics_has_a_value_and_a_label_for_each(watched):
     _, sent, text = watched
     assert text.endswith("# EOF\n")
     values = dict(re.findall(r'^corpusmill_(\w+)\{run="my \\"run\\""\} (\S+)$', text, re.M))
-    assert set(values) == {*HELP, *INSIDE} and text.count("# HELP ") == len(values)
-    for name in set(HELP) - {"worker_seconds"}:
+    assert set(values) == {*METRIC_HELP, *PROGRESS_HELP} and text.count("# HELP ") == len(values)
+    for name in set(METRIC_HELP) - {"worker_seconds"}:
         assert float(values[name]) == sent[-1][name], name
     assert text.count("# TYPE ") == text.count(" gauge\n") == len(values)
 

@@ -153,7 +153,7 @@ def test_nanochat_has_shuffled_text_and_its_last_file_for_validation(done, texts
 
 def test_nanochat_shuffles_over_all_files(tmp_path, monkeypatch):
     """Of a made text large enough for several files, each has documents from the whole of it."""
-    monkeypatch.setattr("corpusmill.export.nanochat.WAITING", 200_000)
+    monkeypatch.setattr("corpusmill.export.nanochat.WAITING_BYTES", 200_000)
     lines = [json.dumps({"text": f"{number} " + "word " * 1000}) for number in range(600)]
     (tmp_path / "a.jsonl").write_text("\n".join(lines) + "\n")
     recipe = f"name: big\nread: [jsonl: {tmp_path}/a.jsonl]\nsteps: [dedup/exact]\nwrite: [jsonl]\n"

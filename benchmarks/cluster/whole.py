@@ -19,7 +19,7 @@ from corpusmill import run, storage
 from corpusmill.execute import Failure, OnAside, OnCommit, ignored
 from corpusmill.execute.ray import Ray
 from corpusmill.execute.task import StageTask
-from corpusmill.execute.warm_start import ENGINE
+from corpusmill.execute.warm_start import ENGINE_PRELOAD
 from corpusmill.store.units import Commit, Unit, now
 from made_cluster import made
 from store_server import BUCKET, environment, serving
@@ -130,7 +130,7 @@ def weight(message: object) -> float:
 def messages(workload: Workload, recipe: Path, folder: Path) -> list[Figure]:
     """What passes through Ray."""
     with cluster([0, 1, 1]) as made_here:
-        executor = Weighed(made_here.address, preload=(ENGINE,))
+        executor = Weighed(made_here.address, preload=(ENGINE_PRELOAD,))
         executor.sizes = sizes = Sizes()
         run(recipe, folder=folder, executor=executor, progress=False)
     print(

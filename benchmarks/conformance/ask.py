@@ -11,7 +11,7 @@ import pyarrow as pa
 from benchmarks.conformance.cases import Case, Counterpart
 from corpusmill.engine.work.batch import KEPT, Batch
 from corpusmill.errors import CorpusmillError
-from corpusmill.recipe.given import steps_of
+from corpusmill.recipe.arguments import steps_of
 from corpusmill.schema import DOCUMENT, document_id
 from corpusmill.steps.measures import MEASURES
 from corpusmill.text.fold import fold

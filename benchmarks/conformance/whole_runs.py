@@ -13,7 +13,7 @@ import corpusmill
 from benchmarks.conformance.cases import Case, Counterpart
 from benchmarks.conformance.compare import Difference, same_number
 from corpusmill.execute.serial import Serial
-from corpusmill.recipe.given import steps_of
+from corpusmill.recipe.arguments import steps_of
 from corpusmill.text.shingles import Shingling
 from corpusmill.tokens.packing import best_fit_rows
 

@@ -23,7 +23,7 @@ from typing import Any
 
 from corpusmill.export import export
 from corpusmill.recipe.shipped import shipped
-from corpusmill.trackers import HELP, numbers
+from corpusmill.trackers import METRIC_HELP, numbers
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "guide" / "tracking.md"
@@ -63,7 +63,7 @@ def mlflow() -> str:
 def wandb() -> str:
     """The record of the offline run, which it would send, names all our numbers, and the report lies beside it."""
     os.environ |= {"WANDB_MODE": "offline", "WANDB_SILENT": "true", "WANDB_DIR": str(Path().resolve())}
-    named = [*HELP, *numbers(carry_out("wandb")["done"])]
+    named = [*METRIC_HELP, *numbers(carry_out("wandb")["done"])]
     (record,) = Path("wandb").glob("offline-run-*/*.wandb")
     written = record.read_bytes()
     missing = [name for name in named if name.encode() not in written]

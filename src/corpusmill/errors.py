@@ -28,7 +28,7 @@ from typing import Any
 from corpusmill.hidden import masked
 
 LIBRARIES = (str(Path(__file__).parent), str(Path(traceback.__file__).parent), *site.getsitepackages())
-LISTED = 50  # problems in a message; who has more of them has made one mistake many times
+PROBLEMS_LISTED = 50  # problems in a message; who has more of them has made one mistake many times
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Problem:
 class CorpusmillError(Exception):
     """Base of every error raised on purpose.
 
-    problems   what is wrong, one by one; the message has a line for each of the first LISTED
+    problems   what is wrong, one by one; the message has a line for each of the first PROBLEMS_LISTED
 
     Secrets of URLs are masked in what it says.
     """
@@ -68,10 +68,10 @@ class CorpusmillError(Exception):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """As it is: a class may be made from other things than its message."""
-        return _again, (type(self), self.args, vars(self))
+        return _rebuild, (type(self), self.args, vars(self))
 
 
-def _again(kind: type[CorpusmillError], args: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
+def _rebuild(kind: type[CorpusmillError], args: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
     """An error that comes from another process."""
     error = kind.__new__(kind)
     error.args = args  # one that is an OSError, too, takes none where it is made
@@ -157,10 +157,10 @@ def of_problems(problems: Iterable[Problem], kind: type[CorpusmillError] = Recip
     """An error of these problems, each once, in the order of their lines; those without a line are last."""
     ordered = list(dict.fromkeys(sorted(problems, key=lambda problem: (problem.line == 0, problem.line))))
     lines = [str(problem) for problem in ordered]
-    unlisted = len(lines) - LISTED
+    unlisted = len(lines) - PROBLEMS_LISTED
     error = kind.__new__(kind)
     CorpusmillError.__init__(
-        error, "\n".join([*lines[:LISTED], *([f"… and {unlisted} more problems"] if unlisted > 0 else [])])
+        error, "\n".join([*lines[:PROBLEMS_LISTED], *([f"… and {unlisted} more problems"] if unlisted > 0 else [])])
     )
     vars(error)["_problems"] = ordered
     return error
@@ -172,7 +172,9 @@ def raised(error: BaseException) -> str:
     if isinstance(error, SyntaxError) and error.filename:
         return f"{type(error).__name__}: {error.msg} ({Path(error.filename).name}, line {error.lineno})"
     frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if frame.filename.endswith(".py") and not frame.filename.startswith(("<", *LIBRARIES))]
+    own = [
+        frame for frame in frames if frame.filename.endswith(".py") and not frame.filename.startswith(("<", *LIBRARIES))
+    ]
     location = f" ({Path(own[-1].filename).name}, line {own[-1].lineno})" if own else ""
     return f"{type(error).__name__}{': ' * bool(message)}{message}{location}"
 

@@ -14,23 +14,23 @@ from collections.abc import Iterable, Mapping, Sequence
 from urllib.parse import quote, unquote
 
 MASK = "***"
-SHORTEST = 8  # characters of a value that is looked for by itself: shorter ones are parts of anything
-WORD = (
+SHORTEST_SECRET = 8  # characters of a value that is looked for by itself: shorter ones are parts of anything
+SECRET_WORD = (
     r"(?:passw(?:or)?d|passphrase|secret|token(?!s|iz)|credential|(?:api|access|private)[_-]?key|auth(?!or(?!i[sz])))"
 )
-NAME = re.compile(WORD, re.IGNORECASE)
-OPTION = re.compile(rf"(--?[\w-]*{WORD}[\w-]*)(=.*)?", re.IGNORECASE | re.DOTALL)
-KEY = re.compile(r"\benv:([A-Za-z_][A-Za-z0-9_]*)")  # how recipes name a key, see `corpusmill.assets`
-END = r"\s'\"<>`\\"  # what no URL holds
-USER = re.compile(rf"\b([A-Za-z][A-Za-z0-9+.-]*)://([^/?#{END}]*)@")
-QUERY = re.compile(rf"[?&;#][^{END}]*")
-MARK = re.compile(r"([?&;#])")
+SECRET_NAME = re.compile(SECRET_WORD, re.IGNORECASE)
+OPTION = re.compile(rf"(--?[\w-]*{SECRET_WORD}[\w-]*)(=.*)?", re.IGNORECASE | re.DOTALL)
+KEY_NAME = re.compile(r"\benv:([A-Za-z_][A-Za-z0-9_]*)")  # how recipes name a key, see `corpusmill.assets`
+URL_END = r"\s'\"<>`\\"  # what no URL holds
+USER = re.compile(rf"\b([A-Za-z][A-Za-z0-9+.-]*)://([^/?#{URL_END}]*)@")
+QUERY = re.compile(rf"[?&;#][^{URL_END}]*")
+QUERY_MARK = re.compile(r"([?&;#])")
 VARIABLE = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}")
 MASKED = re.compile(r"://\*\*\*@|[?&;#][^=?&;#]+=\*\*\*")
 CONTAINERS = ("az", "abfs", "abfss")  # az://CONTAINER@ACCOUNT…: what is before the @ is no user
 
 # Names of parameters, in lower case and without the marks between their words.
-SECRET = re.compile(
+SECRET_PARAMETER = re.compile(
     r"x(?:amz|goog|oss|obs|cos|tos)\w*|q(?:sign\w*|ak|keytime|headerlist|urlparamlist)"  # of providers of stores
     r"|\w*(?:signature|token(?!s|iz)|secret|credential|session|auth(?!or(?!i[sz]))|bearer|passw|passphrase|passcode|jwt)\w*"
     r"|\w*(?:sig|pwd|hmac|creds?|ticket|otp)|pass|pw|sign|code|sas|hdn(?:ts|ea)|phpsessid"
@@ -38,11 +38,11 @@ SECRET = re.compile(
     r"|\w*(?:key(?:pair)?|access)id"
 )
 SAS = "sv se st sp sr ss srt spr sip si sdd skoid sktid skt ske sks skv saoid suoid scid ses".split()
-SIGNED = ["policy", "hashalgorithm", "algorithm"]
+SIGNED_COMPANIONS = ["policy", "hashalgorithm", "algorithm"]
 EXPIRY = "expires expiry expire exp expiration expiresat expiresin validfrom validuntil".split()
 DIGESTS = ["md5", "hash", "h"]  # of links that servers sign themselves, with an expiry beside them
 
-MOST = 100  # values that are looked for: a recipe has a few; of a list of signed URLs each has its own
+MAX_SECRETS = 100  # values that are looked for: a recipe has a few; of a list of signed URLs each has its own
 _values: dict[str, str] = {}  # a value that is to be hidden in texts -> what is shown instead; the longest first
 _variables: dict[str, str] = {}  # value -> `${NAME}`, of those that recipes of this process name; likewise
 
@@ -58,7 +58,7 @@ def without_secrets(url: str) -> str:
     for value, shown in _variables.items():
         url = url.replace(value, shown)
     url = USER.sub(lambda found: f"{found[1]}://{_container(found)}", url)
-    head, *marked = MARK.split(url)
+    head, *marked = QUERY_MARK.split(url)
     parts = list(zip(marked[::2], marked[1::2]))
     names = _names(parts)
     pieces = [head]
@@ -97,7 +97,7 @@ def is_masked(url: str) -> bool:
 
 def is_signed(url: str) -> bool:
     """Whether a URL is signed: what stores are asked for has another way to say who asks."""
-    _, *marked = MARK.split(url)
+    _, *marked = QUERY_MARK.split(url)
     return any(name.endswith(("signature", "sig")) for name in _names(list(zip(marked[::2], marked[1::2]))))
 
 
@@ -105,23 +105,28 @@ def know_address(url: str) -> None:
     """Hide from now on, in all texts of this process, what is secret in a URL: libraries say it in their own ways."""
     if (match := USER.search(url)) and match[1].lower() not in CONTAINERS:
         _know(match[2].partition(":")[2])
-    _, *marked = MARK.split(url)
+    _, *marked = QUERY_MARK.split(url)
     for part in marked[1::2]:
         name, _, value = part.partition("=")
-        if SECRET.fullmatch(_plain(name)):
+        if SECRET_PARAMETER.fullmatch(_plain(name)):
             _know(value)
 
 
 def know_variable(name: str, value: str) -> None:
     """The same of the value of an environment variable that a recipe names, if its name speaks of a secret."""
-    if len(value) >= SHORTEST and NAME.search(name):
+    if len(value) >= SHORTEST_SECRET and SECRET_NAME.search(name):
         for table in (_values, _variables):
             _keep(table, value, f"${{{name}}}")
 
 
 def _know(value: str) -> None:
     for form in (value, unquote(value), quote(unquote(value), safe="")):
-        if len(form) >= SHORTEST and form not in _values and len(_values) < MOST and not VARIABLE.fullmatch(form):
+        if (
+            len(form) >= SHORTEST_SECRET
+            and form not in _values
+            and len(_values) < MAX_SECRETS
+            and not VARIABLE.fullmatch(form)
+        ):
             _keep(_values, form, MASK)
 
 
@@ -147,12 +152,12 @@ def _names(parts: Sequence[tuple[str, str]]) -> set[str]:
 def _is_secret(name: str, names: set[str]) -> bool:
     """Whether a parameter of a query is a secret, or the companion of one. `names` are those of all parameters."""
     name = _plain(name)
-    if SECRET.fullmatch(name):
+    if SECRET_PARAMETER.fullmatch(name):
         return True
-    opened = any(map(SECRET.fullmatch, names))
+    opened = any(map(SECRET_PARAMETER.fullmatch, names))
     return (
         (name in SAS and "sig" in names)
-        or (name in SIGNED and any(sibling.endswith("signature") for sibling in names))
+        or (name in SIGNED_COMPANIONS and any(sibling.endswith("signature") for sibling in names))
         or (name in EXPIRY and (opened or not names.isdisjoint(DIGESTS)))
         or (name in DIGESTS and not names.isdisjoint(EXPIRY))
     )
@@ -170,7 +175,7 @@ def _masked_user(match: re.Match[str]) -> str:
 
 
 def _masked_query(match: re.Match[str]) -> str:
-    _, *marked = MARK.split(match[0])
+    _, *marked = QUERY_MARK.split(match[0])
     parts = list(zip(marked[::2], marked[1::2]))
     names = _names(parts)
     shown = []
@@ -199,12 +204,12 @@ class Hidden:
     """
 
     def __init__(self, texts: Iterable[str] = (), environment: Mapping[str, str] = os.environ) -> None:
-        keys = {name for text in texts for name in KEY.findall(text)}
+        keys = {name for text in texts for name in KEY_NAME.findall(text)}
         self._values = _longest_first(
             {
                 value: f"${{{name}}}"
                 for name, value in sorted(environment.items())
-                if len(value) >= SHORTEST and (name in keys or NAME.search(name))
+                if len(value) >= SHORTEST_SECRET and (name in keys or SECRET_NAME.search(name))
             }
         )
 

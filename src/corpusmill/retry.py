@@ -1,8 +1,8 @@
 """Questions to remote places, asked again where the trouble may pass: timeouts, broken connections, HTTP 429 and 5xx.
 
-Waits double from FIRST to LONGEST seconds, times a chance factor, so that workers that failed together do not come
-back together; a `Retry-After` of the server is obeyed up to LONGEST_ASKED. After ATTEMPTS the last error is raised.
-What will not pass (404, 403, a wrong name) is raised at once.
+Waits double from FIRST_WAIT to LONGEST_WAIT seconds, times a random factor, so that workers that failed together do not
+come back together; a `Retry-After` of the server is obeyed up to LONGEST_RETRY_AFTER. After ATTEMPTS the last error is
+raised. What will not pass (404, 403, a wrong name) is raised at once.
 
 Errors are known by what they say, not by their class: file systems bring libraries of their own, which need not be
 installed.
@@ -18,8 +18,8 @@ from typing import Any, TypeVar
 
 ATTEMPTS = 6
 ATTEMPTS_UNREACHABLE = 3  # where nobody answers at all: most often there is no network, and somebody waits for an error
-FIRST, LONGEST = 0.5, 30.0  # seconds
-LONGEST_ASKED = 120.0  # seconds that a server may ask for
+FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0  # seconds
+LONGEST_RETRY_AFTER = 120.0  # seconds that a server may ask for
 PASSING_STATUS = {408, 425, 429, 500, 502, 503, 504}
 PASSING_ERRNO = {
     errno.ECONNRESET, errno.ECONNABORTED, errno.ECONNREFUSED, errno.EPIPE, errno.ETIMEDOUT, errno.EHOSTUNREACH,
@@ -50,7 +50,7 @@ def patiently(ask: Callable[[], T], passes: Callable[[Exception], bool] | None =
 
 def wait(attempt: int) -> float:
     """Seconds to wait after so many attempts."""
-    return min(LONGEST, FIRST * 2.0 ** (attempt - 1)) * _chance.uniform(0.5, 1.5)
+    return min(LONGEST_WAIT, FIRST_WAIT * 2.0 ** (attempt - 1)) * _chance.uniform(0.5, 1.5)
 
 
 def may_pass(error: Exception) -> bool:
@@ -80,7 +80,11 @@ def http_status(error: BaseException) -> int | None:
     """The status of the answer that an error is about; None if there was none."""
     for cause in _chain(error):
         response = getattr(cause, "response", None)
-        statuses = [getattr(cause, "status", None), getattr(cause, "code", None), getattr(response, "status_code", None)]
+        statuses = [
+            getattr(cause, "status", None),
+            getattr(cause, "code", None),
+            getattr(response, "status_code", None),
+        ]
         if isinstance(response, dict):  # botocore
             statuses.append(response.get("ResponseMetadata", {}).get("HTTPStatusCode"))
         for status in statuses:
@@ -98,7 +102,7 @@ def retry_after(error: BaseException) -> float:
             headers = response.get("ResponseMetadata", {}).get("HTTPHeaders")
         delay = {str(name).lower(): value for name, value in dict(headers or {}).items()}.get("retry-after")
         if delay:
-            return min(_seconds(str(delay)), LONGEST_ASKED)
+            return min(_seconds(str(delay)), LONGEST_RETRY_AFTER)
     return 0.0
 
 

@@ -25,16 +25,16 @@ from corpusmill.store.work import Stage
 if TYPE_CHECKING:
     from corpusmill.ops.finished import Run
 
-EVERY = 10.0  # seconds
+SEND_SECONDS = 10.0  # seconds
 # What a listener is told of the inside of units, by the names that it is sent under.
-INSIDE = {
+PROGRESS_HELP = {
     "overall": "Share of the run that is done, from 0 to 1, about.",
     "documents_per_second": "Documents a second, of all workers.",
     "text_per_second": "Bytes of text a second, of all workers.",
     "memory": "Bytes that the workers have in memory.",
     "working": "Workers that have a unit.",
 }
-HELP = {
+METRIC_HELP = {
     "stage": "Stages that have begun.",
     "units": "Units of the present stage.",
     "units_done": "Units of the present stage that are done.",
@@ -53,43 +53,43 @@ class Together:
         self.listeners = listeners
 
     def compiling(self) -> None:
-        self._each("compiling")
+        self._call_all("compiling")
 
     def stage(self, stage: Stage, units: int, done: int) -> None:
-        self._each("stage", stage, units, done)
+        self._call_all("stage", stage, units, done)
 
     def commit(self, stage: Stage, commit: Commit) -> None:
-        self._each("commit", stage, commit)
+        self._call_all("commit", stage, commit)
 
     def note(self, message: str) -> None:
-        self._each("note", message)
+        self._call_all("note", message)
 
     def planned(self, stages: Sequence[Stage]) -> None:
-        self._each("planned", stages)
+        self._call_all("planned", stages)
 
     def compiled(self, kernels: int, of: int) -> None:
-        self._each("compiled", kernels, of)
+        self._call_all("compiled", kernels, of)
 
     def beat(self, progress: Any) -> None:
-        self._each("beat", progress)
+        self._call_all("beat", progress)
 
-    def _each(self, method: str, *about: Any) -> None:
+    def _call_all(self, method: str, *about: Any) -> None:
         for listener in self.listeners:
             if hasattr(listener, method):  # the last three are of those that show what happens inside units
                 getattr(listener, method)(*about)
 
 
 class Metrics:
-    """Calls a function with what a run has done, as name -> number: see HELP.
+    """Calls a function with what a run has done, as name -> number: see METRIC_HELP.
 
     every   seconds between calls; one at the beginning and the end of each stage comes in any case
 
     Numbers are of this call: what earlier ones have done is only in `units_done`.
     """
 
-    def __init__(self, send: Callable[[dict[str, float]], object], every: float = EVERY) -> None:
+    def __init__(self, send: Callable[[dict[str, float]], object], every: float = SEND_SECONDS) -> None:
         self.send, self.every = send, every
-        self.numbers: dict[str, float] = dict.fromkeys(HELP, 0)
+        self.numbers: dict[str, float] = dict.fromkeys(METRIC_HELP, 0)
         self._sent = -every
 
     def compiling(self) -> None:
@@ -119,7 +119,7 @@ class Metrics:
         pass
 
     def beat(self, progress: Any) -> None:
-        values = {name: getattr(progress, name, None) for name in INSIDE}
+        values = {name: getattr(progress, name, None) for name in PROGRESS_HELP}
         self.numbers |= {name: value for name, value in values.items() if value is not None}
         self._send(due=False)
 
@@ -138,7 +138,7 @@ class OpenMetrics(Metrics):
     Gauges alone, which the text formats of Prometheus and of OpenMetrics write alike. The file is replaced in one step.
     """
 
-    def __init__(self, path: str | os.PathLike[str], every: float = EVERY, **labels: str) -> None:
+    def __init__(self, path: str | os.PathLike[str], every: float = SEND_SECONDS, **labels: str) -> None:
         super().__init__(self._write, every)
         self.path = os.fspath(path)
         pairs = (f'{name}="{_escaped(value)}"' for name, value in labels.items())
@@ -148,7 +148,7 @@ class OpenMetrics(Metrics):
         lines = []
         for name, value in numbers.items():
             metric = f"corpusmill_{re.sub('[^a-zA-Z0-9_]', '_', name)}"
-            if text := HELP.get(name) or INSIDE.get(name):
+            if text := METRIC_HELP.get(name) or PROGRESS_HELP.get(name):
                 lines.append(f"# HELP {metric} {text}")
             lines += [f"# TYPE {metric} gauge", f"{metric}{self.labels} {value:.15g}"]
         write_atomic(self.path, "".join(f"{line}\n" for line in [*lines, "# EOF"]).encode())

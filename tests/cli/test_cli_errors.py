@@ -89,7 +89,7 @@ def test_a_step_is_known_by_its_short_name(corpusmill):
 
 def test_a_setting_needs_no_steps_before_the_name_of_a_step(corpusmill):
     status, _, err = corpusmill("check", made_corpus(), "--set", "gopher_quality.min_words=lots")
-    assert status == 2 and "filter/gopher_quality: min_words wants a whole number" in err
+    assert status == 2 and "filter/gopher_quality: min_words must be a whole number" in err
     status, _, err = corpusmill("check", made_corpus(), "--set", "gofer_quality.min_words=3")
     assert status == 2 and 'did you mean "gopher_quality"' in err
 

@@ -6,7 +6,7 @@ import pytest
 
 from corpusmill.recipe import Recipe
 from corpusmill.recipe.json_schema import recipe_schema
-from corpusmill.recipe.shipped import DEMO, SCHEMA, names, shipped
+from corpusmill.recipe.shipped import DEMO_FILES, SCHEMA_FILE, names, shipped
 
 
 def test_the_recipes_that_ship_are_listed(corpusmill):
@@ -40,11 +40,11 @@ def test_without_inputs_it_says_what_to_put_where(corpusmill, tmp_path, monkeypa
     status, out, _ = corpusmill("new", "mix")
     assert status == 0 and "${WEB}" in out and "${BOOKS}" in out
     text = (tmp_path / "mix.yaml").read_text("utf-8")
-    assert text.splitlines()[0] == f"# yaml-language-server: $schema={SCHEMA.as_posix()}"
+    assert text.splitlines()[0] == f"# yaml-language-server: $schema={SCHEMA_FILE.as_posix()}"
     status, _, err = corpusmill("check", "mix.yaml")
     assert status == 2 and "WEB is not set" in err
-    monkeypatch.setenv("WEB", DEMO["wet"])
-    monkeypatch.setenv("BOOKS", DEMO["jsonl"])
+    monkeypatch.setenv("WEB", DEMO_FILES["wet"])
+    monkeypatch.setenv("BOOKS", DEMO_FILES["jsonl"])
     assert corpusmill("check", "mix.yaml")[0] == 0
 
 

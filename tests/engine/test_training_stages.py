@@ -22,7 +22,7 @@ from corpusmill.ops.find import served
 from corpusmill.ops.tracing import with_shards
 from corpusmill.recipe.json_schema import recipe_schema
 from corpusmill.recipe.model import Recipe
-from corpusmill.recipe.stages import outline, reads
+from corpusmill.recipe.stages import outline, plan_reads
 from corpusmill.recipe.training_stage import TrainingStage
 from corpusmill.report.figures.training import training
 from corpusmill.report.tables import RunTables
@@ -141,7 +141,7 @@ def test_the_steps_of_a_document_are_those_that_read_it(done):
     read: dict[str, set[tuple[int, int]]] = {id: set() for id in everything}
     for rank, loader in enumerate(loaders):
         for step in range(len(loader)):
-            number, inside = loader.place(step)
+            number, inside = loader.locate(step)
             for _, piece in with_shards(loader.loaders[number], inside):
                 read[piece.about["id"]].add((step, rank))
     found = served(str(done), list(everything), seed=3, world=2)
@@ -224,7 +224,7 @@ stages:
   - {name: e, tokens: 1k, batch: 1, shards: {goldfish: {k: 8}}}
 """
     made = Recipe.parse(recipe(folder, stages))
-    folders, stages_of = reads(made)
+    folders, stages_of = plan_reads(made)
     assert [one.name for one in folders] == ["shards", "a-web", "a-code", "d"]
     assert [dict(one.folders) for one in stages_of] == [
         {"a-web": 1, "a-code": 1}, {"a-code": 5}, {"shards": 1}, {"d": 1}, {"d": 1},
@@ -348,5 +348,5 @@ def test_plan_check_report_and_trace_say_the_stages(corpusmill, folder, done, tm
 
 
 def test_a_run_without_stages_is_said_to_have_none(tmp_path):
-    with pytest.raises(ShardError, match=r"no stages of training are there \(no training.json\)"):
+    with pytest.raises(ShardError, match=r"this run has no training stages \(no training.json\)"):
         StageLoader(tmp_path)

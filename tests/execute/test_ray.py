@@ -107,8 +107,8 @@ def test_another_cluster_than_the_one_this_process_is_in_is_refused(connection):
 
 def test_a_node_of_other_versions_is_refused_with_both(connection, tmp_path, monkeypatch):
     """The workers have the versions that are installed; this driver says that it has others."""
-    here = {**versions.here(), "numpy": "0.1", "odd": "7"}
-    monkeypatch.setattr(versions, "here", lambda: here)
+    here = {**versions.installed_versions(), "numpy": "0.1", "odd": "7"}
+    monkeypatch.setattr(versions, "installed_versions", lambda: here)
     with closing(Ray(connection.address)) as executor:
         with pytest.raises(ClusterError, match=r"it has numpy \d[.\d]+ \(the driver has 0.1\), odd not installed"):
             carry_out(executor, tmp_path, Square())

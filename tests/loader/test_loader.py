@@ -103,7 +103,7 @@ def test_the_folder_of_a_run_is_taken_for_its_shards(two_sources):
 
 def test_a_run_without_shards_is_refused_as_one(tmp_path):
     (tmp_path / RUN).write_text("{}", "utf-8")
-    with pytest.raises(ShardError, match="a run that has no training shards"):
+    with pytest.raises(ShardError, match="this run has no training shards"):
         loader.open(tmp_path)
 
 

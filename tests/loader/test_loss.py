@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpusmill.shards.loss import BASE, LossRule, goldfish
+from corpusmill.shards.loss import HASH_BASE, LossRule, goldfish
 
 ALL = (1 << 64) - 1
 
@@ -22,7 +22,7 @@ def obvious(ids, k, h):
         window = ids[i - h + 1 : i + 1] if i >= h - 1 else []
         value = 0
         for back, token in enumerate(reversed(window)):
-            value += (token + 1) * pow(BASE, -back, 1 << 64)
+            value += (token + 1) * pow(HASH_BASE, -back, 1 << 64)
         out.append(bool(window) and mixed(value & ALL) % k == 0)
     return out
 

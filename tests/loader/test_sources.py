@@ -10,7 +10,7 @@ from test_token_loader import made
 
 from corpusmill.errors import ShardError
 from corpusmill.loader import RowSource, TokenLoader
-from corpusmill.loader.source import OF_A_ROW
+from corpusmill.loader.source import ROW_FIELDS
 
 LENGTHS = np.random.default_rng(1).integers(1, 30, 60).tolist()
 
@@ -38,7 +38,7 @@ def test_a_source_has_the_rows_of_the_shards_in_their_order(shards):
     assert len(source) == len(rows)
     everything = rows.read(np.arange(len(rows)))
     for number in (0, 7, len(source) - 1):
-        same(source[number], {name: everything[name][number] for name in OF_A_ROW})
+        same(source[number], {name: everything[name][number] for name in ROW_FIELDS})
     same(source[-1], source[len(source) - 1])
     with pytest.raises(IndexError, match=rf"row {len(source)} of {len(source)}"):
         source[len(source)]

@@ -45,7 +45,14 @@ def test_every_stage_has_its_steps_rows_and_mixture(stages):
     loader = StageLoader(stages, seed=5)
     assert loader.steps == (12, 3, 2)
     assert len(loader) == 17
-    assert [loader.place(step) for step in (0, 11, 12, 14, 15, 16)] == [(0, 0), (0, 11), (1, 0), (1, 2), (2, 0), (2, 1)]
+    assert [loader.locate(step) for step in (0, 11, 12, 14, 15, 16)] == [
+        (0, 0),
+        (0, 11),
+        (1, 0),
+        (1, 2),
+        (2, 0),
+        (2, 1),
+    ]
     batches = list(loader)
     assert [batch["tokens"].shape for batch in batches] == [(8, 16)] * 12 + [(4, 32)] * 3 + [(4, 64)] * 2
     first = np.concatenate([batch["tokens"][:, 0] for batch in batches[:12]]) // 1000

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from corpusmill.errors import ShardError
 from corpusmill.loader import FIELDS, IGNORE, TokenLoader
-from corpusmill.loader.given import machine_memory
+from corpusmill.loader.arguments import machine_memory
 from corpusmill.loader.masks import block_mask
-from corpusmill.loader.order import CYCLE, Permutation, SampleOrder
+from corpusmill.loader.order import SAMPLES_PER_CYCLE, Permutation, SampleOrder
 from corpusmill.loader.rows import ShardRows
 from corpusmill.models.tokenizer import load
 from corpusmill.shards import open_shards
@@ -193,16 +193,20 @@ def test_ranges_that_are_skipped_are_left_out_and_nothing_else(shards):
 
 def test_a_mixture_holds_every_source_as_its_weight_says(shards, tmp_path):
     other = made(tmp_path / "b", [9] * 40, first=20_000)
-    mixed = TokenLoader({shards: 0.7, other: 0.3}, batch_size=CYCLE // 2, seed=1, fields=("tokens", "sources"))
+    mixed = TokenLoader(
+        {shards: 0.7, other: 0.3}, batch_size=SAMPLES_PER_CYCLE // 2, seed=1, fields=("tokens", "sources")
+    )
     source = np.concatenate([mixed.drawn(step).source for step in range(4)])
-    assert [np.bincount(source[i : i + CYCLE]).tolist() for i in (0, CYCLE)] == [[7000, 3000]] * 2
+    assert [np.bincount(source[i : i + SAMPLES_PER_CYCLE]).tolist() for i in (0, SAMPLES_PER_CYCLE)] == [
+        [7000, 3000]
+    ] * 2
     assert np.abs(np.bincount(source[:1000]) / 1000 - [0.7, 0.3]).max() < 0.05
     batch = mixed.at(1)
     from_other = (batch["tokens"] >= 20_000) & (batch["tokens"] < EOS)
     assert (from_other.any(axis=1) == (batch["sources"] == 1)).all()
     # All rows of a source are used before any is repeated.
     for i, rows in enumerate(mixed.order.rows):
-        drawn = mixed.order.draw(np.arange(2 * CYCLE))
+        drawn = mixed.order.draw(np.arange(2 * SAMPLES_PER_CYCLE))
         mine = drawn.row[drawn.source == i]
         assert sorted(mine[:rows].tolist()) == list(range(rows))
 
@@ -375,4 +379,4 @@ except ShardError as error:
 
 def test_shares_add_up():
     assert SampleOrder((1, 1, 1), (1, 1, 1), 0).shares == (3334, 3333, 3333)
-    assert sum(SampleOrder((5, 5, 5), (0.1, 0.25, 0.65), 0).shares) == CYCLE
+    assert sum(SampleOrder((5, 5, 5), (0.1, 0.25, 0.65), 0).shares) == SAMPLES_PER_CYCLE

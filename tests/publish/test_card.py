@@ -11,7 +11,7 @@ import corpusmill
 from corpusmill.errors import ResumeError
 from corpusmill.execute.serial import Serial
 from corpusmill.publish import eu_summary
-from corpusmill.publish.known import PublishedRun
+from corpusmill.publish.published_run import PublishedRun
 from corpusmill.recipe.model import Recipe
 from corpusmill.report.figures.domains import domains
 from corpusmill.report.figures.licences import licences
@@ -106,7 +106,7 @@ def test_croissant_names_files_and_columns_as_they_are(done):
 
 def test_the_summary_for_the_eu_lists_the_tenth_of_domains_with_most_text(done):
     corpusmill.card(done, eu_summary=True)
-    with (Path(done.folder) / eu_summary.DOMAINS).open() as file:
+    with (Path(done.folder) / eu_summary.DOMAINS_FILE).open() as file:
         rows = list(csv.DictReader(file))
     found = domains(RunTables(done))
     assert [row["domain"] for row in rows] == [one.name for one in found.domains[:2]]  # a tenth of 20
@@ -114,7 +114,7 @@ def test_the_summary_for_the_eu_lists_the_tenth_of_domains_with_most_text(done):
     text = (Path(done.folder) / "eu-summary.md").read_text()
     for section in ("1.1", "1.2", "1.3", "2.1", "2.2", "2.3", "2.4", "2.5", "2.6", "3.1", "3.2", "3.3"):
         assert f"### {section} " in text
-    assert "less than 1 billion tokens" in text and eu_summary.ASK in text and "no legal advice" in text
+    assert "less than 1 billion tokens" in text and eu_summary.ASK_PERSON in text and "no legal advice" in text
 
 
 def test_a_column_named_for_licences_is_counted(done, monkeypatch):

@@ -88,7 +88,7 @@ def test_what_is_there_is_not_sent_again(done, hub):
 
 
 def test_a_push_that_broke_off_goes_on_where_it_stopped(done, hub, monkeypatch):
-    monkeypatch.setattr(upload, "FILES", 1)
+    monkeypatch.setattr(upload, "COMMIT_FILES", 1)
     hub.refuse = (2, 400)
     with pytest.raises(StorageError, match=r"answers with an error \(400\).* 2 of \d+ files were sent.* same command"):
         corpusmill.push(done, TARGET)

@@ -8,7 +8,8 @@ from recipe_parts import Everything, KeepShort, Lines, Window
 from corpusmill.errors import RecipeError
 from corpusmill.read.jsonl import Jsonl
 from corpusmill.recipe import Recipe, RunSettings, Source
-from corpusmill.recipe.load import build, override
+from corpusmill.recipe.load import load_parts
+from corpusmill.recipe.override import override
 from corpusmill.recipe.tree import Problems, parse
 from corpusmill.steps.filter.gopher_quality import GopherQuality
 from corpusmill.steps.pack.concat import Concat
@@ -121,16 +122,16 @@ def test_a_parameter_of_every_kind():
             "read: {jsonl: x}\nstep: []",
             'web.yaml:2: a recipe has no key "step"; did you mean "steps"? It takes: name, seed, read, steps, write, stages, canary, run.',
         ),
-        ("read: {jsonl: x}\nsteps:\nwrite: parquet", 'web.yaml:2: "steps" is empty; name a step, or leave it out'),
+        ("read: {jsonl: x}\nsteps:\nwrite: parquet", 'web.yaml:2: "steps" is empty; name a step, or remove it'),
         ("read: []", 'web.yaml:1: "read" is empty; name a reader and its paths'),
-        ("read: {jsonl: x}\nname: 3", 'web.yaml:2: name wants text, got the number 3; write "3"'),
+        ("read: {jsonl: x}\nname: 3", 'web.yaml:2: name must be text, got the number 3; write "3"'),
         (
             "read: {jsonl: x}\nname: a/b",
             "web.yaml:2: name: the name of a recipe is that of its folder, which 'a/b' cannot be",
         ),
-        ("read: {jsonl: x}\nseed: 1.5", "web.yaml:2: seed wants a whole number, got the number 1.5"),
+        ("read: {jsonl: x}\nseed: 1.5", "web.yaml:2: seed must be a whole number, got the number 1.5"),
         ("read: {jsonl: x}\nseed: -1", "web.yaml:2: seed: need a seed from 0 to 2**64 - 1, got -1"),
-        ("read: {jsonl: x}\nrun: 3", "web.yaml:2: run wants a mapping of settings, got the number 3"),
+        ("read: {jsonl: x}\nrun: 3", "web.yaml:2: run must be a mapping of settings, got the number 3"),
         (
             "read: {jsonl: x}\nrun:\n  worker: 3",
             'web.yaml:3: run has no parameter "worker"; did you mean "workers"? '
@@ -156,9 +157,9 @@ def test_a_parameter_of_every_kind():
         ("read: {jsonl: {text: a}}", "web.yaml:1: jsonl needs paths, as in: jsonl: {paths: data/*}"),
         ("read: {jsonl: []}", "web.yaml:1: jsonl: needs at least one path, and none of them empty"),
         ("read: {jsonl: ['']}", "web.yaml:1: jsonl: needs at least one path, and none of them empty"),
-        ("read: {jsonl: 3}", "web.yaml:1: jsonl: paths wants text or a list of text, got the number 3; write "),
-        ("read: {jsonl: [a, 3]}", 'web.yaml:1: jsonl: paths[1] wants text, got the number 3; write "3"'),
-        ("read: {jsonl: {paths: x, source: 3}}", 'web.yaml:1: jsonl: source wants text, got the number 3; write "3"'),
+        ("read: {jsonl: 3}", "web.yaml:1: jsonl: paths must be text or a list of text, got the number 3; write "),
+        ("read: {jsonl: [a, 3]}", 'web.yaml:1: jsonl: paths[1] must be text, got the number 3; write "3"'),
+        ("read: {jsonl: {paths: x, source: 3}}", 'web.yaml:1: jsonl: source must be text, got the number 3; write "3"'),
         (
             "read: {jsonl: {paths: x, txt: a}}",
             'web.yaml:1: jsonl has no parameter "txt"; did you mean "text"? It takes: ',
@@ -190,7 +191,7 @@ def test_a_parameter_of_every_kind():
         ),
         (
             step("filter/gopher_quality: 3"),
-            "web.yaml:3: filter/gopher_quality wants a mapping of its parameters, got the",
+            "web.yaml:3: filter/gopher_quality takes a mapping of its parameters, got the",
         ),
         (
             step("recipe_parts:KeepShort: {max_wrds: 3}"),
@@ -208,11 +209,11 @@ def test_a_parameter_of_every_kind():
         (step("recipe_parts:NoStep: {x: 1}"), 'recipe_parts:NoStep has no parameter "x". It takes none.'),
         (
             step("filter/gopher_quality: {min_words: thirty}"),
-            'web.yaml:3: filter/gopher_quality: min_words wants a whole number or null, got text "thirty"',
+            'web.yaml:3: filter/gopher_quality: min_words must be a whole number or null, got text "thirty"',
         ),
         (
             step("recipe_parts:Everything: {words: en}"),
-            'web.yaml:3: recipe_parts:Everything: words wants a list of text, got text "en"; write [en]',
+            'web.yaml:3: recipe_parts:Everything: words must be a list of text, got text "en"; write [en]',
         ),
         (
             step("recipe_parts:NoDataclass"),
@@ -346,7 +347,7 @@ def test_later_settings_win():
         ),
         (
             "steps.gopher_quality.min_words=few",
-            "--set steps.gopher_quality.min_words=few: filter/gopher_quality: min_words wants a whole number or null, "
+            "--set steps.gopher_quality.min_words=few: filter/gopher_quality: min_words must be a whole number or null, "
             'got text "few"',
         ),
         ("run.workers=[1", "--set run.workers=[1:1: not YAML"),
@@ -360,9 +361,9 @@ def test_reports_what_is_wrong_with_a_setting(setting, message):
 
 def test_override_leaves_the_tree_as_it_was():
     tree = parse(WEB, "web.yaml", Problems())
-    changed = override(tree, "steps.gopher_quality.min_words=31")
-    assert Recipe(**build(tree)._asdict()) == Recipe.parse(WEB)
-    assert build(changed).steps[0] == GopherQuality(min_words=31)
+    changed = override(tree, "steps.gopher_quality.min_words=31", Problems())
+    assert Recipe(**load_parts(tree, "recipe", Problems()).sections._asdict()) == Recipe.parse(WEB)
+    assert load_parts(changed, "recipe", Problems()).sections.steps[0] == GopherQuality(min_words=31)
 
 
 def test_a_mistake_that_is_made_many_times_is_not_listed_each_time():

@@ -32,7 +32,7 @@ def test_a_step_names_its_sources_or_those_that_it_is_not_for(said, selection, s
     recipe = parse(f"filter/gopher_quality: {{min_words: 30, {said}}}", "filter/url")
     assert recipe.steps == (GopherQuality(min_words=30), FilterUrl())
     assert recipe.selections == (selection, None)
-    assert selection.of(SOURCES) == sources
+    assert selection.filter(SOURCES) == sources
     assert Recipe.parse(recipe.dump()) == recipe
 
 
@@ -55,7 +55,7 @@ def test_python_says_the_same():
         ("filter/url: {only: []}", "none is named; leave it out for all sources"),
         ('filter/url: {only: ["", wiki]}', "none is named; leave it out for all sources"),
         ('filter/url: {except: "*"}', "filter/url is for no source, except * being all of them; remove the step"),
-        ("filter/url: {only: 3}", "filter/url: only wants text or a list of text or null, got the number 3"),
+        ("filter/url: {only: 3}", "filter/url: only must be text or a list of text or null, got the number 3"),
         ("tokenize/bpe: {only: wiki}", 'tokenize/bpe makes the tokens of all sources, so it takes no "only"'),
         ("mix/sources: {temperature: 2, except: wiki}", 'mix/sources draws from all sources, so it takes no "except"'),
         ("test_selection:Named: {only: wiki}", 'test_selection:Named has a parameter "only", which every step takes'),

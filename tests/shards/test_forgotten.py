@@ -9,7 +9,7 @@ from corpusmill.errors import ShardError
 from corpusmill.loader import TokenLoader
 from corpusmill.shards import open_shards
 from corpusmill.shards.documents import documents
-from corpusmill.shards.forgotten import FORGOTTEN, NONE, erase, read_forgotten, write_forgotten
+from corpusmill.shards.forgotten import FORGOTTEN_FILE, NO_DOCUMENTS, erase, read_forgotten, write_forgotten
 
 GONE = (3, 4, 17)
 
@@ -43,7 +43,7 @@ def test_batches_are_the_same_but_for_the_forgotten(folder, how):
     pad = open_shards(folder).index.pad_id
     state = TokenLoader(folder, seed=5).state_dict()
     if how == "listed":
-        write_forgotten(folder, np.array(GONE), NONE)
+        write_forgotten(folder, np.array(GONE), NO_DOCUMENTS)
     else:
         erase(folder, GONE)
     after = batches(folder)
@@ -66,7 +66,7 @@ def test_readers_leave_them_out(folder, how):
         }
 
     before = held()
-    erase(folder, GONE) if how == "erased" else write_forgotten(folder, np.array(GONE), NONE)
+    erase(folder, GONE) if how == "erased" else write_forgotten(folder, np.array(GONE), NO_DOCUMENTS)
     assert held() == {number: ids for number, ids in before.items() if number not in GONE}
     shards = open_shards(folder)
     runs = shards.spans(0, len(shards))
@@ -95,7 +95,7 @@ def test_what_was_killed_between_tokens_and_index_is_completed(folder):
     index = (folder / "index.json").read_bytes()
     erase(folder, GONE)
     (folder / "index.json").write_bytes(index)
-    write_forgotten(folder, np.array(GONE), NONE)
+    write_forgotten(folder, np.array(GONE), NO_DOCUMENTS)
     erase(folder, GONE)
     assert open_shards(folder).verify() == []
     assert read_forgotten(folder)[1].tolist() == [*GONE]
@@ -108,8 +108,8 @@ def test_verify_finds_what_was_not_erased(folder):
 
 
 def test_a_damaged_list_is_refused(folder):
-    write_forgotten(folder, np.array(GONE), NONE)
-    path = folder / FORGOTTEN
+    write_forgotten(folder, np.array(GONE), NO_DOCUMENTS)
+    path = folder / FORGOTTEN_FILE
     path.write_text(path.read_text().replace("17", "18"))
     with pytest.raises(ShardError, match=r"not as it was written.*copy it again"):
         open_shards(folder)

@@ -24,7 +24,7 @@ from corpusmill.loader.stages import StageLoader
 from corpusmill.models.tokenizer import load
 from corpusmill.ops import forget, verify
 from corpusmill.shards import open_shards
-from corpusmill.shards.entries import ENTRIES, FEWEST, entries_of, index_files, mapped_index
+from corpusmill.shards.entries import ENTRIES_FILE, MIN_SHARDS, entries_of, index_files, mapped_index
 from corpusmill.shards.forgotten import erase
 from corpusmill.shards.layout import ShardEntries, ShardEntry, ShardIndex
 from corpusmill.shards.pack import UnitTokens
@@ -56,7 +56,7 @@ def folder(sound, tmp_path):
 
 
 def without(folder):
-    (folder / ENTRIES).unlink()
+    (folder / ENTRIES_FILE).unlink()
     return folder
 
 
@@ -98,8 +98,8 @@ def test_shards_are_the_same_with_and_without(sound, folder):
 
 
 def test_few_shards_have_none(tmp_path):
-    assert not (made(tmp_path / "few", FEWEST - 2) / ENTRIES).exists()
-    assert (made(tmp_path / "enough", FEWEST) / ENTRIES).exists()
+    assert not (made(tmp_path / "few", MIN_SHARDS - 2) / ENTRIES_FILE).exists()
+    assert (made(tmp_path / "enough", MIN_SHARDS) / ENTRIES_FILE).exists()
 
 
 sums = st.binary(min_size=16, max_size=16).filter(any).map(bytes.hex)
@@ -118,7 +118,7 @@ def test_what_is_mapped_is_what_was_written(tmp_path_factory, sound, drawn):
     index = replace(ShardIndex.read(sound / "index.json"), shards=numbered, packing="none", sequence_length=None)
     place = tmp_path_factory.mktemp("drawn")
     (place / "index.json").write_bytes(index.to_bytes())
-    (place / ENTRIES).write_bytes(entries_of(index.to_bytes()))
+    (place / ENTRIES_FILE).write_bytes(entries_of(index.to_bytes()))
     mapped = mapped_index(place)
     assert mapped == index
     assert list(mapped.shards) == [mapped.shards[at] for at in range(len(drawn))] == list(numbered)
@@ -128,12 +128,12 @@ def test_what_is_mapped_is_what_was_written(tmp_path_factory, sound, drawn):
 @settings(max_examples=60)
 @given(at=st.floats(0, 1, exclude_max=True), bit=st.integers(0, 7), cut=st.booleans())
 def test_one_that_is_damaged_is_not_used(sound, tmp_path_factory, at, bit, cut):
-    content = bytearray((sound / ENTRIES).read_bytes())
+    content = bytearray((sound / ENTRIES_FILE).read_bytes())
     place = int(at * len(content))
     content[place] ^= 1 << bit
     folder = tmp_path_factory.mktemp("damaged")
     shutil.copy(sound / "index.json", folder)
-    (folder / ENTRIES).write_bytes(content[:place] if cut else content)
+    (folder / ENTRIES_FILE).write_bytes(content[:place] if cut else content)
     assert mapped_index(folder) is None
 
 
@@ -155,11 +155,11 @@ def test_a_checksum_that_the_records_cannot_hold_leaves_the_index_alone(sound):
 
 def test_verify_says_what_is_wrong_with_it(folder, tmp_path):
     assert open_shards(folder).verify() == []
-    shutil.copy(made(tmp_path / "other", first=7) / ENTRIES, folder)
+    shutil.copy(made(tmp_path / "other", first=7) / ENTRIES_FILE, folder)
     (problem,) = open_shards(folder).verify()
-    assert problem.startswith(f"{folder / ENTRIES}: does not say what index.json says")
+    assert problem.startswith(f"{folder / ENTRIES_FILE}: does not say what index.json says")
     assert "Remove it" in problem
-    (folder / ENTRIES).unlink()
+    (folder / ENTRIES_FILE).unlink()
     assert open_shards(folder).verify() == []
 
 
@@ -178,13 +178,13 @@ forgotten.erase(Path(sys.argv[1]), [3, 150])
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs kill -9")
-@pytest.mark.parametrize("after", [ENTRIES, "index.json"])
+@pytest.mark.parametrize("after", [ENTRIES_FILE, "index.json"])
 def test_forgetting_that_is_killed_around_the_two_writes_leaves_shards_that_are_read(folder, after):
     before = (folder / "index.json").read_bytes()
     done = subprocess.run([sys.executable, "-c", KILLED, str(folder), after], check=False)
     assert done.returncode == -signal.SIGKILL
-    assert ((folder / "index.json").read_bytes() == before) == (after == ENTRIES)
-    assert (mapped_index(folder) is None) == (after == ENTRIES)
+    assert ((folder / "index.json").read_bytes() == before) == (after == ENTRIES_FILE)
+    assert (mapped_index(folder) is None) == (after == ENTRIES_FILE)
     assert open_shards(folder).index == ShardIndex.read(folder / "index.json")
     killed = first_batches(TokenLoader(folder))
     erase(folder, [3, 150])
@@ -195,7 +195,7 @@ def test_forgetting_that_is_killed_around_the_two_writes_leaves_shards_that_are_
 
 
 def test_shards_are_erased_in_an_older_folder(folder):
-    assert ENTRIES in erase(without(folder), [3])
+    assert ENTRIES_FILE in erase(without(folder), [3])
     assert open_shards(folder).verify() == []
 
 
@@ -277,7 +277,7 @@ def test_a_run_writes_it_and_forgetting_keeps_it_true(tmp_path):
     assert shards.verify() == []
     gone = shards.provenance(5)["id"]
     told = forget.forget(done.folder, forget.find(done.folder, ids=[gone]))
-    assert f"shards/{ENTRIES}" in told.changed
+    assert f"shards/{ENTRIES_FILE}" in told.changed
     again = open_shards(done.shards)
     assert isinstance(again.index.shards, ShardEntries)
     assert again.forgotten.tolist() == [5]

@@ -132,7 +132,7 @@ def test_best_fit_in_one_shard_is_best_fit_of_all_documents():
 @pytest.mark.parametrize(("long", "chunk"), [(1 << 16, 1 << 21), (1, 8), (6, 8), (10, 1 << 21), (6, 3)])
 def test_chunks_and_stretches_of_any_size_are_the_same_tokens(monkeypatch, method, long, chunk):
     monkeypatch.setattr(pack_module, "LONG", long)
-    monkeypatch.setattr(pack_module, "CHUNK", chunk)
+    monkeypatch.setattr(pack_module, "CHUNK_TOKENS", chunk)
     units = cut([5, 17, 2, 30, 1], [2])
     packed = pack(planned(units, method, 4, 1000).shards[0], units, EOS)
     whole = np.concatenate(list(packed.chunks(rows=1000)))
@@ -180,7 +180,9 @@ def folder(tmp_path):
         )
         table = write_documents([batch], shard.first_document, packed.lengths, tmp_path / f"documents/{name}.parquet")
         entries.append(ShardEntry(**{**entry.__dict__, "table_xxh3_128": table}))
-    index = make_index(plan.cuts, plan.documents, plan.tokens, TokenizerFacts.of(load("gpt2")), EOS, reversed(entries))
+    index = make_index(
+        plan.cuts, plan.documents, plan.tokens, TokenizerFacts.from_tokenizer(load("gpt2")), EOS, reversed(entries)
+    )
     (tmp_path / "index.json").write_bytes(index.to_bytes())
     return tmp_path
 
@@ -380,7 +382,7 @@ def test_the_index_wants_every_planned_shard():
     units = cut(LINES, [])
     plan = planned(units, "concat", 8, 16)
     with pytest.raises(ShardError, match=r"shards of 65 tokens were planned, and .* 0 were written"):
-        make_index(plan.cuts, plan.documents, plan.tokens, TokenizerFacts.of(load("gpt2")), EOS, [])
+        make_index(plan.cuts, plan.documents, plan.tokens, TokenizerFacts.from_tokenizer(load("gpt2")), EOS, [])
 
 
 def test_a_table_wants_every_document(tmp_path):

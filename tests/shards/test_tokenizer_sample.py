@@ -60,8 +60,8 @@ def test_the_texts_never_change():
 
 
 def test_ids_are_hashed_text_by_text():
-    assert SampleIds.of([[1, 2], []]) == SampleIds(2, sha256(np.array([2, 1, 2, 0], "<u4").tobytes()).hexdigest())
-    assert SampleIds.of([[1], [2]]).sha256 != SampleIds.of([[1, 2], []]).sha256
+    assert SampleIds.from_ids([[1, 2], []]) == SampleIds(2, sha256(np.array([2, 1, 2, 0], "<u4").tobytes()).hexdigest())
+    assert SampleIds.from_ids([[1], [2]]).sha256 != SampleIds.from_ids([[1, 2], []]).sha256
 
 
 @pytest.mark.parametrize("tokenizer", [LikeTokenizers(), LikeTiktoken(), LikeSentencePiece(), gpt2])

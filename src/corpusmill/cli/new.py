@@ -57,9 +57,9 @@ def new(
 ) -> None:
     """Write a recipe that ships to a file, to change and to run; or list them all."""
     if schema:
-        from corpusmill.recipe.shipped import SCHEMA
+        from corpusmill.recipe.shipped import SCHEMA_FILE
 
-        print(SCHEMA.read_text("utf-8"), end="")
+        print(SCHEMA_FILE.read_text("utf-8"), end="")
         return
     if recipe is None or list_all:
         print_recipes(json)
@@ -129,7 +129,7 @@ def written(recipe: "Shipped", given: Mapping[str, str], name: str) -> str:
     An editor finds the schema by the first line. It names the file in the installed package, which is that of the
     version that runs the recipe: a copy beside the recipe would be out of date after the next update.
     """
-    from corpusmill.recipe.shipped import SCHEMA
+    from corpusmill.recipe.shipped import SCHEMA_FILE
     from corpusmill.recipe.tree import escape
 
     text = recipe.text
@@ -137,7 +137,7 @@ def written(recipe: "Shipped", given: Mapping[str, str], name: str) -> str:
         text = text.replace(f'"${{{variable}}}"', json_format.dumps(escape(path), ensure_ascii=False))
     plain = re.fullmatch(r"[A-Za-z][\w-]*", name) and name.lower() not in ("null", "true", "false")
     text = text.replace(f"\nname: {recipe.name}\n", f"\nname: {name if plain else json_format.dumps(name)}\n")
-    return f"# yaml-language-server: $schema={SCHEMA.as_posix()}\n{text}"
+    return f"# yaml-language-server: $schema={SCHEMA_FILE.as_posix()}\n{text}"
 
 
 def missing(recipe: "Shipped", given: Mapping[str, str]) -> dict[str, str]:
@@ -147,11 +147,11 @@ def missing(recipe: "Shipped", given: Mapping[str, str]) -> dict[str, str]:
 
 def next_steps(recipe: "Shipped", file: str, given: Mapping[str, str]) -> str:
     """What was written, and two commands to go on with."""
-    from corpusmill.recipe.shipped import DEMO
+    from corpusmill.recipe.shipped import DEMO_FILES
 
     lines = [f"{file} is written."]
     for variable, reader in missing(recipe, given).items():
-        trial = f", or {DEMO[reader]} to try it" if reader in DEMO else ""
+        trial = f", or {DEMO_FILES[reader]} to try it" if reader in DEMO_FILES else ""
         lines.append(f"Put the path of your files ({reader}) in place of ${{{variable}}}{trial}.")
     lines += ["Next:", *(f"  corpusmill {verb} {shlex.quote(file)}" for verb in ("check", "run"))]
     return "\n".join(lines)

@@ -76,11 +76,11 @@ def of_recipe(path: Path, settings: Sequence[str], cost: Mapping[str, Any]) -> l
     """Each stage of a recipe: as `planned`, with the tokens that an estimate says there will be; None where only some
     documents of a source are read, as `where` says."""
     from corpusmill.recipe.model import Recipe
-    from corpusmill.recipe.stages import ALL, outline, parts_of
+    from corpusmill.recipe.stages import ALL_SOURCES, outline, parts_of
 
     recipe = Recipe.load(path, settings)
     tokens = {source["source"]: source["tokens"] for source in cost["sources"]}
-    tokens[ALL] = sum(each or 0 for each in tokens.values())
+    tokens[ALL_SOURCES] = sum(each or 0 for each in tokens.values())
     found = []
     for one, stage in zip(outline(recipe), recipe.stages):
         sources = {}

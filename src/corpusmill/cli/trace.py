@@ -90,7 +90,7 @@ def _of_stages(run: Path, step: int, seed: int, rank: int, world: int, json: boo
     from corpusmill.ops import tracing
 
     loader = StageLoader(run, seed, rank, world)
-    number, inside = loader.place(step)
+    number, inside = loader.locate(step)
     pieces = [
         {**_entry(shards, piece), "shards": str(shards.folder)}
         for shards, piece in tracing.with_shards(loader.loaders[number], inside)

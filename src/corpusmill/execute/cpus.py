@@ -38,6 +38,6 @@ def too_many(workers: int) -> str:
     total = os.cpu_count() or available
     limited = f" of the {total} of this machine (affinity, or the limit of a container)" if available < total else ""
     return (
-        f"{workers} workers were asked for, and this process may use {available} processor{'s' * (available != 1)}{limited}: "
-        f"more than {available} take turns, and each takes memory"
+        f"{workers} workers were asked for, and this process may use {available} processor{'s' * (available != 1)}"
+        f"{limited}: more than {available} take turns, and each takes memory"
     )

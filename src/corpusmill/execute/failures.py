@@ -9,8 +9,8 @@ from corpusmill.hidden import masked
 from corpusmill.store.units import AttemptPosition
 
 KILLED, OUT_OF_MEMORY, STEP_FAILED, READER_FAILED = "killed_worker", "out_of_memory", "step_failed", "reader_failed"
-FROM_OUTSIDE = ("SIGTERM", "SIGHUP", "SIGINT", "SIGQUIT")  # what people and systems end processes with
-CRASHES = ("SIGSEGV", "SIGBUS", "SIGABRT", "SIGILL", "SIGFPE", "SIGTRAP")
+OUTSIDE_SIGNALS = ("SIGTERM", "SIGHUP", "SIGINT", "SIGQUIT")  # what people and systems end processes with
+CRASH_SIGNALS = ("SIGSEGV", "SIGBUS", "SIGABRT", "SIGILL", "SIGFPE", "SIGTRAP")
 
 
 @dataclass(frozen=True)
@@ -51,12 +51,12 @@ def of_exit(code: int | None) -> Ended:
     """
     name = _signal(code)
     message = f"its worker died with exit status {code}"
-    kind = "" if code is None or name in FROM_OUTSIDE else KILLED
+    kind = "" if code is None or name in OUTSIDE_SIGNALS else KILLED
     if name == "SIGKILL":
         often = "killed; often because memory ran out"
         advice = "try fewer workers, or a smaller unit_mb"
         return Ended(f"{message} ({often}: {advice})", "", kind, f"{message} ({often})", is_kill=True)
-    why = f" ({name}: native code crashed)" if name in CRASHES else f" ({name})" if name else ""
+    why = f" ({name}: native code crashed)" if name in CRASH_SIGNALS else f" ({name})" if name else ""
     return Ended(message + why, "", kind, message + why)
 
 

@@ -10,15 +10,15 @@ from typing import Any
 import pyarrow as pa
 
 TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3  # M_TRIM_THRESHOLD and M_MMAP_THRESHOLD of malloc.h
-KEPT = 128 << 20  # bytes that were freed and stay with a worker
+KEPT_BYTES = 128 << 20  # bytes that were freed and stay with a worker
 
 
 def keep_memory() -> None:
-    """What is freed stays with this process for what comes next, up to KEPT: a page that the system has to give anew
-    takes longer than most of what is done with it. For workers, which give it back when they wait."""
+    """Keep freed memory in this process, up to KEPT_BYTES, for what comes next: a fresh page from the system takes
+    longer than most of what is done with it. For workers, which give it back when they wait."""
     if libc := _glibc():
         libc.mallopt(MMAP_THRESHOLD, 32 << 20)  # the most that glibc itself would come to
-        libc.mallopt(TRIM_THRESHOLD, KEPT)
+        libc.mallopt(TRIM_THRESHOLD, KEPT_BYTES)
 
 
 def give_memory_back() -> None:

@@ -171,7 +171,7 @@ class Processes:
                         raise answer
                     else:
                         if answer is None:
-                            job.tried()
+                            job.probe_passed()
                         elif aside := job.ended(answer, worker.at):
                             on_aside(job.unit, aside)
                         if job.failure:

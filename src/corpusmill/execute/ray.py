@@ -24,18 +24,18 @@ from corpusmill.execute.attempts import Attempts
 from corpusmill.execute.cpus import usable
 from corpusmill.execute.failures import KILLED, OUT_OF_MEMORY, Ended, of_error
 from corpusmill.execute.ray_cluster import connected, imported
-from corpusmill.execute.ray_worker import BEATS, AttemptOutcome, GivenBack, Job, attempt, fit, passed
+from corpusmill.execute.ray_worker import BEAT_NAMESPACE, AttemptOutcome, GivenBack, Job, attempt, fit, passed
 from corpusmill.execute.serial import Serial
 from corpusmill.execute.task import StageTask
 from corpusmill.execute.termination import Terminated
 from corpusmill.store.beats import EVERY, Beat
 from corpusmill.store.units import Commit, Resources, Unit, now
 
-IN_FLIGHT = 2  # units for each processor
-LOOK = 2.0  # seconds between two looks at which nodes there are
-GONE = 20  # times that a unit may lose its node, beside its attempts
-PLANNED = (1, 3, 4)  # of Ray's NodeDeathInfo: it was told to end; drained because it is preempted, or idle
-NODE = re.compile(r"\b[0-9a-f]{56}\b")
+UNITS_PER_PROCESSOR = 2  # units for each processor
+LOOK_SECONDS = 2.0  # seconds between two looks at which nodes there are
+MAX_NODE_LOSSES = 20  # times that a unit may lose its node, beside its attempts
+PLANNED_DEATHS = (1, 3, 4)  # of Ray's NodeDeathInfo: it was told to end; drained because it is preempted, or idle
+NODE_ID = re.compile(r"\b[0-9a-f]{56}\b")
 
 
 @dataclass
@@ -78,7 +78,7 @@ class Ray:
         self._ray = imported()
         self._stack = contextlib.ExitStack()
         self._stack.enter_context(connected(address, workers or usable()))
-        self._job = Job(uuid.uuid4().hex, str(Path.cwd()), versions.here(), tuple(preload))
+        self._job = Job(uuid.uuid4().hex, str(Path.cwd()), versions.installed_versions(), tuple(preload))
         self._look = 0.0
         self._cluster = _Cluster()
 
@@ -128,7 +128,7 @@ class Ray:
         next_pulse = 0.0
         try:
             while todo or flying:
-                limit = self._room(task.needs)
+                limit = self._max_in_flight(task.needs)
                 while todo and len(flying) < limit:
                     unit = todo.popleft()
                     flight = _Flight(Attempts(task, unit, self.attempts), 0.0) if isinstance(unit, Unit) else unit
@@ -141,19 +141,21 @@ class Ray:
                 for reference in ready:
                     flight = flying.pop(reference)
                     answer = self._answer(reference)
-                    if isinstance(answer.said, GivenBack):
+                    if isinstance(answer.result, GivenBack):
                         flight.lost += 1
                         answer = (
-                            answer if flight.lost <= GONE else AttemptOutcome(Ended(f"its node went away {GONE} times"))
+                            answer
+                            if flight.lost <= MAX_NODE_LOSSES
+                            else AttemptOutcome(Ended(f"its node went away {MAX_NODE_LOSSES} times"))
                         )
-                    if isinstance(answer.said, Commit):
-                        on_commit(answer.said)
+                    if isinstance(answer.result, Commit):
+                        on_commit(answer.result)
                         continue
-                    if isinstance(answer.said, BaseException):
-                        raise answer.said
-                    if answer.said is None:
-                        flight.job.tried()
-                    elif isinstance(answer.said, Ended) and (aside := flight.job.ended(answer.said, answer.at)):
+                    if isinstance(answer.result, BaseException):
+                        raise answer.result
+                    if answer.result is None:
+                        flight.job.probe_passed()
+                    elif isinstance(answer.result, Ended) and (aside := flight.job.ended(answer.result, answer.at)):
                         on_aside(flight.job.unit, aside)
                     if flight.job.failure:
                         failures.append(flight.job.failure)
@@ -190,7 +192,7 @@ class Ray:
             largest = {name: max(node.get(name, 0.0) for node in nodes) for name in names}
             cpus, accelerators = (sum(node.get(name, 0.0) for node in nodes) for name in ("CPU", "GPU"))
             self._cluster = _Cluster(cpus, accelerators, largest)
-            self._look = now() + LOOK
+            self._look = now() + LOOK_SECONDS
         return self._cluster
 
     def _resources(self, needs: Resources) -> dict[str, float]:
@@ -205,13 +207,13 @@ class Ray:
             resources["memory"] = int(min(memory, largest.get("memory", 0.0) or memory))
         return resources
 
-    def _room(self, needs: Resources) -> int:
+    def _max_in_flight(self, needs: Resources) -> int:
         """Units in Ray's hands, at most."""
         cluster = self._now()
         limits = [max(cluster.cpus / (needs.cpus or 1.0), 1.0)]
         if needs.accelerators:
             limits.append(max(cluster.accelerators / needs.accelerators, 1.0))
-        units = IN_FLIGHT * int(min(limits))
+        units = UNITS_PER_PROCESSOR * int(min(limits))
         return min(limit for limit in (units, needs.workers, self.most) if limit is not None)
 
     def _see_the_place(self, task: StageTask) -> None:
@@ -278,8 +280,10 @@ class Ray:
 
     def _was_to_go(self, message: str) -> bool:
         """Whether the node that an error names went away as planned."""
-        node_ids = set(NODE.findall(message))
-        return any(node.get("DeathReason") in PLANNED for node in self._ray.nodes() if node["NodeID"] in node_ids)
+        node_ids = set(NODE_ID.findall(message))
+        return any(
+            node.get("DeathReason") in PLANNED_DEATHS for node in self._ray.nodes() if node["NodeID"] in node_ids
+        )
 
     def _pulse(self, on_pulse: OnPulse, flights: Any, needs: Resources) -> None:
         """Units that have said how far they are run; the others wait for a processor, or what else they need."""
@@ -288,7 +292,7 @@ class Ray:
         at_work = []
         for flight in flights:
             try:
-                value = _internal_kv_get(f"{self._job.session}/{flight.job.unit.key}", namespace=BEATS)
+                value = _internal_kv_get(f"{self._job.session}/{flight.job.unit.key}", namespace=BEAT_NAMESPACE)
             except Exception:
                 value = None
             if value is not None:

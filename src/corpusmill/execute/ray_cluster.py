@@ -18,17 +18,17 @@ from corpusmill.assets.extras import RAY
 from corpusmill.errors import ClusterError, RecipeError
 
 LOCAL = "local"
-STORE = 100 << 20  # bytes of Ray's object store where we start it; nothing of size goes through it
-SOCKETS = 66  # characters that Ray adds to its temporary folder for the name of a socket
-WAIT = 10.0  # seconds for a connection
-LONGEST = 103  # characters of such a name that every system takes
-QUIET = {
+OBJECT_STORE_BYTES = 100 << 20  # bytes of Ray's object store where we start it; nothing of size goes through it
+SOCKET_SUFFIX = 66  # characters that Ray adds to its temporary folder for the name of a socket
+CONNECT_SECONDS = 10.0  # seconds for a connection
+LONGEST_SOCKET = 103  # characters of such a name that every system takes
+QUIET_VARIABLES = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
     "RAY_DISABLE_IMPORT_WARNING": "1",
     "RAY_enable_metrics_collection": "0",
 }
-ADDRESS = re.compile(r"[^\s:/]+:\d+|\[[0-9A-Fa-f:.]+\]:\d+")
+ADDRESS_PATTERN = re.compile(r"[^\s:/]+:\d+|\[[0-9A-Fa-f:.]+\]:\d+")
 
 
 def checked_address(address: str | None) -> str:
@@ -52,14 +52,14 @@ def checked_address(address: str | None) -> str:
             f"address: {address} is one of Ray Client, whose tasks end with the connection. Run corpusmill on a "
             "machine of the cluster, as a job of Ray's (ray job submit), with the head's address, as in 10.0.0.1:6379."
         )
-    if address != LOCAL and not ADDRESS.fullmatch(address):
+    if address != LOCAL and not ADDRESS_PATTERN.fullmatch(address):
         raise RecipeError(f"address: {address} is no host and port. {how}")
     return address
 
 
 def imported() -> Any:
     """The module. Raises MissingExtraError."""
-    for name, value in QUIET.items():
+    for name, value in QUIET_VARIABLES.items():
         os.environ.setdefault(name, value)
     try:
         import ray
@@ -90,7 +90,7 @@ def connected(address: str | None, processors: int) -> Iterator[None]:
     with contextlib.ExitStack() as stack:
         options: dict[str, Any] = {}
         if address == LOCAL:
-            options = {"num_cpus": processors, "object_store_memory": STORE, "include_dashboard": False}
+            options = {"num_cpus": processors, "object_store_memory": OBJECT_STORE_BYTES, "include_dashboard": False}
             if (folder := stack.enter_context(_folder())) is not None:
                 options["_temp_dir"] = folder
         with _signals_kept(), _no_messages():
@@ -107,7 +107,7 @@ def _answers(address: str) -> None:
     """Raises ClusterError if nobody listens there, which Ray itself takes minutes to find."""
     host, _, port = address.rpartition(":")
     try:
-        socket.create_connection((host.strip("[]"), int(port)), timeout=WAIT).close()
+        socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT_SECONDS).close()
     except OSError as error:
         raise ClusterError(_why(address, error)) from error
 
@@ -130,7 +130,7 @@ def _folder() -> Iterator[str | None]:
     parent = Path(tempfile.gettempdir())
     leftovers.tidy(parent, "cmray-*")  # of processes that were killed
     folder = tempfile.mkdtemp(prefix="cmray-", dir=parent)
-    if len(folder) + SOCKETS > LONGEST:
+    if len(folder) + SOCKET_SUFFIX > LONGEST_SOCKET:
         Path(folder).rmdir()
         yield None
         return

@@ -26,7 +26,7 @@ from corpusmill.execute.task import StageTask
 from corpusmill.store.beats import Beat
 from corpusmill.store.units import AttemptPosition, RetryPolicy, Unit
 
-BEATS = b"corpusmill"  # the name space of Ray's table of keys and values in which units say how far they are
+BEAT_NAMESPACE = b"corpusmill"  # the name space of Ray's table of keys and values in which units say how far they are
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class AttemptOutcome:
     """What became of an attempt: a commit, None if records were tried, how it ended without, GivenBack, or an error
     that no other attempt can cure; and where it was, if that is known."""
 
-    said: Any
+    result: Any
     at: AttemptPosition | None = None
 
 
@@ -93,10 +93,10 @@ def fit(job: Job) -> ClusterError | None:
 
 
 def _problem(job: Job) -> str | None:
-    if differences := versions.differences(job.versions, versions.here()):
+    if differences := versions.differences(job.versions, versions.installed_versions()):
         return (
-            f"it has {', '.join(differences)}. Units would leave other bytes there, so it is refused: install the same on "
-            "every node"
+            f"it has {', '.join(differences)}. Its units would write other bytes, so it is refused: install the same "
+            "versions on every node"
         )
     with contextlib.suppress(OSError):  # all names may be URLs
         os.chdir(job.folder)
@@ -167,10 +167,10 @@ def attempt(job: Job, stage: Sequence[Any], unit: Unit, care: RetryPolicy, beats
             task = _stage(stage[0])
             if isinstance(task, ClusterError):
                 return AttemptOutcome(task)
-            with _said(job, unit, beats) as beat:
+            with _beat_writer(job, unit, beats) as beat:
                 if care != RetryPolicy(care.aside) or task.needs.keeps:
-                    return _below(stage[0].binary(), task, unit, care, beat, job.preload)
-                return AttemptOutcome(_here(task, unit, care, beat))
+                    return _run_in_child(stage[0].binary(), task, unit, care, beat, job.preload)
+                return AttemptOutcome(_run_in_process(task, unit, care, beat))
     except _Leaving:
         _end_pool()
         threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGTERM)).start()  # when the answer is on its way
@@ -194,7 +194,7 @@ def _stage(reference: Any) -> "StageTask | ClusterError":
     return cached[1]
 
 
-def _here(task: StageTask, unit: Unit, care: RetryPolicy, beat: Any) -> Any:
+def _run_in_process(task: StageTask, unit: Unit, care: RetryPolicy, beat: Any) -> Any:
     forget_peak()
     try:
         with low_memory() if task.needs.grows else contextlib.nullcontext():
@@ -205,7 +205,7 @@ def _here(task: StageTask, unit: Unit, care: RetryPolicy, beat: Any) -> Any:
         return of_error(error)
 
 
-def _below(
+def _run_in_child(
     name: bytes, task: StageTask, unit: Unit, care: RetryPolicy, beat: Any, preload: tuple[str, ...]
 ) -> AttemptOutcome:
     """In a process of its own, where the task can be sent to one: what was defined in a notebook cannot."""
@@ -214,7 +214,7 @@ def _below(
     try:
         pickle.dumps(task)
     except Exception:
-        return AttemptOutcome(_here(task, unit, care, beat))
+        return AttemptOutcome(_run_in_process(task, unit, care, beat))
     give_memory_back()
     if _process.pool is None:
         _process.pool, _process.of_stage = Processes(1, preload=preload), name
@@ -249,7 +249,7 @@ def _notice() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _said(job: Job, unit: Unit, beats: bool) -> Iterator[Any]:
+def _beat_writer(job: Job, unit: Unit, beats: bool) -> Iterator[Any]:
     """What a unit calls to say how far it is; None if nobody listens."""
     if not beats:
         yield None
@@ -260,14 +260,14 @@ def _said(job: Job, unit: Unit, beats: bool) -> Iterator[Any]:
 
     def say(beat: Beat) -> None:
         with contextlib.suppress(Exception):
-            _internal_kv_put(name, repr(tuple(vars(beat).values())).encode(), namespace=BEATS)
+            _internal_kv_put(name, repr(tuple(vars(beat).values())).encode(), namespace=BEAT_NAMESPACE)
 
     say(Beat())
     try:
         yield say
     finally:
         with contextlib.suppress(Exception):
-            _internal_kv_del(name, namespace=BEATS)
+            _internal_kv_del(name, namespace=BEAT_NAMESPACE)
 
 
 def _address() -> str:

@@ -58,7 +58,7 @@ class Serial:
                 if commit:
                     on_commit(commit)
                     break
-                attempts.tried()
+                attempts.probe_passed()
             else:
                 failures.append(attempts.failure)
         return failures

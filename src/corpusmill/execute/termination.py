@@ -17,13 +17,13 @@ class Terminated(SystemExit):
     """This process was asked to end. `code` is 128 and the signal's number, as shells have it."""
 
 
-AGAIN = 0.05  # seconds after which a signal comes again that came at the wrong moment
-LATELY = 5.0  # seconds for which an error without another cause may be what a library made of a signal
+RERAISE_SECONDS = 0.05  # seconds after which a signal comes again that came at the wrong moment
+RECENT_SECONDS = 5.0  # seconds for which an error without another cause may be what a library made of a signal
 # Where nothing must be raised: between a pointer and the object that holds it, and in callbacks from which LLVM goes on
 # with half of a kernel. Of processes that load forty kernels and are interrupted in many a fifth crashed.
-LLVM = f"{os.sep}llvmlite{os.sep}"
+LLVM_FOLDER = f"{os.sep}llvmlite{os.sep}"
 # Nor while a compiled module makes itself: many say ImportError, those of nanobind, as DuckDB's, abort the process.
-LOADING = (ExtensionFileLoader.create_module.__code__, ExtensionFileLoader.exec_module.__code__)
+MODULE_LOADERS = (ExtensionFileLoader.create_module.__code__, ExtensionFileLoader.exec_module.__code__)
 
 _asked: list[tuple[int, float]] = []  # the signals that have raised something, and when
 
@@ -44,7 +44,7 @@ def raised() -> Iterator[None]:
     def unraisable(unraised: "sys.UnraisableHookArgs") -> None:
         if isinstance(unraised.exc_value, (Terminated, KeyboardInterrupt)):
             _asked.clear()
-            _again(_number(unraised.exc_value))
+            _raise_later(_number(unraised.exc_value))
             return
         removes = getattr(unraised.object, "__qualname__", "").endswith(".__del__")
         if not (removes and isinstance(unraised.exc_value, AttributeError)):
@@ -72,11 +72,11 @@ def raised() -> Iterator[None]:
 
 
 def _end(number: int, frame: FrameType | None) -> None:
-    if number != signal.SIGINT and _first(sys.exc_info()[1], Terminated, follows=True):
+    if number != signal.SIGINT and _find_error(sys.exc_info()[1], Terminated, follows=True):
         return  # what an earlier one ended is being closed
     while frame is not None:
-        if LLVM in frame.f_code.co_filename or frame.f_code in LOADING:
-            _again(number)
+        if LLVM_FOLDER in frame.f_code.co_filename or frame.f_code in MODULE_LOADERS:
+            _raise_later(number)
             return
         frame = frame.f_back
     _asked.append((number, time.monotonic()))
@@ -91,14 +91,18 @@ def _number(error: BaseException) -> int:
     return int(error.code or 0) - 128 if isinstance(error, Terminated) else signal.SIGINT
 
 
-def _again(number: int) -> None:
+def _raise_later(number: int) -> None:
     """Have a signal come again, in a moment."""
-    timer = threading.Timer(AGAIN, signal.raise_signal if os.name == "nt" else partial(os.kill, os.getpid()), [number])
+    timer = threading.Timer(
+        RERAISE_SECONDS, signal.raise_signal if os.name == "nt" else partial(os.kill, os.getpid()), [number]
+    )
     timer.daemon = True
     timer.start()
 
 
-def _first(error: BaseException | None, *wanted: type[BaseException], follows: bool = False) -> BaseException | None:
+def _find_error(
+    error: BaseException | None, *wanted: type[BaseException], follows: bool = False
+) -> BaseException | None:
     """The first of an error, that which it says instead of, and so on, that is of these classes.
 
     follows   also of those that they only came after
@@ -121,13 +125,13 @@ def unhidden() -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        cause = _first(error, Terminated, KeyboardInterrupt)
+        cause = _find_error(error, Terminated, KeyboardInterrupt)
         if cause is not None:
             raise cause from None
         if isinstance(error, RuntimeError) and str(error) == "Query interrupted":
             raise _error(_asked[-1][0] if _asked else signal.SIGINT) from None
         # One that came while a signal was obeyed is an error of its own.
-        obeyed = _first(error, Terminated, KeyboardInterrupt, follows=True)
-        if obeyed is None and _asked and time.monotonic() - _asked[-1][1] < LATELY:
+        obeyed = _find_error(error, Terminated, KeyboardInterrupt, follows=True)
+        if obeyed is None and _asked and time.monotonic() - _asked[-1][1] < RECENT_SECONDS:
             raise _error(_asked[-1][0]) from None
         raise

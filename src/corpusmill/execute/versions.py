@@ -16,12 +16,12 @@ from typing import Any
 
 from corpusmill.about import PACKAGE, __version__
 
-NAME = re.compile(r"[A-Za-z0-9._-]+")
-MISSING = "not installed"
+PACKAGE_NAME = re.compile(r"[A-Za-z0-9._-]+")
+NOT_INSTALLED = "not installed"
 
 
 @cache
-def here() -> dict[str, str]:
+def installed_versions() -> dict[str, str]:
     """What makes up the bytes that units leave -> its version: python, corpusmill with a digest of its source, and each
     library that it requires, those of extras if they are installed."""
     versions = {"python": f"{sys.version_info.major}.{sys.version_info.minor}"}
@@ -29,7 +29,7 @@ def here() -> dict[str, str]:
     for path in [*sorted(PACKAGE.rglob("*.py")), PACKAGE / "data" / "MANIFEST.json"]:
         source.update(path.relative_to(PACKAGE).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     versions["corpusmill"] = f"{__version__} (source {source.hexdigest()[:12]})"
-    for name in sorted({match[0] for line in _required() if (match := NAME.match(line))}):
+    for name in sorted({match[0] for line in _required() if (match := PACKAGE_NAME.match(line))}):
         try:
             versions[name] = version(name)
         except PackageNotFoundError:
@@ -38,14 +38,14 @@ def here() -> dict[str, str]:
 
 
 def of_modules(names: tuple[str, ...]) -> dict[str, str]:
-    """Modules of the user's own -> a digest of their source. One that cannot be imported is `MISSING`."""
+    """Modules of the user's own -> a digest of their source. One that cannot be imported is `NOT_INSTALLED`."""
     digests = {}
     for name in names:
         try:
             path = Path(import_module(name).__file__ or "")
             digests[name] = f"source {hashlib.sha256(path.read_bytes()).hexdigest()[:12]}"
         except Exception:
-            digests[name] = MISSING
+            digests[name] = NOT_INSTALLED
     return digests
 
 
@@ -55,8 +55,13 @@ def differences(expected: Mapping[str, str], actual: Mapping[str, str]) -> list[
     >>> differences({"numpy": "2.1.0"}, {"numpy": "2.0.0"})
     ['numpy 2.0.0 (the driver has 2.1.0)']
     """
-    names = sorted(name for name in {*expected, *actual} if expected.get(name, MISSING) != actual.get(name, MISSING))
-    return [f"{name} {actual.get(name, MISSING)} (the driver has {expected.get(name, MISSING)})" for name in names]
+    names = sorted(
+        name for name in {*expected, *actual} if expected.get(name, NOT_INSTALLED) != actual.get(name, NOT_INSTALLED)
+    )
+    return [
+        f"{name} {actual.get(name, NOT_INSTALLED)} (the driver has {expected.get(name, NOT_INSTALLED)})"
+        for name in names
+    ]
 
 
 def own_modules(work: Any) -> tuple[str, ...]:

@@ -20,14 +20,16 @@ from typing import Any
 from corpusmill.about import PACKAGE
 from corpusmill.assets import leftovers
 
-LONGEST = 70  # bytes of a folder in which a socket may lie: systems allow 103, and 32 are the names below it
-ENGINE = "corpusmill.engine.preload"  # imported last: it loads the kernels of what was imported before
-ELSEWHERE = re.compile(r"executor['\"]?\s*[:=]\s*['\"]?(?!processes)\w")
+LONGEST_SOCKET_FOLDER = (
+    70  # bytes of a folder in which a socket may lie: systems allow 103, and 32 are the names below it
+)
+ENGINE_PRELOAD = "corpusmill.engine.preload"  # imported last: it loads the kernels of what was imported before
+OTHER_EXECUTOR = re.compile(r"executor['\"]?\s*[:=]\s*['\"]?(?!processes)\w")
 
 
 def context() -> Any:
     """How workers are started: forked from the server, where the system can."""
-    if os.name != "nt" and len(os.fsencode(tempfile.gettempdir())) > LONGEST:
+    if os.name != "nt" and len(os.fsencode(tempfile.gettempdir())) > LONGEST_SOCKET_FOLDER:
         before, tempfile.tempdir = tempfile.tempdir, "/tmp"
         try:
             util.get_temp_dir()  # it is made once, and kept
@@ -40,9 +42,9 @@ def start(preload: Sequence[str], in_process: bool = False) -> None:
     """Have the server import these modules while the caller goes on, a second and more; it ignores Ctrl-C. Nothing
     happens where it runs already, or where there is none.
 
-    here   import them in this process, and let the server be a copy of it: a second of processor less, and no sooner
-           done. For a process that has one worker, has imported little and has no thread yet; where it has one, the
-           server starts as usual
+    in_process   import them in this process, and fork the server from it: a second of processor less, and no sooner
+                 done. For a process that has one worker, has imported little and has no thread yet; where it has one,
+                 the server starts as usual
     """
     if os.name == "nt":
         return
@@ -139,7 +141,9 @@ def leave_if_imported_by_worker() -> None:
 
 
 def start_for(recipe: Path, settings: Sequence[str], in_process: bool = False) -> None:
-    """Start the server with what a recipe seems to need, before anything is imported to read it. `here` as of `start`.
+    """Start the server with what a recipe seems to need, before anything is imported to read it.
+
+    in_process   as of `start`
 
     Steps and readers are looked for by their names. What is not found so is imported by the workers, and a server for a
     recipe that runs otherwise, or that is wrong, ends with this process.
@@ -148,13 +152,13 @@ def start_for(recipe: Path, settings: Sequence[str], in_process: bool = False) -
         text = "\n".join([recipe.read_text("utf-8"), *settings])
     except (OSError, UnicodeDecodeError):
         return
-    if ELSEWHERE.search(text):
+    if OTHER_EXECUTOR.search(text):
         return
     steps = [(path, f"{path.parent.name}/{path.stem}") for path in sorted(PACKAGE.glob("steps/*/[!_]*.py"))]
     readers = [(path, f"{path.stem}:") for path in sorted(PACKAGE.glob("read/[!_]*.py"))]
     paths = [path for path, name in steps + readers if name in text]
     modules = [".".join(("corpusmill", *path.relative_to(PACKAGE).with_suffix("").parts)) for path in paths]
-    start([*modules, ENGINE], in_process)
+    start([*modules, ENGINE_PRELOAD], in_process)
 
 
 def is_probably_finished(recipe: Path, folder: str | None) -> bool:

@@ -25,7 +25,7 @@ import numpy as np
 from corpusmill import write
 from corpusmill.errors import InputError, RecipeError, did_you_mean
 from corpusmill.export.nanochat import Nanochat
-from corpusmill.export.review import SAMPLE, write_review
+from corpusmill.export.review import SAMPLE_SIZE, write_review
 from corpusmill.export.streams import Llmc, NanoGPT, Progress, Validation
 from corpusmill.export.texts import write_texts
 from corpusmill.shards import Shards, open_shards
@@ -47,13 +47,13 @@ from corpusmill.write import (
 )
 
 # Formats that a run does not write.
-ALONE: dict[str, type[Any]] = {
+EXPORT_FORMATS: dict[str, type[Any]] = {
     "nanogpt": NanoGPT,
     "llmc": Llmc,
     "nanochat": Nanochat,
 }
-UNFINISHED = ".corpusmill-export"  # in a folder that an export is making
-REVIEW = ("argilla", "label_studio")  # formats of `review`
+UNFINISHED_MARK = ".corpusmill-export"  # in a folder that an export is making
+REVIEW_FORMATS = ("argilla", "label_studio")  # formats of `review`
 VAL_FRACTION = 0.0005  # what nanoGPT's own data/openwebtext/prepare.py keeps back
 
 
@@ -75,7 +75,7 @@ class Exported:
 
 def formats() -> list[str]:
     """What `export` can write."""
-    return sorted([*(name for name in write.names() if name != "shards"), *ALONE, *REVIEW])
+    return sorted([*(name for name in write.names() if name != "shards"), *EXPORT_FORMATS, *REVIEW_FORMATS])
 
 
 def export(
@@ -85,7 +85,7 @@ def export(
     *,
     val_fraction: float = VAL_FRACTION,
     val_tokens: int | None = None,
-    sample: int = SAMPLE,
+    sample: int = SAMPLE_SIZE,
     progress: Progress = lambda done, whole: None,
     **settings: Any,
 ) -> Exported:
@@ -116,16 +116,16 @@ def export(
         raise InputError(f"val_tokens is a number of tokens, for nanogpt and llmc; got {val_tokens} for {format}")
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise InputError(f"{target}: there is something already. Give the export a new folder.")
-    writer: Any = None if format in REVIEW else _writer(format, settings)
+    writer: Any = None if format in REVIEW_FORMATS else _writer(format, settings)
     part = target.with_name(f".{target.name}.part")
-    if part.exists() and any(part.iterdir()) and not (part / UNFINISHED).exists():
+    if part.exists() and any(part.iterdir()) and not (part / UNFINISHED_MARK).exists():
         raise InputError(f"{part}: this is where the export is made, and what is there is not an export's. Move it.")
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)
-    (part / UNFINISHED).touch()
+    (part / UNFINISHED_MARK).touch()
     tokens: int | None
     count: int | None
-    if format in REVIEW:
+    if format in REVIEW_FORMATS:
         count, tokens = write_review(Path(source), format, part, sample), None
     elif isinstance(writer, DocumentWriter):
         count, tokens = write_texts(Path(source), writer, part, progress), None
@@ -142,7 +142,7 @@ def export(
             count, tokens = _documents(shards, writer, part, progress)
         else:
             count, tokens = writer.write(shards, part, Validation(val_fraction, val_tokens), progress)
-    (part / UNFINISHED).unlink()
+    (part / UNFINISHED_MARK).unlink()
     names = files_in(part)
     write_sums(part)
     size = sum((part / name).stat().st_size for name in names)
@@ -154,7 +154,7 @@ def export(
 
 def _writer(format: str, settings: dict[str, Any]) -> Any:
     """The writer of a format. Raises RecipeError for a setting that it does not have."""
-    made_of: Any = ALONE[format] if format in ALONE else write.find(format)
+    made_of: Any = EXPORT_FORMATS[format] if format in EXPORT_FORMATS else write.find(format)
     parameters = [field.name for field in fields(made_of)]
     for name in settings:
         if name not in parameters:
@@ -210,7 +210,7 @@ def _documents(shards: Shards, writer: TokenWriter, folder: Path, progress: Prog
     """Whole documents, in files of `tokens_per_shard` tokens. Returns how many documents and tokens."""
     count = tokens = 0
 
-    def told(parts: Iterable[tuple[int, DocumentTokens]]) -> Iterator[DocumentTokens]:
+    def count_parts(parts: Iterable[tuple[int, DocumentTokens]]) -> Iterator[DocumentTokens]:
         nonlocal count, tokens
         for _, part in parts:
             yield part
@@ -219,7 +219,7 @@ def _documents(shards: Shards, writer: TokenWriter, folder: Path, progress: Prog
 
     cuts = groupby(_by_cut(documents(shards), writer.tokens_per_shard), key=itemgetter(0))
     for number, (_, parts) in enumerate(cuts):
-        writer.write_tokens(told(parts), _paths(folder, number, writer))
+        writer.write_tokens(count_parts(parts), _paths(folder, number, writer))
     return count, tokens
 
 

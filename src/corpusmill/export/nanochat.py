@@ -16,10 +16,12 @@ from corpusmill.export.texts import KeptTexts
 from corpusmill.report.numbers import plural
 from corpusmill.text.splitmix64 import GOLDEN, mix64
 
-ROWS = 1024  # documents in a row group, as nanochat's dev/repackage_data_reference.py has them
-GROUPS = 64  # row groups of a file at least, if it has so many documents: a rank without one would wait for ever
-LEVEL = 3  # of zstd, as there
-WAITING = 64 << 20  # bytes of text held before they are written to the files of the first pass
+ROWS_PER_GROUP = 1024  # documents in a row group, as nanochat's dev/repackage_data_reference.py has them
+GROUPS_PER_FILE = (
+    64  # row groups of a file at least, if it has so many documents: a rank without one would wait for ever
+)
+ZSTD_LEVEL = 3  # of zstd, as there
+WAITING_BYTES = 64 << 20  # bytes of text held before they are written to the files of the first pass
 SCHEMA = pa.schema([("text", pa.string()), ("order", pa.uint64())])
 
 
@@ -56,7 +58,7 @@ class Nanochat:
             count += np.bincount(file_numbers, minlength=files)
             waiting.append((batch, file_numbers))
             waiting_bytes, position = waiting_bytes + batch.nbytes, position + len(batch)
-            if waiting_bytes >= WAITING:
+            if waiting_bytes >= WAITING_BYTES:
                 _spill(heaps, waiting)
                 waiting, waiting_bytes = [], 0
                 progress(min(position, texts.documents) // 2, texts.documents)
@@ -124,14 +126,14 @@ def _write(heap: Path, path: Path) -> None:
         heap.unlink()
     table = pa.concat_tables(parts) if parts else SCHEMA.empty_table()
     table = table.take(pa.array(np.argsort(table["order"].to_numpy(), kind="stable")))
-    rows = min(ROWS, max(1, len(table) // GROUPS))
+    rows = min(ROWS_PER_GROUP, max(1, len(table) // GROUPS_PER_FILE))
     # Texts are all different, so a dictionary of them would only cost time.
     pq.write_table(
         table.select(["text"]).combine_chunks(),
         path,
         row_group_size=rows,
         compression="zstd",
-        compression_level=LEVEL,
+        compression_level=ZSTD_LEVEL,
         use_dictionary=False,
         write_statistics=False,
     )

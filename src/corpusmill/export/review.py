@@ -17,7 +17,7 @@ from corpusmill.report import samples
 from corpusmill.report.rules import because
 from corpusmill.report.tables import RunTables
 
-SAMPLE = 20  # documents, kept and for each reason
+SAMPLE_SIZE = 20  # documents, kept and for each reason
 AGENT = "corpusmill"
 QUESTION, FIELD, WHY, COMMENT = "verdict", "text", "because", "comment"
 # What Argilla filters by, and how it is typed.
@@ -30,7 +30,7 @@ METADATA = {
     "tokens": "integer",
 }
 VERDICTS = {"keep": "Keep", "drop": "Drop"}
-ASKED = "Should this text be in the training data?"
+REVIEW_QUESTION = "Should this text be in the training data?"
 
 
 def reviewed(tables: RunTables, sample: int) -> list[dict[str, Any]]:
@@ -78,11 +78,12 @@ def argilla(documents: Sequence[Mapping[str, Any]], name: str) -> dict[str, Any]
     plain = {"type": "text", "use_markdown": False}
     options = [{"value": value, "text": text} for value, text in VERDICTS.items()]
     questions = [
-        _setting(QUESTION, "Keep it?", True, {"type": "label_selection", "options": options}) | {"description": ASKED},
+        _setting(QUESTION, "Keep it?", True, {"type": "label_selection", "options": options})
+        | {"description": REVIEW_QUESTION},
         _setting(COMMENT, "Comment", False, plain),
     ]
     settings = {
-        "guidelines": f"{ASKED} The suggestion is what the run `{name}` decided.",
+        "guidelines": f"{REVIEW_QUESTION} The suggestion is what the run `{name}` decided.",
         "fields": [_setting(FIELD, "Text", True, plain), _setting(WHY, "Why it was dropped", False, plain)],
         "questions": questions,
         "metadata": [{"name": key, "title": key, "settings": {"type": kind}} for key, kind in METADATA.items()],
@@ -120,14 +121,14 @@ def label_studio(documents: Sequence[Mapping[str, Any]], name: str) -> dict[str,
     ]
     choices = "\n".join(f'    <Choice value="{value}" hotkey="{value[0]}"/>' for value in VERDICTS)
     interface = (
-        f'<View>\n  <Header value="{ASKED}"/>\n  <Text name="{FIELD}" value="${FIELD}"/>\n'
+        f'<View>\n  <Header value="{REVIEW_QUESTION}"/>\n  <Text name="{FIELD}" value="${FIELD}"/>\n'
         f'  <Choices name="{QUESTION}" toName="{FIELD}" choice="single-radio" required="true">\n{choices}\n'
         f'  </Choices>\n  <TextArea name="{COMMENT}" toName="{FIELD}" placeholder="Comment" rows="2"/>\n</View>\n'
     )
     return {"tasks.json": tasks, "labels.xml": interface}
 
 
-FORMATS: dict[str, Callable[[Sequence[Mapping[str, Any]], str], dict[str, Any]]] = {
+REVIEW_WRITERS: dict[str, Callable[[Sequence[Mapping[str, Any]], str], dict[str, Any]]] = {
     "argilla": argilla,
     "label_studio": label_studio,
 }
@@ -138,7 +139,7 @@ def write_review(run: Path, format: str, folder: Path, sample: int) -> int:
     tables = RunTables(run)
     tables.files.must_be_finished()
     documents = reviewed(tables, sample)
-    for name, content in FORMATS[format](documents, tables.files.name).items():
+    for name, content in REVIEW_WRITERS[format](documents, tables.files.name).items():
         path = folder / name
         path.parent.mkdir(exist_ok=True)
         text = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False, indent=1)

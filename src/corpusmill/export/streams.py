@@ -33,7 +33,7 @@ class NanoGPT:
     def write(self, shards: Shards, folder: Path, validation: "Validation", progress: Progress) -> tuple[int, int]:
         """Returns how many documents and tokens are in the files."""
         dtype = stored(shards.index.dtype)
-        names = ("train", "val") if validation.wanted else ("train",)
+        names = ("train", "val") if validation.is_used else ("train",)
         files = {name: (folder / f"{name}.bin").open("wb") for name in names}
         count, tokens = 0, 0
         try:
@@ -86,7 +86,7 @@ class Llmc:
         finally:
             for file in files.values():
                 file.close()
-        for name in ("train", "val") if validation.wanted else ("train",):
+        for name in ("train", "val") if validation.is_used else ("train",):
             if count and not files[name].total:
                 validation.refuse_empty(f"{name}_000000.bin", count, "a trainer needs both")
         progress(len(shards) - shards.index.padding, len(shards) - shards.index.padding)
@@ -152,7 +152,7 @@ class Validation:
     tokens: int | None = None
 
     @property
-    def wanted(self) -> bool:
+    def is_used(self) -> bool:
         return bool(self.fraction if self.tokens is None else self.tokens)
 
     def split(self, blocks: Iterator[DocumentRange]) -> Iterator[StreamPart]:

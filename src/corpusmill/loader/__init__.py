@@ -10,8 +10,8 @@
     olmo      the same for OLMo-core
     rows      the rows of a folder of shards
     columns   the columns of a batch: targets, document numbers, positions
-    served    the steps in which training sees a document
-    given     arguments, checked
+    exposure  the steps in which training sees a document
+    arguments arguments, checked
     stages    StageLoader: pre-training, annealing, long context, one after the other
     loss      which tokens have no loss, by the index of the shards
     masks     which token may attend to which
@@ -26,9 +26,9 @@ from numpy.typing import NDArray
 
 from corpusmill.display import table
 from corpusmill.errors import ShardError
-from corpusmill.loader.given import flag, whole
+from corpusmill.loader.arguments import flag, whole_number
+from corpusmill.loader.exposure import Served
 from corpusmill.loader.rows import FIELDS, IGNORE, ShardRows
-from corpusmill.loader.served import Served
 from corpusmill.loader.source import RowSource
 from corpusmill.loader.tokens import Piece, TokenLoader
 from corpusmill.shards import Shards, open_shards
@@ -76,7 +76,7 @@ class Loader:
 
     def steps(self, batch_size: int, seq_len: int | None = None) -> int:
         """Batches in one pass over the data; the last may have fewer rows."""
-        return -(-len(ShardRows(self.shards, self._length(seq_len))) // whole("batch_size", batch_size, 1))
+        return -(-len(ShardRows(self.shards, self._length(seq_len))) // whole_number("batch_size", batch_size, 1))
 
     def batch(self, step: int, batch_size: int, seq_len: int | None = None) -> dict[str, NDArray[Any]]:
         """The rows [step × batch_size, (step + 1) × batch_size), as `rows.Rows.read` returns them.
@@ -85,7 +85,7 @@ class Loader:
         Raises ShardError for a step past the last, and for another length if packing keeps documents within rows.
         """
         rows = ShardRows(self.shards, self._length(seq_len))
-        step, batch_size = whole("step", step), whole("batch_size", batch_size, 1)
+        step, batch_size = whole_number("step", step), whole_number("batch_size", batch_size, 1)
         if not 0 <= step * batch_size < len(rows):
             raise ShardError(
                 f"{self.shards.folder}: no step {step}; with {batch_size} rows of {rows.length} tokens per step, one "

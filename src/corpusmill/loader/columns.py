@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corpusmill.errors import ShardError
-from corpusmill.loader.given import REMEDY, WIDE, bytes_of, too_large
+from corpusmill.loader.arguments import SIZE_REMEDY, WIDE_COLUMNS, bytes_of, too_large
 from corpusmill.shards.layout import PADDING
 
 Int64s = NDArray[np.int64]
@@ -107,12 +107,12 @@ def columns(
     pieces, copies = layout
     # One allocation for all wide columns: malloc can reuse it without page faults, and the page faults of one column
     # take as long as filling it (20 per batch of 8 x 2,048 tokens, now 2).
-    wide = [name for name in WIDE if name == "tokens" or name in fields]
+    wide = [name for name in WIDE_COLUMNS if name == "tokens" or name in fields]
     try:
         batch: dict[str, NDArray[Any]] = dict(zip(wide, np.empty((len(wide), rows, length), np.int64)))
     except MemoryError:
         needed = bytes_of(rows * length, fields)
-        raise ShardError(f"{too_large(rows, length, needed)}, more than there is. {REMEDY}") from None
+        raise ShardError(f"{too_large(rows, length, needed)}, more than there is. {SIZE_REMEDY}") from None
     tokens, targets = batch["tokens"], batch.get("targets")
     if copies.size.sum() < rows * (length + 1):
         tokens.fill(pad)

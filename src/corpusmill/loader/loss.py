@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from corpusmill.loader.columns import IGNORE, Int64s, Layout
 from corpusmill.shards.layout import PADDING
-from corpusmill.shards.loss import LONGEST, LossRule, Mask, begins_prefix, goldfish, prefix_length
+from corpusmill.shards.loss import LONGEST_PREFIX, LossRule, Mask, begins_prefix, goldfish, prefix_length
 
 Rule = tuple[LossRule, int]  # and whether documents begin with BOS
 Ids = Callable[[int, int, int], NDArray[Any]]
@@ -48,7 +48,11 @@ def without_loss(tokens: Int64s, layout: Layout, rule: Rule, rows: Int64s, targe
         off[:-1] = np.isin(flat[1:], sentinels)
         # The target of the last token of a row is in the next row of the shards.
         last = np.arange(1, height + 1) * length - 1
-        off[last] = np.isin(targets[:, -1], sentinels) if targets is not None else _next(layout, height, ids, sentinels)
+        off[last] = (
+            np.isin(targets[:, -1], sentinels)
+            if targets is not None
+            else _next_is_sentinel(layout, height, ids, sentinels)
+        )
     if loss.k:
         positions = np.arange(height * length) - np.repeat(begins, pieces.length)
         off |= goldfish(flat, positions, loss.k, loss.h)
@@ -70,23 +74,23 @@ def _prefixes(
     begins = pieces.row * length + pieces.start
     new = text & (pieces.offset == 0)
     starts = begins[new] + bos
-    near_end = starts + LONGEST > (pieces.row[new] + 1) * length
+    near_end = starts + LONGEST_PREFIX > (pieces.row[new] + 1) * length
     for first in begins_prefix(flat, starts[~near_end], loss):
-        yield first, first + prefix_length(flat[first : first + LONGEST], loss)
+        yield first, first + prefix_length(flat[first : first + LONGEST_PREFIX], loss)
     # Of these, a part is in another row: it is next to this one in the files.
-    cut = text & (pieces.start == 0) & (pieces.offset > 0) & (pieces.offset < LONGEST + bos)
+    cut = text & (pieces.start == 0) & (pieces.offset > 0) & (pieces.offset < LONGEST_PREFIX + bos)
     for piece in [*np.flatnonzero(new)[near_end].tolist(), *np.flatnonzero(cut).tolist()]:
         row, start, ahead = int(pieces.row[piece]), int(pieces.start[piece]), bos - int(pieces.offset[piece])
         copy = int(np.searchsorted(copies.row, row))
         at = int(copies.first[copy]) - int(copies.at[copy]) + start + ahead
-        size = prefix_length(ids(int(copies.file[copy]), at, at + LONGEST), loss)
+        size = prefix_length(ids(int(copies.file[copy]), at, at + LONGEST_PREFIX), loss)
         if size and size + ahead > 0:
             first = row * length + start + ahead
             yield max(first, row * length), first + size
 
 
-def _next(layout: Layout, rows: int, ids: Ids, sentinels: Int64s) -> Mask:
-    """(rows,) whether the token after each row is one of the wanted."""
+def _next_is_sentinel(layout: Layout, rows: int, ids: Ids, sentinels: Int64s) -> Mask:
+    """(rows,) whether the token after each row is one of the sentinels."""
     copies = layout.copies
     last = np.searchsorted(copies.row, np.arange(rows), "right") - 1
     is_sentinel = np.zeros(rows, np.bool_)

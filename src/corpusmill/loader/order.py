@@ -1,8 +1,8 @@
 """The order of samples as a function: which row is the n-th, without a table of all rows and without state.
 
 A permutation of 0 … n - 1 is a Feistel network over the smallest even number of bits that n fits in, iterated until the
-value is below n (cycle walking: Black and Rogaway 2002, "Ciphers with arbitrary finite domains", section 3). Samples of
-a mixture are drawn in cycles of CYCLE samples, each of which holds every source in exact proportion to its weight.
+value is below n (cycle walking: Black and Rogaway 2002, "Ciphers with arbitrary finite domains", section 3). A mixture
+is drawn in cycles of SAMPLES_PER_CYCLE samples, each of which holds every source in exact proportion to its weight.
 """
 
 from dataclasses import dataclass
@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 Int64s = NDArray[np.int64]
-ROUNDS = 8
-CYCLE = 10_000  # samples; weights are rounded to one part in so many
-BLOCK = 1 << 12  # samples that are drawn at a time
+FEISTEL_ROUNDS = 8
+SAMPLES_PER_CYCLE = 10_000  # samples; weights are rounded to one part in so many
+SAMPLES_PER_BLOCK = 1 << 12  # samples that are drawn at a time
 GOLDEN = 0x9E3779B97F4A7C15
-ALL = 0xFFFFFFFFFFFFFFFF
+MASK64 = 0xFFFFFFFFFFFFFFFF
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Permutation:
         if self.size < 2:
             return np.zeros_like(numbers)
         half = max(1, -(-(self.size - 1).bit_length() // 2))
-        keys = mix64(np.array([(self.key + i * GOLDEN) & ALL for i in range(2, ROUNDS + 2)], np.uint64))
+        keys = mix64(np.array([(self.key + i * GOLDEN) & MASK64 for i in range(2, FEISTEL_ROUNDS + 2)], np.uint64))
         values = _network(numbers.astype(np.uint64), half, keys)
         while len(outside := np.flatnonzero(values >= self.size)):
             values[outside] = _network(values[outside], half, keys)
@@ -47,7 +47,7 @@ class Permutation:
         if self.size < 2:
             return np.zeros_like(values)
         half = max(1, -(-(self.size - 1).bit_length() // 2))
-        keys = mix64(np.array([(self.key + i * GOLDEN) & ALL for i in range(2, ROUNDS + 2)], np.uint64))
+        keys = mix64(np.array([(self.key + i * GOLDEN) & MASK64 for i in range(2, FEISTEL_ROUNDS + 2)], np.uint64))
         numbers = _network_back(values.astype(np.uint64), half, keys)
         while len(outside := np.flatnonzero(numbers >= self.size)):
             numbers[outside] = _network_back(numbers[outside], half, keys)
@@ -81,7 +81,7 @@ def mixed(*numbers: int) -> int:
     """64 bits that depend on all of the numbers and on their order."""
     state = np.zeros(1, np.uint64)
     for number in numbers:
-        state = mix64(state + np.uint64((GOLDEN + number) & ALL))
+        state = mix64(state + np.uint64((GOLDEN + number) & MASK64))
     return int(state[0])
 
 
@@ -115,20 +115,20 @@ class SampleOrder:
 
     @property
     def shares(self) -> tuple[int, ...]:
-        """Samples of each source in every CYCLE samples: the weights, rounded so that they add up (largest
+        """Samples of each source in every SAMPLES_PER_CYCLE samples: the weights, rounded so that they add up (largest
         remainder)."""
         if len(self.rows) == 1:
-            return (CYCLE,)
-        exact = [CYCLE * weight / sum(self.weights) for weight in self.weights]
+            return (SAMPLES_PER_CYCLE,)
+        exact = [SAMPLES_PER_CYCLE * weight / sum(self.weights) for weight in self.weights]
         counts = [int(value) for value in exact]
         by_rest = sorted(range(len(exact)), key=lambda i: (counts[i] - exact[i], i))
-        for i in by_rest[: CYCLE - sum(counts)]:
+        for i in by_rest[: SAMPLES_PER_CYCLE - sum(counts)]:
             counts[i] += 1
         return tuple(counts)
 
     def draw(self, samples: Int64s) -> MixtureSamples:
         """Source, row and epoch of the samples with these numbers."""
-        block, offset = np.divmod(samples, BLOCK)
+        block, offset = np.divmod(samples, SAMPLES_PER_BLOCK)
         drawn = MixtureSamples(*(np.empty_like(samples) for _ in MixtureSamples._fields))
         for b in np.unique(block).tolist():
             members = np.flatnonzero(block == b)
@@ -165,13 +165,13 @@ class SampleOrder:
         for c in np.unique(cycle).tolist():
             in_cycle = np.flatnonzero(cycle == c)
             sources, _ = _cycle(self.shares, mixed(self.seed, 1 << 32, c))
-            samples[in_cycle] = c * CYCLE + np.flatnonzero(sources == source)[index[in_cycle]]
+            samples[in_cycle] = c * SAMPLES_PER_CYCLE + np.flatnonzero(sources == source)[index[in_cycle]]
         return samples
 
     def _mixture(self, samples: Int64s) -> tuple[Int64s, Int64s]:
         """The source of each sample, and the number of samples of that source before it."""
         shares = np.array(self.shares)
-        cycle, offset = np.divmod(samples, CYCLE)
+        cycle, offset = np.divmod(samples, SAMPLES_PER_CYCLE)
         source, number = np.empty_like(samples), np.empty_like(samples)
         for c in np.unique(cycle).tolist():
             in_cycle = np.flatnonzero(cycle == c)
@@ -184,16 +184,15 @@ class SampleOrder:
 @lru_cache(8)
 def _block(order: SampleOrder, number: int) -> MixtureSamples:
     """The samples of a block: computing a whole block costs little more than computing one sample."""
-    return order.compute(np.arange(number * BLOCK, (number + 1) * BLOCK))
+    return order.compute(np.arange(number * SAMPLES_PER_BLOCK, (number + 1) * SAMPLES_PER_BLOCK))
 
 
 @lru_cache(8)
 def _cycle(shares: tuple[int, ...], key: int) -> tuple[Int64s, Int64s]:
-    """(CYCLE,) the source of each sample of a cycle, and the number of samples of that source before it in the
-    cycle."""
-    slots = Permutation(CYCLE, key)(np.arange(CYCLE))
+    """(SAMPLES_PER_CYCLE,) the source of each sample of a cycle, and how many samples of that source come before it."""
+    slots = Permutation(SAMPLES_PER_CYCLE, key)(np.arange(SAMPLES_PER_CYCLE))
     source = np.searchsorted(np.cumsum(shares), slots, "right")
     order = np.argsort(source, kind="stable")
-    before = np.empty(CYCLE, np.int64)
-    before[order] = np.arange(CYCLE) - np.repeat(np.cumsum(shares) - shares, shares)
+    before = np.empty(SAMPLES_PER_CYCLE, np.int64)
+    before[order] = np.arange(SAMPLES_PER_CYCLE) - np.repeat(np.cumsum(shares) - shares, shares)
     return source, before

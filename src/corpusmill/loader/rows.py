@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corpusmill.errors import ShardError, did_you_mean
+from corpusmill.loader.arguments import check_room, shown, whole_number
 from corpusmill.loader.columns import FIELDS, IGNORE, Int64s, Layout, RowCopies, RowPieces, columns
-from corpusmill.loader.given import check_room, shown, whole
 from corpusmill.loader.loss import Rule, across, apply_loss
 from corpusmill.shards import Shards
 from corpusmill.shards.layout import PADDING
@@ -31,8 +31,8 @@ class ShardRows:
                 "says what became of its documents."
             )
         packed = shards.row_length if length is None else shards.index.sequence_length
-        length = None if length is None else whole("sequence_length", length, 1, 1 << 60)
-        if length is not None and length != packed and shards.index.whole:
+        length = None if length is None else whole_number("sequence_length", length, 1, 1 << 60)
+        if length is not None and length != packed and shards.index.keeps_documents:
             packing = shards.index.packing
             how = packing if packing != "concat" else f"cut at each {shards.index.split_at}"
             raise ShardError(
@@ -174,7 +174,9 @@ def check_fields(fields: Collection[str], available: Collection[str]) -> tuple[s
         raise ShardError(f"fields is a list of names, as in fields=('tokens', 'targets'); got {shown(fields)}.")
     for name in fields:
         if name not in available:
-            raise ShardError(f'there is no field "{name}"{did_you_mean(name, available)}; there are {", ".join(available)}')
+            raise ShardError(
+                f'there is no field "{name}"{did_you_mean(name, available)}; there are {", ".join(available)}'
+            )
     return tuple(fields)
 
 

@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corpusmill.errors import ShardError
+from corpusmill.loader.arguments import whole_number
 from corpusmill.loader.columns import FIELDS
-from corpusmill.loader.given import whole
 from corpusmill.loader.rows import check_fields
-from corpusmill.loader.tokens import FAR, Path_, TokenLoader
+from corpusmill.loader.tokens import MAX_SAMPLES, Path_, TokenLoader
 
-OF_A_ROW = tuple(name for name in FIELDS if name != "cu_seqlens")  # the others have one value a token
+ROW_FIELDS = tuple(name for name in FIELDS if name != "cu_seqlens")  # the others have one value a token
 
 
 class RowSource:
@@ -28,7 +28,7 @@ class RowSource:
     seed      None: the rows in the order of the shards, for the trainer to shuffle. Otherwise row n is the n-th sample
               of the TokenLoader with this seed, and the trainer must not shuffle
     samples   length; by default all rows once. More than that goes on with the next epoch. A mixture needs it
-    fields    some of OF_A_ROW, as `rows.Rows.read` explains them
+    fields    some of ROW_FIELDS, as `rows.Rows.read` explains them
     tokenizer, verify   as for TokenLoader
 
     It can be read by threads, and sent to other processes: these map the files themselves. Raises ShardError as
@@ -42,7 +42,7 @@ class RowSource:
         *,
         seed: int | None = None,
         samples: int | None = None,
-        fields: Collection[str] = OF_A_ROW,
+        fields: Collection[str] = ROW_FIELDS,
         tokenizer: Any = None,
         verify: bool = False,
     ) -> None:
@@ -52,13 +52,15 @@ class RowSource:
             batch_size=1,
             seed=0 if seed is None else seed,
             shuffle=seed is not None,
-            fields=check_fields(fields, OF_A_ROW),
+            fields=check_fields(fields, ROW_FIELDS),
             tokenizer=tokenizer,
             verify=verify,
         )
         if samples is None and len(self.loader.rows) > 1:
             raise ShardError("a mixture has no common epoch: say how many samples, RowSource(…, samples=1_000_000).")
-        self._samples = len(self.loader.rows[0]) if samples is None else whole("samples", samples, 1, FAR)
+        self._samples = (
+            len(self.loader.rows[0]) if samples is None else whole_number("samples", samples, 1, MAX_SAMPLES)
+        )
 
     def __len__(self) -> int:
         return self._samples

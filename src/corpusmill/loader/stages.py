@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import Any
 
 from corpusmill.errors import ShardError, did_you_mean
-from corpusmill.loader.given import shown, whole
+from corpusmill.loader.arguments import shown, whole_number
+from corpusmill.loader.exposure import Served
 from corpusmill.loader.rows import FIELDS, same_tokenizer
-from corpusmill.loader.served import Served
-from corpusmill.loader.tokens import FAR, MANY, Batch, Piece, TokenLoader
+from corpusmill.loader.tokens import MAX_RANKS, MAX_SAMPLES, Batch, Piece, TokenLoader
 from corpusmill.tokens.budget import amount, steps_of
 
-IN_RUN = "training.json"  # in the folder of a run whose recipe has stages
+TRAINING_FILE = "training.json"  # in the folder of a run whose recipe has stages
 
 
 @dataclass(frozen=True)
@@ -76,8 +76,8 @@ class StageLoader:
         tokenizer: Any = None,
     ) -> None:
         self.stages = stages_of(stages)
-        self.seed = whole("seed", seed)
-        self.world = whole("world", world, 1, MANY)
+        self.seed = whole_number("seed", seed)
+        self.world = whole_number("world", world, 1, MAX_RANKS)
         self.loaders = tuple(
             TokenLoader(
                 stage.weights,
@@ -107,20 +107,20 @@ class StageLoader:
         """Steps of all stages."""
         return self._ends[-1]
 
-    def place(self, step: int) -> tuple[int, int]:
+    def locate(self, step: int) -> tuple[int, int]:
         """The number of the stage that a step is in, and that of the step within it."""
-        step = whole("step", step, 0, len(self) - 1, f"the stages have {len(self):,} steps")
+        step = whole_number("step", step, 0, len(self) - 1, f"the stages have {len(self):,} steps")
         number = bisect_right(self._ends, step)
         return number, step - (self._ends[number] - self.steps[number])
 
     def at(self, step: int) -> Batch:
         """The batch of a step of this rank."""
-        number, inside = self.place(step)
+        number, inside = self.locate(step)
         return self.loaders[number].at(inside)
 
     def trace(self, step: int) -> list[Piece]:
         """The documents of a step's batch of this rank."""
-        number, inside = self.place(step)
+        number, inside = self.locate(step)
         return self.loaders[number].trace(inside)
 
     def served(self, ids: Collection[str]) -> dict[str, list[Served]]:
@@ -140,7 +140,7 @@ class StageLoader:
         """Batches from the state on, to the end of the last stage. The state counts a batch as soon as it is
         yielded."""
         while self.step < len(self):
-            number, inside = self.place(self.step)
+            number, inside = self.locate(self.step)
             loader = self.loaders[number]
             loader.samples = inside * loader.batch_size * loader.world
             batches = iter(loader)
@@ -160,7 +160,7 @@ class StageLoader:
         begun is another now. Later stages may be changed."""
         if not isinstance(state, Mapping) or not {"step", "seed", "stages"} <= set(state):
             raise ShardError(f"a state is what state_dict() of a StageLoader returned, got {shown(state)}.")
-        step = whole("step of the state", state["step"], 0, FAR)
+        step = whole_number("step of the state", state["step"], 0, MAX_SAMPLES)
         if step > len(self):
             raise ShardError(f"the state is at step {step:,}, and the stages end at {len(self):,}.")
         current = {"seed": self.seed, "stages": self._data(step)}
@@ -190,12 +190,12 @@ def read_stages(path: str | os.PathLike[str]) -> tuple[LoaderStage, ...]:
     """
     file = Path(path)
     if file.is_dir():
-        if not (file / IN_RUN).exists():
+        if not (file / TRAINING_FILE).exists():
             raise ShardError(
-                f"{file}: no stages of training are there (no {IN_RUN}). Its recipe needs a section `stages`; without, "
-                "give its shards to a TokenLoader."
+                f"{file}: this run has no training stages (no {TRAINING_FILE}). Add a section `stages` to its recipe, "
+                "or give its shards to a TokenLoader."
             )
-        file /= IN_RUN
+        file /= TRAINING_FILE
     try:
         text = file.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -266,10 +266,10 @@ def _stage(number: int, record: LoaderStage | Mapping[str, Any]) -> LoaderStage:
     length = record.get("length")
     return LoaderStage(
         name,
-        whole(f"{where}: tokens", _amount(record["tokens"]), 1, FAR),
+        whole_number(f"{where}: tokens", _amount(record["tokens"]), 1, MAX_SAMPLES),
         dict(weights),
-        whole(f"{where}: batch", record["batch"], 1, MANY),
-        None if length is None else whole(f"{where}: length", length, 1, FAR),
+        whole_number(f"{where}: batch", record["batch"], 1, MAX_RANKS),
+        None if length is None else whole_number(f"{where}: length", length, 1, MAX_SAMPLES),
     )
 
 

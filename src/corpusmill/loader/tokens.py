@@ -12,20 +12,22 @@ from numpy.typing import NDArray
 
 from corpusmill.display import table
 from corpusmill.errors import ShardError
+from corpusmill.loader.arguments import check_room, flag, shown, whole_number
 from corpusmill.loader.columns import FIELDS, Layout, columns, merged
-from corpusmill.loader.given import check_room, flag, shown, whole
+from corpusmill.loader.exposure import Served, find_exposures
 from corpusmill.loader.loss import across, apply_loss
-from corpusmill.loader.order import BLOCK, Int64s, MixtureSamples, SampleOrder
+from corpusmill.loader.order import SAMPLES_PER_BLOCK, Int64s, MixtureSamples, SampleOrder
 from corpusmill.loader.rows import ShardRows, check_fields, same_tokenizer
-from corpusmill.loader.served import Served, served
 from corpusmill.shards import Shards, open_shards
 from corpusmill.shards.foreign import check_belongs
 from corpusmill.shards.layout import PADDING
 
 Path_ = str | os.PathLike[str]
 Batch = dict[str, NDArray[Any]]
-TOGETHER = 1 << 20  # tokens whose rows are looked up at once: with so many, a tenth of the time of their batches
-FAR, MANY = 1 << 60, 1 << 30  # samples, and rows or ranks: what is counted from them stays within 64 bits
+TOKENS_PER_LOOKUP = (
+    1 << 20
+)  # tokens whose rows are looked up at once: with so many, a tenth of the time of their batches
+MAX_SAMPLES, MAX_RANKS = 1 << 60, 1 << 30  # samples, and rows or ranks: what is counted from them stays within 64 bits
 
 
 class Piece(NamedTuple):
@@ -94,16 +96,19 @@ class TokenLoader:
         tokenizer: Any = None,
     ) -> None:
         weighted = _weighted(path)
-        self.batch_size, self.world = whole("batch_size", batch_size, 1, MANY), whole("world", world, 1, MANY)
+        self.batch_size, self.world = (
+            whole_number("batch_size", batch_size, 1, MAX_RANKS),
+            whole_number("world", world, 1, MAX_RANKS),
+        )
         ranks = f"the ranks of world={self.world} are 0 to {self.world - 1}"
-        self.rank = whole("rank", rank, 0, self.world - 1, ranks)
-        self.seed = whole("seed", seed)
-        self.prefetch = whole("prefetch", prefetch, 0, MANY)
-        self.epochs = None if epochs is None else whole("epochs", epochs, 1, FAR)
+        self.rank = whole_number("rank", rank, 0, self.world - 1, ranks)
+        self.seed = whole_number("seed", seed)
+        self.prefetch = whole_number("prefetch", prefetch, 0, MAX_RANKS)
+        self.epochs = None if epochs is None else whole_number("epochs", epochs, 1, MAX_SAMPLES)
         if self.epochs is not None and len(weighted) > 1:
             raise ShardError("epochs needs a single source: a mixture has no common epoch.")
         if seq_len is not None:
-            seq_len = whole("seq_len", seq_len, 1, FAR)
+            seq_len = whole_number("seq_len", seq_len, 1, MAX_SAMPLES)
         shards = {name: open_shards(name, verify=flag("verify", verify)) for name in weighted}
         same_tokenizer(shards)
         if tokenizer is not None:
@@ -145,7 +150,7 @@ class TokenLoader:
         """Full steps in all epochs. Raises TypeError without `epochs`."""
         if self.epochs is None:
             raise TypeError("a TokenLoader without `epochs` has no end, and no length")
-        return self._taken() // (self.batch_size * self.world)
+        return self._epoch_samples() // (self.batch_size * self.world)
 
     def __iter__(self) -> Iterator[Batch]:
         """Batches from the state on. The state counts a batch as soon as it is yielded."""
@@ -169,11 +174,11 @@ class TokenLoader:
         if not isinstance(state, Mapping) or (missing := [name for name in current if name not in state]):
             lacks = f"without {', '.join(missing)}" if isinstance(state, Mapping) else shown(state)
             raise ShardError(
-                f"a state is what state_dict() returned, with {', '.join(current)}; got one {lacks}. Was another object's "
-                "state saved in its place?"
+                f"a state is what state_dict() returned, with {', '.join(current)}; got one {lacks}. Was the state of "
+                "another object saved in its place?"
             )
-        samples = whole("samples of the state", state["samples"], 0, FAR)
-        whole("seed of the state", state["seed"])
+        samples = whole_number("samples of the state", state["samples"], 0, MAX_SAMPLES)
+        whole_number("seed of the state", state["seed"])
         data = state["data"]
         if not isinstance(data, list | tuple):
             raise ShardError(f"data of the state must be a list as state_dict() returned it, got {shown(data)}.")
@@ -223,7 +228,9 @@ class TokenLoader:
                     parts.append(Piece(at, start, length, self.names[source], document, offset, sample, epoch))
         return sorted(parts, key=lambda piece: (piece.row, piece.start))
 
-    def served(self, documents: Iterable[int], source: str | None = None, epochs: int | None = None) -> list[Served]:
+    def find_exposures(
+        self, documents: Iterable[int], source: str | None = None, epochs: int | None = None
+    ) -> list[Served]:
         """The batches that hold some of these documents, in order of steps: what training has seen of them, or will.
 
         documents   by their numbers in the shards, as `trace` gives them
@@ -236,17 +243,17 @@ class TokenLoader:
             raise ShardError(f"say which source the documents are of: {', '.join(self.names)}.")
         if source is not None and source not in self.names:
             raise ShardError(f"the loader has no source {source}; it has {', '.join(self.names)}.")
-        passes = self.epochs or 1 if epochs is None else whole("epochs", epochs, 1, FAR)
-        return served(self, documents, source or self.names[0], passes)
+        passes = self.epochs or 1 if epochs is None else whole_number("epochs", epochs, 1, MAX_SAMPLES)
+        return find_exposures(self, documents, source or self.names[0], passes)
 
     def _before(self, step: int) -> int:
         """Samples of all ranks before a step."""
         step_samples = self.batch_size * self.world
-        return whole("step", step, 0, FAR // step_samples) * step_samples
+        return whole_number("step", step, 0, MAX_SAMPLES // step_samples) * step_samples
 
     def numbers(self, samples: int, steps: int = 1, stride: int = 1) -> Int64s:
         """(steps × batch_size,) the samples of this rank after `samples` of all ranks, skipped ones left out, for so
-        many steps, of which each is `every` after the previous one."""
+        many steps, each `stride` after the one before."""
         step = stride * self.batch_size * self.world
         starts = samples + self.rank * self.batch_size + np.arange(steps, dtype=np.int64) * step
         numbers = (starts[:, None] + np.arange(self.batch_size)).ravel()
@@ -259,12 +266,12 @@ class TokenLoader:
         return next(self._batches(samples, 1, 1))
 
     def stream(self, samples: int, stride: int = 1) -> Iterator[tuple[int, Batch]]:
-        """(samples before it, batch) of every `every`th step of this rank from so many samples on.
+        """(samples before it, batch) of every `stride`th step of this rank from so many samples on.
 
         The same batches as those of `batch_after`, but faster: rows are looked up for many batches at once.
         """
         step = stride * self.batch_size * self.world
-        max_steps = max(1, min(TOGETHER // self.length, BLOCK) // self.batch_size)
+        max_steps = max(1, min(TOKENS_PER_LOOKUP // self.length, SAMPLES_PER_BLOCK) // self.batch_size)
         together = 1  # so that the first batch is ready at once; then twice as many each time
         while self.has_batch(samples):
             steps = 1
@@ -347,9 +354,9 @@ class TokenLoader:
 
     def has_batch(self, samples: int) -> bool:
         """Whether there is a full batch for every rank after so many samples."""
-        return self.epochs is None or samples + self.batch_size * self.world <= self._taken()
+        return self.epochs is None or samples + self.batch_size * self.world <= self._epoch_samples()
 
-    def _taken(self) -> int:
+    def _epoch_samples(self) -> int:
         """Samples in all epochs, skipped ones left out."""
         total = (self.epochs or 0) * len(self.rows[0])
         return total - sum(max(0, min(end, total) - min(first, total)) for first, end in self.skip)
@@ -382,7 +389,9 @@ def _joined(skip: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
     ranges: list[tuple[int, int]] = []
     if not isinstance(skip, Sequence) or not all(isinstance(part, tuple | list) and len(part) == 2 for part in skip):
         raise ShardError(f"skip is a list of ranges (first, end), got {shown(skip)}.")
-    for first, end in sorted((whole("skip", first, 0, FAR), whole("skip", end, 0, FAR)) for first, end in skip):
+    for first, end in sorted(
+        (whole_number("skip", first, 0, MAX_SAMPLES), whole_number("skip", end, 0, MAX_SAMPLES)) for first, end in skip
+    ):
         if not first < end:
             raise ShardError(f"a range to skip is (first, end) with 0 <= first < end, got ({first}, {end}).")
         if ranges and first <= ranges[-1][1]:

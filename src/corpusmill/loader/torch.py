@@ -14,9 +14,9 @@ from typing import Any
 
 from corpusmill.assets.extras import TORCH
 from corpusmill.errors import ShardError
-from corpusmill.loader.given import shown, whole
+from corpusmill.loader.arguments import shown, whole_number
 from corpusmill.loader.masks import to_torch
-from corpusmill.loader.tokens import FAR, TokenLoader
+from corpusmill.loader.tokens import MAX_SAMPLES, TokenLoader
 
 try:
     from torch.utils.data import IterableDataset, get_worker_info
@@ -68,7 +68,7 @@ class TokenDataset(IterableDataset):  # type: ignore[misc]
         loader_copy = copy(loader)
         loader_copy.load_state_dict(state)
         current = {"workers": max(_worker()[1], 1), "step": loader.batch_size * loader.world}
-        theirs = {name: whole(f"{name} of the state", state.get(name), 1, FAR) for name in current}
+        theirs = {name: whole_number(f"{name} of the state", state.get(name), 1, MAX_SAMPLES) for name in current}
         if max(current["workers"], theirs["workers"]) > 1 and theirs != current:
             raise ShardError(
                 f"the state is of a worker of {shown(theirs)}, this is one of {shown(current)} (step is batch_size × "

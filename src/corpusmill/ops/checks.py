@@ -25,9 +25,9 @@ from corpusmill.engine.work.passes import Pass
 from corpusmill.execute import cpus
 from corpusmill.read import ReadCounts
 from corpusmill.recipe.advice import strip_html
-from corpusmill.recipe.load import Overrides
 from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.names import labels, remarks
+from corpusmill.recipe.override import Overrides
 from corpusmill.report.figures.markup import in_words
 from corpusmill.report.numbers import size
 from corpusmill.steps.markup import is_markup

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from corpusmill.engine.drive.listener import ProgressListener
 from corpusmill.engine.drive.meter import BeatListener
-from corpusmill.execute.warm_start import ENGINE
+from corpusmill.execute.warm_start import ENGINE_PRELOAD
 from corpusmill.store.units import now
 
 
@@ -41,4 +41,4 @@ def preloaded() -> tuple[str, ...]:
     """What the fork server imports: the kernels that the recipe needs, and then the engine, which loads them."""
     from corpusmill.text import compile as compiled
 
-    return (*compiled.imported_kernels(), ENGINE)
+    return (*compiled.imported_kernels(), ENGINE_PRELOAD)

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import zstandard
 
 from corpusmill.shards import open_shards
-from corpusmill.shards.forgotten import FORGOTTEN as LIST
+from corpusmill.shards.forgotten import FORGOTTEN_FILE as LIST
 from corpusmill.shards.forgotten import erase
 from corpusmill.shards.layout import FORMAT, INDEX
 from corpusmill.storage.local import temporary

@@ -32,9 +32,9 @@ from corpusmill.ops.finished import Run
 from corpusmill.ops.kernels import preloaded, warm_kernels
 from corpusmill.ops.provenance import describe
 from corpusmill.ops.provenance.calls import COMPILING, FAILED, FINISHED, Call
-from corpusmill.recipe.load import Overrides
 from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.names import remarks
+from corpusmill.recipe.override import Overrides
 from corpusmill.storage import exists, is_full
 from corpusmill.store.run_folder import RunFolder
 from corpusmill.store.units import now

@@ -27,7 +27,7 @@ from corpusmill.engine.plan.plan import RunPlan, stages_record, unit_list
 from corpusmill.errors import CorpusmillError, InputError, RecipeError, RefusedFolder
 from corpusmill.execute import cpus, termination, warm_start
 from corpusmill.execute.announce import Announcer
-from corpusmill.execute.leased import LeasingExecutor
+from corpusmill.execute.leasing import LeasingExecutor
 from corpusmill.execute.processes import Processes
 from corpusmill.hidden import masked
 from corpusmill.ops.collection import as_collected, refuse_to_drop
@@ -36,9 +36,9 @@ from corpusmill.ops.finished import Run
 from corpusmill.ops.kernels import preloaded, warm_kernels
 from corpusmill.ops.provenance import describe
 from corpusmill.ops.provenance.calls import FAILED, FINISHED, SharedCall, write_calls
-from corpusmill.recipe.load import Overrides
 from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.names import remarks
+from corpusmill.recipe.override import Overrides
 from corpusmill.store import forgotten
 from corpusmill.store.leases import ENDED, LEASES, PUBLISH, WORKERS, Peers, new_worker, read_worker, workers
 from corpusmill.store.run_folder import STAGES, RunFolder

@@ -16,8 +16,8 @@ from corpusmill.assets import hub
 from corpusmill.errors import AssetError, InputError
 from corpusmill.publish import eu_summary as eu
 from corpusmill.publish.croissant import croissant
-from corpusmill.publish.folder import as_written, chosen, lay_out
-from corpusmill.publish.known import PublishedRun
+from corpusmill.publish.folder import as_written, chosen_outputs, lay_out
+from corpusmill.publish.published_run import PublishedRun
 from corpusmill.publish.readme import MARK, dataset_card, portable
 from corpusmill.publish.upload import uploader
 from corpusmill.report.tables import RunTables
@@ -79,7 +79,7 @@ def push(
     tables = RunTables(source)
     tables.files.must_be_finished()
     run = RunFolder.at(source)
-    folder, names = run.path / HUB, chosen(run, outputs)
+    folder, names = run.path / HUB, chosen_outputs(run, outputs)
     send = None if dry_run else uploader(repo, private)  # says what is missing before anything is written
     configs = lay_out(run, tables, folder, names, progress)
     published = PublishedRun(tables, license)
@@ -123,7 +123,7 @@ def card(
     configs = as_written(run, tables)
     texts = {CARD: dataset_card(published, configs, None), CROISSANT: croissant(published, configs, None)}
     if eu_summary:
-        texts |= {EU_SUMMARY: eu.eu_summary(published), eu.DOMAINS: eu.domains_csv(published)}
+        texts |= {EU_SUMMARY: eu.eu_summary(published), eu.DOMAINS_FILE: eu.domains_csv(published)}
     card_path = run.card_file(CARD)
     if exists(card_path) and MARK not in read_bytes(card_path).decode("utf-8", "replace"):
         progress(f"{card_path} was edited, and is left as it is")

@@ -15,9 +15,9 @@ from corpusmill.report.numbers import number, share, size
 from corpusmill.report.run_files import RunFiles
 from corpusmill.report.waterfall import Waterfall
 
-MOST = 10  # rows of a table of languages, domains or licences
-REASONS = 3  # of a step
-NUMBER = re.compile(r"(&lt; |> )?[\d,.]+( %| [kMGT]?B)?|–")
+MAX_ROWS = 10  # rows of a table of languages, domains or licences
+MAX_REASONS = 3  # of a step
+NUMBER_CELL = re.compile(r"(&lt; |> )?[\d,.]+( %| [kMGT]?B)?|–")
 
 
 def sources(flow: Waterfall, files: RunFiles) -> str:
@@ -45,7 +45,7 @@ def domains_of(figure: Domains) -> str:
             share(domain.kept, domain.documents),
             share(domain.bytes, figure.bytes),
         )
-        for domain in figure.domains[:MOST]
+        for domain in figure.domains[:MAX_ROWS]
         if domain.kept
     ]
     many = sum(domain.kept > 0 for domain in figure.domains)
@@ -68,13 +68,20 @@ def licences_of(figures: Sequence[Licences], license: str | None) -> str:
     for figure in figures:
         total = sum(licence.documents for licence in figure.licences)
         rows = [
-            (licence.name or "none found", number(licence.documents), share(licence.documents, total), size(licence.bytes))
-            for licence in figure.licences[:MOST]
+            (
+                licence.name or "none found",
+                number(licence.documents),
+                share(licence.documents, total),
+                size(licence.bytes),
+            )
+            for licence in figure.licences[:MAX_ROWS]
         ]
-        if len(figure.licences) > MOST:
-            others = figure.licences[MOST:]
+        if len(figure.licences) > MAX_ROWS:
+            others = figure.licences[MAX_ROWS:]
             count = sum(licence.documents for licence in others)
-            rows.append((f"{len(others)} others", number(count), share(count, total), size(sum(o.bytes for o in others))))
+            rows.append(
+                (f"{len(others)} others", number(count), share(count, total), size(sum(o.bytes for o in others)))
+            )
         head = (f"`{figure.column}`", "documents", "share", "text")
         parts.append(f"Of the documents that were kept, as the sources say it:\n\n{table(head, rows)}")
     if not figures:
@@ -113,10 +120,13 @@ def spoken(languages: Sequence[LanguageFigure], step: str | None) -> str:
     if step is None:
         return "## Languages\n\nNot known: no step of the recipe identifies them."
     total = sum(language.kept for language in languages)
-    rows = [(language.label or "none found", number(language.kept), share(language.kept, total)) for language in languages[:MOST]]
-    if len(languages) > MOST:
-        others = sum(language.kept for language in languages[MOST:])
-        rows.append((f"{len(languages) - MOST} others", number(others), share(others, total)))
+    rows = [
+        (language.label or "none found", number(language.kept), share(language.kept, total))
+        for language in languages[:MAX_ROWS]
+    ]
+    if len(languages) > MAX_ROWS:
+        others = sum(language.kept for language in languages[MAX_ROWS:])
+        rows.append((f"{len(languages) - MAX_ROWS} others", number(others), share(others, total)))
     return (
         f"## Languages\n\nAs the step `{step}` identified them, of the documents that its pass kept; steps that follow "
         f"it may have dropped some.\n\n{table(('language', 'documents', 'share'), rows)}"
@@ -128,8 +138,8 @@ def funnel(flow: Waterfall) -> str:
         return "## What was dropped\n\nNothing: the recipe has no steps."
     rows = []
     for row in flow.rows:
-        reasons = [f"{name} {number(count)}" for name, count in list(row.reasons.items())[:REASONS]]
-        if len(row.reasons) > REASONS:
+        reasons = [f"{name} {number(count)}" for name, count in list(row.reasons.items())[:MAX_REASONS]]
+        if len(row.reasons) > MAX_REASONS:
             reasons.append("…")
         if row.failed:
             reasons.append(f"not processed {number(row.failed)}")
@@ -157,7 +167,8 @@ def redacted(files: RunFiles) -> str:
             parameters = ", ".join(f"{key}: {value}" for key, value in changed(step).items() if "key" not in key)
             action = "redacts" if name.startswith("redact/") else "only marks"
             lines.append(
-                f"- `{label}` (`{name}`) {action} personal data, {f'with {parameters}' if parameters else 'with its defaults'}."
+                f"- `{label}` (`{name}`) {action} personal data, "
+                f"{f'with {parameters}' if parameters else 'with its defaults'}."
             )
     if not any("redacts" in line for line in lines):
         lines.append("- No step redacts personal data: what the sources hold of it is still in the texts.")
@@ -184,7 +195,7 @@ def audited(audit: Audit) -> str:
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A table in Markdown: the first column and texts flush left, numbers flush right."""
     listed = [tuple(_cell(cell) for cell in row) for row in rows]
-    numeric = [all(NUMBER.fullmatch(cell) for cell in column) for column in zip(*listed)] or [False] * len(head)
+    numeric = [all(NUMBER_CELL.fullmatch(cell) for cell in column) for column in zip(*listed)] or [False] * len(head)
     rule = ["---:" if is_number else "---" for is_number in numeric]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in (head, rule, *listed))
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from corpusmill.assets.hub import Repo
 from corpusmill.publish.folder import JSON_LINES, DatasetConfig
-from corpusmill.publish.known import PublishedRun
+from corpusmill.publish.published_run import PublishedRun
 
 CONTEXT = {
     "@language": "en",
@@ -56,7 +56,7 @@ CONTEXT = {
 CONFORMS = ["http://mlcommons.org/croissant/1.0", "http://mlcommons.org/croissant/RAI/1.0"]
 # The Hub keeps no checksum of a whole repository; the format wants one of every file object.
 NO_CHECKSUM = "https://github.com/mlcommons/croissant/issues/80"
-TYPES = {"string": "sc:Text", "large_string": "sc:Text", "bool": "sc:Boolean"}
+CROISSANT_TYPES = {"string": "sc:Text", "large_string": "sc:Text", "bool": "sc:Boolean"}
 
 
 def croissant(published: PublishedRun, configs: Sequence[DatasetConfig], repo: Repo | None) -> str:
@@ -152,4 +152,4 @@ def _type(kind: str) -> str:
         return "sc:Float"
     if inner.startswith(("timestamp", "date")):
         return "sc:DateTime"
-    return TYPES.get(inner, "sc:Text")
+    return CROISSANT_TYPES.get(inner, "sc:Text")

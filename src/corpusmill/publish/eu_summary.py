@@ -13,16 +13,16 @@ from typing import Any
 
 from corpusmill.errors import AssetError, RecipeError
 from corpusmill.publish import composition
-from corpusmill.publish.known import PublishedRun
+from corpusmill.publish.published_run import PublishedRun
 from corpusmill.recipe.names import labels, name_of
 from corpusmill.report.figures.domains import Domain
 from corpusmill.report.numbers import number, share, size
 
-ASK = "**[a person must say]**"
-TOP = 0.1  # of all domains by size of what was crawled: the list that the template asks of crawled content
+ASK_PERSON = "**[a person must say]**"
+TOP_SHARE = 0.1  # of all domains by size of what was crawled: the list that the template asks of crawled content
 BILLION, TEN_TRILLION = 10**9, 10**13
-DOMAINS = "eu-summary-domains.csv"
-SHOWN = 20  # domains in the text; the file has them all
+DOMAINS_FILE = "eu-summary-domains.csv"
+DOMAINS_SHOWN = 20  # domains in the text; the file has them all
 
 
 def eu_summary(published: PublishedRun) -> str:
@@ -31,16 +31,19 @@ def eu_summary(published: PublishedRun) -> str:
     parts = [
         "# Public summary of training content",
         f"Draft for one data set, `{published.files.name}`, filled in by corpusmill where its run knows the answer. "
-        f"{ASK} marks what it does not know. A model that was trained on more needs the other data sets in it, too. "
-        "This is no legal advice; compare with the template in force before you publish it.",
+        f"{ASK_PERSON} marks what it does not know. A model that was trained on more needs the other data sets in it, "
+        "too. This is no legal advice; compare with the template in force before you publish it.",
         "## 1. General information",
-        _answers("1.1 Provider", (("Name and contact of the provider", ASK), ("Authorised representative", ASK))),
+        _answers(
+            "1.1 Provider",
+            (("Name and contact of the provider", ASK_PERSON), ("Authorised representative", ASK_PERSON)),
+        ),
         _answers(
             "1.2 Model",
             (
-                ("Versioned names of the model or models", ASK),
-                ("Models that it is derived from", ASK),
-                ("Date of placing on the market of the Union", ASK),
+                ("Versioned names of the model or models", ASK_PERSON),
+                ("Models that it is derived from", ASK_PERSON),
+                ("Date of placing on the market of the Union", ASK_PERSON),
             ),
         ),
         _answers("1.3 Modalities, size and characteristics of the training data", _characteristics(published)),
@@ -48,13 +51,16 @@ def eu_summary(published: PublishedRun) -> str:
         _answers("2.1 Publicly available data sets", _public(published)),
         _answers(
             "2.2 Private data sets of third parties",
-            (("Data sets licensed by rightsholders", ASK), ("Other private data sets of third parties", ASK)),
+            (
+                ("Data sets licensed by rightsholders", ASK_PERSON),
+                ("Other private data sets of third parties", ASK_PERSON),
+            ),
         ),
         _answers("2.3 Data crawled and scraped from online sources", _crawled(published, crawled)),
         *([_top_domains(published)] if crawled else []),
-        _answers("2.4 User data", (("Data of users of the provider's services and products", ASK),)),
-        _answers("2.5 Synthetic data", (("Data made by models, and which models", ASK),)),
-        _answers("2.6 Other sources", (("Sources of no kind above", ASK),)),
+        _answers("2.4 User data", (("Data of users of the provider's services and products", ASK_PERSON),)),
+        _answers("2.5 Synthetic data", (("Data made by models, and which models", ASK_PERSON),)),
+        _answers("2.6 Other sources", (("Sources of no kind above", ASK_PERSON),)),
         "## 3. Data processing",
         _answers("3.1 Reservation of rights", _rights(published)),
         _answers("3.2 Removal of illegal content", _removed(published)),
@@ -76,7 +82,7 @@ def domains_csv(published: PublishedRun) -> str:
 def top_domains(published: PublishedRun) -> list[Domain]:
     """The tenth of all domains with kept documents, rounded up, that have most text."""
     domains = [domain for domain in published.domains.domains if domain.kept]
-    return domains[: math.ceil(TOP * len(domains))]
+    return domains[: math.ceil(TOP_SHARE * len(domains))]
 
 
 def _characteristics(published: PublishedRun) -> Iterable[tuple[str, str]]:
@@ -88,20 +94,25 @@ def _characteristics(published: PublishedRun) -> Iterable[tuple[str, str]]:
             if published.tokens <= TEN_TRILLION
             else "more than 10 trillion tokens"
         )
-        amount = f"text, {bins}: {published.summary}, each counted once; {ASK} for how many epochs"
+        amount = f"text, {bins}: {published.summary}, each counted once; {ASK_PERSON} for how many epochs"
     else:
-        amount = f"text, {published.summary}; {ASK} in tokens, which this run did not count"
+        amount = f"text, {published.summary}; {ASK_PERSON} in tokens, which this run did not count"
     yield "Modalities", "text"
     yield "Size", amount
-    yield "Types of content", f"{ASK}; sources of the run: {', '.join(f'`{name}`' for name in published.flow.read)}"
-    latest = f"the latest date of a document is {published.dates[1]}" if published.dates else ASK
+    yield (
+        "Types of content",
+        f"{ASK_PERSON}; sources of the run: {', '.join(f'`{name}`' for name in published.flow.read)}",
+    )
+    latest = f"the latest date of a document is {published.dates[1]}" if published.dates else ASK_PERSON
     yield "Latest date of acquisition or collection", latest
     total = sum(language.kept for language in published.languages)
     spoken = ", ".join(
-        f"{language.label} {share(language.kept, total)}" for language in published.languages[: composition.MOST] if language.label
+        f"{language.label} {share(language.kept, total)}"
+        for language in published.languages[: composition.MAX_ROWS]
+        if language.label
     )
-    yield "Languages", f"{spoken} of the documents" if spoken else ASK
-    yield "Other characteristics", ASK
+    yield "Languages", f"{spoken} of the documents" if spoken else ASK_PERSON
+    yield "Other characteristics", ASK_PERSON
 
 
 def _public(published: PublishedRun) -> Iterable[tuple[str, str]]:
@@ -110,47 +121,55 @@ def _public(published: PublishedRun) -> Iterable[tuple[str, str]]:
         for source, files in published.files.inputs.items()
     ]
     yield "Sources that the run read", "; ".join(places)
-    yield "Which of them are publicly available data sets, their names and links", ASK
+    yield "Which of them are publicly available data sets, their names and links", ASK_PERSON
 
 
 def _crawled(published: PublishedRun, crawled: bool) -> Iterable[tuple[str, str]]:
     if not crawled:
-        yield "Crawled content", f"{ASK}: no document that was kept has a web address"
+        yield "Crawled content", f"{ASK_PERSON}: no document that was kept has a web address"
         return
     domains = published.domains
     yield "Crawled content", f"yes: {number(domains.kept)} documents with a web address, {size(domains.bytes)} of text"
-    yield "Names and purposes of the crawlers, and whose they are", ASK
-    yield "Behaviour of the crawlers: robots.txt, captchas, paywalls", ASK
-    between = " to ".join(published.dates) if published.dates else ASK
+    yield "Names and purposes of the crawlers, and whose they are", ASK_PERSON
+    yield "Behaviour of the crawlers: robots.txt, captchas, paywalls", ASK_PERSON
+    between = " to ".join(published.dates) if published.dates else ASK_PERSON
     yield "Period of collection", f"{between}, as the input dates its documents" if published.dates else between
     yield "Modalities", "text"
-    yield "Content and sources", f"{number(sum(domain.kept > 0 for domain in domains.domains))} registered domains; {ASK}"
+    yield (
+        "Content and sources",
+        f"{number(sum(domain.kept > 0 for domain in domains.domains))} registered domains; {ASK_PERSON}",
+    )
 
 
 def _top_domains(published: PublishedRun) -> str:
     listed = top_domains(published)
-    rows = [(domain.name, number(domain.kept), share(domain.bytes, published.domains.bytes)) for domain in listed[:SHOWN]]
+    rows = [
+        (domain.name, number(domain.kept), share(domain.bytes, published.domains.bytes))
+        for domain in listed[:DOMAINS_SHOWN]
+    ]
     return (
         f"The {number(len(listed))} domains that are the top 10 % by size of the text that was kept are in "
-        f"`{DOMAINS}`; the largest:\n\n{composition.table(('domain', 'documents', 'share of the text'), rows)}"
+        f"`{DOMAINS_FILE}`; the largest:\n\n{composition.table(('domain', 'documents', 'share of the text'), rows)}"
     )
 
 
 def _rights(published: PublishedRun) -> Iterable[tuple[str, str]]:
-    yield "Signatory of the code of practice", ASK
+    yield "Signatory of the code of practice", ASK_PERSON
     steps = _steps(published, ("annotate/rights", "filter/rights"))
     measures = f"steps of the run: {'; '.join(steps)}" if steps else "the run looked at no reservation of rights"
-    yield "Measures to respect reservations of rights", f"{measures}; {ASK} what was done before and after it"
+    yield "Measures to respect reservations of rights", f"{measures}; {ASK_PERSON} what was done before and after it"
     for figure in published.licences:
         total = sum(licence.documents for licence in figure.licences)
-        shares = ", ".join(f"{licence.name or 'none found'} {share(licence.documents, total)}" for licence in figure.licences[:5])
+        shares = ", ".join(
+            f"{licence.name or 'none found'} {share(licence.documents, total)}" for licence in figure.licences[:5]
+        )
         yield f"Licences of documents (`{figure.column}`)", shares
 
 
 def _removed(published: PublishedRun) -> Iterable[tuple[str, str]]:
     steps = _steps(published, ("filter/url", "filter/toxic", "annotate/tox", "filter/soft", "redact/"))
     measures = f"steps of the run: {'; '.join(steps)}" if steps else "the run has no step against it"
-    yield "Measures to avoid or remove illegal content", f"{measures}; {ASK} what else was done"
+    yield "Measures to avoid or remove illegal content", f"{measures}; {ASK_PERSON} what else was done"
 
 
 def _steps(published: PublishedRun, names: tuple[str, ...]) -> list[str]:

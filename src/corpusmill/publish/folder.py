@@ -20,9 +20,9 @@ from corpusmill.storage import TEMPORARY
 from corpusmill.store.run_folder import OUTPUT, RunFolder
 from corpusmill.write.jsonl import Jsonl
 
-DATA = "data"  # the folder of the default configuration
+DATA_FOLDER = "data"  # the folder of the default configuration
 SPLIT = "train"
-CONVERTED = f"{TEMPORARY}converted"  # a folder of it
+CONVERTED_FOLDER = f"{TEMPORARY}converted"  # a folder of it
 PARQUET, JSON_LINES = "application/x-parquet", "application/jsonlines"  # media types, as Croissant names them
 
 
@@ -50,7 +50,7 @@ class DatasetConfig:
         return "input_ids" not in self.columns
 
 
-def chosen(run: RunFolder, outputs: Sequence[str]) -> list[str]:
+def chosen_outputs(run: RunFolder, outputs: Sequence[str]) -> list[str]:
     """The outputs of a run to push, those with text first. Raises InputError if there are none."""
     available = run.outputs()
     for name in outputs:
@@ -70,9 +70,9 @@ def chosen(run: RunFolder, outputs: Sequence[str]) -> list[str]:
         texts = [name for name in tables if not _texts_first(name)[0]]
         return [*([] if texts else lines[:1]), *tables]  # the same texts are in JSON Lines, if they are in Parquet
     raise InputError(
-        f"{run.place}: the run wrote {', '.join(available) or 'nothing'}, and neither Parquet nor JSON Lines. Add a line "
-        "to `write:` in its recipe, `- parquet` for the text of the kept documents or `- parquet_tokens` for rows of "
-        "token ids, and run it again, which does only that. Or write the text without a run and send it without a "
+        f"{run.place}: the run wrote {', '.join(available) or 'nothing'}, and neither Parquet nor JSON Lines. Add a "
+        "line to `write:` in its recipe, `- parquet` for the text of the kept documents or `- parquet_tokens` for rows "
+        "of token ids, and run it again, which does only that. Or write the text without a run and send it without a "
         f"card: `corpusmill export {run.place} parquet FOLDER`, then `hf upload`."
     )
 
@@ -98,12 +98,12 @@ def lay_out(
     pushed: list[str] = []
     configs = []
     for number, name in enumerate(outputs):
-        subfolder = folder / (DATA if number == 0 else name)
+        subfolder = folder / (DATA_FOLDER if number == 0 else name)
         subfolder.mkdir(parents=True, exist_ok=True)
         read = run.output_folder(name)
         if _is_lines(name):
             progress(f"converting {name} to Parquet …")
-            read = folder / CONVERTED
+            read = folder / CONVERTED_FOLDER
             shutil.rmtree(read, ignore_errors=True)  # of a push that was killed
             export(run.path, "parquet", read, **_as_parquet(tables, name))
         files = sorted(read.glob("*.parquet"))
@@ -116,7 +116,7 @@ def lay_out(
             _link(path, folder / target)
         config_name, pattern = "default" if number == 0 else name, f"{subfolder.name}/{SPLIT}-*"
         configs.append(DatasetConfig(config_name, name, len(files), rows, size, _columns(files), pattern))
-        shutil.rmtree(folder / CONVERTED, ignore_errors=True)
+        shutil.rmtree(folder / CONVERTED_FOLDER, ignore_errors=True)
     return configs
 
 

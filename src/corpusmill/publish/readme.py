@@ -10,19 +10,19 @@ import yaml
 from corpusmill.assets.hub import MAIN, Repo
 from corpusmill.publish import composition
 from corpusmill.publish.folder import SPLIT, DatasetConfig
-from corpusmill.publish.known import PublishedRun
+from corpusmill.publish.published_run import PublishedRun
 from corpusmill.report.numbers import number, size
 from corpusmill.report.run_files import RunFiles
 
 # How the first line of the text begins. A card without it has been edited by somebody, and is not written again.
 MARK = "<!-- Written by corpusmill"
-FIRST = f"{MARK}, and anew by the next card or push. To keep changes of yours, remove this line. -->"
-CODE = re.compile(r"[a-z]{2,3}")  # ISO 639
+MARK_LINE = f"{MARK}, and anew by the next card or push. To keep changes of yours, remove this line. -->"
+LANGUAGE_CODE = re.compile(r"[a-z]{2,3}")  # ISO 639
 CANARIES, CANARY = 20, 80  # that are listed, and characters of each
-LEAST = 0.01  # of the documents: a language that is named in the metadata
-BOUNDS = (1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 10**9, 10**10, 10**11, 10**12)
-NAMES = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M", "10M<n<100M", "100M<n<1B", "1B<n<10B", "10B<n<100B",
-         "100B<n<1T", "n>1T")  # fmt: skip
+MIN_LANGUAGE_SHARE = 0.01  # of the documents: a language that is named in the metadata
+SIZE_BOUNDS = (1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 10**9, 10**10, 10**11, 10**12)
+SIZE_NAMES = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M", "10M<n<100M", "100M<n<1B", "1B<n<10B",
+              "10B<n<100B", "100B<n<1T", "n>1T")  # fmt: skip
 
 
 def dataset_card(published: PublishedRun, configs: Sequence[DatasetConfig], repo: Repo | None) -> str:
@@ -31,7 +31,7 @@ def dataset_card(published: PublishedRun, configs: Sequence[DatasetConfig], repo
     files, flow = published.files, published.flow
     parts = [
         f"---\n{_metadata(published, configs)}---",
-        FIRST,
+        MARK_LINE,
         f"# {files.name}",
         f"{published.summary}: what is kept of {number(flow.documents_in)} documents by the steps below.",
         _loading(configs, repo),
@@ -57,7 +57,7 @@ def size_category(documents: int) -> str:
     >>> size_category(0), size_category(999), size_category(1000), size_category(10**13)
     ('n<1K', 'n<1K', '1K<n<10K', 'n>1T')
     """
-    return NAMES[sum(documents >= bound for bound in BOUNDS)]
+    return SIZE_NAMES[sum(documents >= bound for bound in SIZE_BOUNDS)]
 
 
 def portable(files: RunFiles) -> str:
@@ -73,7 +73,11 @@ def portable(files: RunFiles) -> str:
 
 def _metadata(published: PublishedRun, configs: Sequence[DatasetConfig]) -> str:
     everything = sum(language.kept for language in published.languages)
-    codes = [language.label for language in published.languages if CODE.fullmatch(language.label or "") and language.kept >= LEAST * everything]
+    codes = [
+        language.label
+        for language in published.languages
+        if LANGUAGE_CODE.fullmatch(language.label or "") and language.kept >= MIN_LANGUAGE_SHARE * everything
+    ]
     record: dict[str, Any] = {"pretty_name": published.files.name}
     if published.license:
         record["license"] = published.license

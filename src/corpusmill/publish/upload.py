@@ -18,10 +18,10 @@ from corpusmill.retry import http_status, is_unreachable
 from corpusmill.store.sums import sha256
 
 # The Hub asks for 50 to 100 files in a commit at most. What a commit has sent need not be sent again.
-FILES = 50
-BYTES = 10_000_000_000
+COMMIT_FILES = 50
+COMMIT_BYTES = 10_000_000_000
 CARD = "README.md"
-SHARD = re.compile(rf"([^/]+)/{SPLIT}-\d{{5}}-of-\d{{5}}\.parquet")
+SHARD_NAME = re.compile(rf"([^/]+)/{SPLIT}-\d{{5}}-of-\d{{5}}\.parquet")
 LOG_IN = (
     "Make a token that may write at https://huggingface.co/settings/tokens, and give it: `hf auth login`, or HF_TOKEN=…"
 )
@@ -74,8 +74,8 @@ def _send(
     from huggingface_hub import CommitOperationAdd, CommitOperationDelete
 
     total = sum((folder / name).stat().st_size for name in new)
-    commits = list(_commits(folder, [name for name in new if SHARD.fullmatch(name)]))
-    others = [name for name in new if not SHARD.fullmatch(name)]
+    commits = list(_commits(folder, [name for name in new if SHARD_NAME.fullmatch(name)]))
+    others = [name for name in new if not SHARD_NAME.fullmatch(name)]
     if others or stale:
         commits.append(others)
     files = sent = 0
@@ -97,7 +97,7 @@ def _commits(folder: Path, names: Sequence[str]) -> Iterator[list[str]]:
     part_bytes = 0
     for name in names:
         bytes_ = (folder / name).stat().st_size
-        if part and (len(part) == FILES or part_bytes + bytes_ > BYTES):
+        if part and (len(part) == COMMIT_FILES or part_bytes + bytes_ > COMMIT_BYTES):
             yield part
             part, part_bytes = [], 0
         part, part_bytes = [*part, name], part_bytes + bytes_
@@ -120,9 +120,9 @@ def _stale(repo: Repo, files: Sequence[str], remote: Sequence[str] | dict[str, A
 
     Raises InputError if they are there and somebody else's, as the card is not ours.
     """
-    folders = {match[1] for name in files if (match := SHARD.fullmatch(name))}
+    folders = {match[1] for name in files if (match := SHARD_NAME.fullmatch(name))}
     others = sorted(
-        name for name in remote if (match := SHARD.fullmatch(name)) and match[1] in folders and name not in files
+        name for name in remote if (match := SHARD_NAME.fullmatch(name)) and match[1] in folders and name not in files
     )
     if others and not ours:
         raise InputError(
@@ -144,7 +144,7 @@ def _text_of(api: Any, repo: Repo, name: str) -> str:
 def _explained(repo: Repo, progress: str = "") -> Iterator[None]:
     """What the Hub's library raises as an error that says what to do.
 
-    done   what of the work is done, if some of it may be
+    progress   what of the work is done, if some of it may be
     """
     try:
         yield
@@ -167,6 +167,6 @@ def _explained(repo: Repo, progress: str = "") -> Iterator[None]:
         cause = error.__cause__ or error
         message = next(iter(str(cause).splitlines()), "").rstrip(".")
         raise StorageError(
-            f"{name}: the Hub {problem}: {type(cause).__name__}: {message}.{progress} Run the same command again: what is there "
-            "is not sent again. Without a network, `--dry-run` makes the folder."
+            f"{name}: the Hub {problem}: {type(cause).__name__}: {message}.{progress} Run the same command again: what "
+            "is there is not sent again. Without a network, `--dry-run` makes the folder."
         ) from error

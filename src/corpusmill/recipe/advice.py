@@ -34,7 +34,7 @@ Name = Literal[
     "drop shared lines",
 ]
 Do = Literal["add", "set", "move", "replace", "write"]
-END = ("mix", "tokenize", "pack")  # folders of steps before which text is as it will be
+FINAL_FOLDERS = ("mix", "tokenize", "pack")  # folders of steps before which text is as it will be
 
 
 @dataclass(frozen=True)
@@ -64,14 +64,14 @@ class RecipeChange:
         set `kinds: [email, ip]` and `key: null` of pii
         """
         values = [f"{name}: {_yaml(value)}" for name, value in self.parameters.items()]
-        place = f"as the {self.place} step" if self.place in ("first", "last") else self.place
+        position = f"as the {self.place} step" if self.place in ("first", "last") else self.place
         match self.do:
             case "add":
-                return f"add {_step(self.step, values)} {place}"
+                return f"add {_step(self.step, values)} {position}"
             case "set":
                 return f"set {' and '.join(f'`{value}`' for value in values)} of {self.step}"
             case "move":
-                return f"move {self.step} {place}"
+                return f"move {self.step} {position}"
             case "replace":
                 return f"write {_step(self.by, values)} instead of {self.step}"
             case _:
@@ -100,14 +100,14 @@ def label_of(recipe: Recipe, *names: str, after: int = 0) -> str | None:
 
     after   steps that are passed over
     """
-    named = list(zip(labels(recipe.steps), map(name_of, recipe.steps)))[after:]
-    return next((label for label, name in named if name in names or f"{name.partition('/')[0]}/" in names), None)
+    labelled = list(zip(labels(recipe.steps), map(name_of, recipe.steps)))[after:]
+    return next((label for label, name in labelled if name in names or f"{name.partition('/')[0]}/" in names), None)
 
 
 def at_the_end(recipe: Recipe, *before: str) -> str:
     """The place of a step that is to see text as it will be, and to be above steps of these folders."""
     extracted = [at for at, step in enumerate(recipe.steps, 1) if name_of(step).startswith("extract/")]
-    first = label_of(recipe, *before, *(f"{folder}/" for folder in END), after=max(extracted, default=0))
+    first = label_of(recipe, *before, *(f"{folder}/" for folder in FINAL_FOLDERS), after=max(extracted, default=0))
     return f"above {first}" if first else "last"
 
 
@@ -119,12 +119,12 @@ def before_dedup(recipe: Recipe) -> str:
 def without(recipe: Recipe, *names: str) -> list[str]:
     """The sources that no step of these names is for."""
     sources = [source.source for source in recipe.read]
-    left = list(sources)
+    uncovered = list(sources)
     for step, selection in zip(recipe.steps, recipe.selections):
         if name_of(step) in names:
-            some = applied(selection, sources)
-            left = [] if some is None else [source for source in left if source not in some]
-    return left
+            covered = applied(selection, sources)
+            uncovered = [] if covered is None else [source for source in uncovered if source not in covered]
+    return uncovered
 
 
 def strip_html(recipe: Recipe, sources: Sequence[str]) -> tuple[RecipeChange, ...]:

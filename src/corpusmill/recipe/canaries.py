@@ -13,8 +13,8 @@ from corpusmill.errors import RecipeError, did_you_mean
 from corpusmill.schema import CANARY
 
 SOURCE = CANARY
-MOST = 10_000  # canaries of a recipe: each is compared with all others
-NUMBER = "{}"  # in a format
+MAX_CANARIES = 10_000  # canaries of a recipe: each is compared with all others
+NUMBER_PLACE = "{}"  # in a format
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,8 +47,8 @@ class Canary:
             raise RecipeError(f"canary: copies are numbers from 1, each once, got {list(counts)}")
         if self.made < 0 or not 1 <= self.digits <= 100:
             raise RecipeError(f"canary: need made >= 0 and 1 <= digits <= 100, got {self.made} and {self.digits}")
-        if self.format.count(NUMBER) != 1:
-            raise RecipeError(f'canary: the format has {NUMBER} once, for the number; got "{self.format}"')
+        if self.format.count(NUMBER_PLACE) != 1:
+            raise RecipeError(f'canary: the format has {NUMBER_PLACE} once, for the number; got "{self.format}"')
         if self.made > 10**self.digits // 100:
             raise RecipeError(
                 f"canary: {self.made} numbers of {self.digits} digits are easily guessed; use more digits"
@@ -80,29 +80,31 @@ def canaries(entries: Sequence[Canary], seed: int, sources: Sequence[str]) -> li
     Raises RecipeError if a source is not there, if there are too many, or if one text contains another: they could not
     be told apart when they are found.
     """
-    made = []
+    planted = []
     for number, entry in enumerate(entries, 1):
         if entry.source is not None and entry.source not in sources:
-            near = did_you_mean(entry.source, sources) or "."
-            raise RecipeError(f'canary: there is no source "{entry.source}"{near} There are: {", ".join(sources)}.')
+            hint = did_you_mean(entry.source, sources) or "."
+            raise RecipeError(f'canary: there is no source "{entry.source}"{hint} There are: {", ".join(sources)}.')
         name = f"{SOURCE}-{number}"
         assert isinstance(entry.copies, tuple)
         if entry.text is not None:
-            made.append(Planted(name, entry.text, entry.copies[0], entry.source))
+            planted.append(Planted(name, entry.text, entry.copies[0], entry.source))
             continue
         for copies in entry.copies:
-            for each in range(1, entry.made + 1):
-                own = f"{name}-{copies}-{each}"
-                text = entry.format.replace(NUMBER, _digits(seed, own, entry.digits))
-                made.append(Planted(own, text, copies, entry.source))
-    if len(made) > MOST:
-        raise RecipeError(f"canary: {len(made):,d} strings; {MOST:,d} at most can be planted")
-    ordered = sorted(made, key=lambda one: len(one.text))
-    joined = "\0".join(one.text for one in ordered)
-    for one in ordered:
-        if joined.count(one.text) != 1:
-            raise RecipeError(f'canary: {one.name} ("{one.text:.60}") is in the text of another; they must differ')
-    return made
+            for serial in range(1, entry.made + 1):
+                own = f"{name}-{copies}-{serial}"
+                text = entry.format.replace(NUMBER_PLACE, _digits(seed, own, entry.digits))
+                planted.append(Planted(own, text, copies, entry.source))
+    if len(planted) > MAX_CANARIES:
+        raise RecipeError(f"canary: {len(planted):,d} strings; {MAX_CANARIES:,d} at most can be planted")
+    ordered = sorted(planted, key=lambda one: len(one.text))
+    joined = "\0".join(canary.text for canary in ordered)
+    for canary in ordered:
+        if joined.count(canary.text) != 1:
+            raise RecipeError(
+                f'canary: {canary.name} ("{canary.text:.60}") is in the text of another; they must differ'
+            )
+    return planted
 
 
 def _digits(seed: int, name: str, digits: int) -> str:

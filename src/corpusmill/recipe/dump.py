@@ -11,7 +11,7 @@ import yaml
 from corpusmill.recipe.names import name_of, short_name
 from corpusmill.recipe.parts import RecipeParts, Source
 from corpusmill.recipe.selection import Selection
-from corpusmill.recipe.stages import described
+from corpusmill.recipe.stages import stage_entry
 from corpusmill.recipe.tree import BARE, LIST, MAP, TEXT, escape, read_scalar
 from corpusmill.recipe.values import is_required, parameters, plain
 from corpusmill.steps.verdict import switched_off
@@ -25,90 +25,90 @@ def dump(recipe: RecipeParts, resolved: bool = False, shown: Callable[[str], str
                without those that are the default
     shown      is applied to every text, in which `${` is written as `$${`: to hide what must not be shown
     """
-    values = every if resolved else changed
+    values = all_values if resolved else changed
     item = partial(_item, flow=not resolved)
     sections: list[tuple[str, Any]] = []
     if resolved or recipe.name != "recipe":
         sections.append(("name", _node(recipe.name)))
     if resolved or recipe.seed:
         sections.append(("seed", _node(recipe.seed)))
-    sections.append(("read", _block([item(name_of(s.reader), _said_of_source(s, resolved)) for s in recipe.read])))
+    sections.append(("read", _block([item(name_of(s.reader), _source_entry(s, resolved)) for s in recipe.read])))
     if recipe.steps:
-        said = (values(step) | said_of(chosen) for step, chosen in zip(recipe.steps, recipe.selections))
-        sections.append(("steps", _block([item(name_of(step), one) for step, one in zip(recipe.steps, said)])))
+        entries = (values(step) | selection_entry(chosen) for step, chosen in zip(recipe.steps, recipe.selections))
+        sections.append(("steps", _block([item(name_of(step), entry) for step, entry in zip(recipe.steps, entries)])))
     if recipe.write:
         sections.append(("write", _block([item(name_of(writer), values(writer)) for writer in recipe.write])))
     if recipe.stages:
-        said_of_steps = partial(_said_of_step, values)
-        sections.append(("stages", _block([_node(described(one, said_of_steps)) for one in recipe.stages])))
+        step_entry = partial(_step_entry, values)
+        sections.append(("stages", _block([_node(stage_entry(stage, step_entry)) for stage in recipe.stages])))
     if recipe.canary:
-        sections.append(("canary", _block([_node(changed(one)) for one in recipe.canary])))
+        sections.append(("canary", _block([_node(changed(canary)) for canary in recipe.canary])))
     if settings := values(recipe.run):
         sections.append(("run", _block_map([(key, _node(value)) for key, value in settings.items()])))
     root = _block_map(sections)
     if shown:
-        _apply(root, shown)
+        _apply_to_texts(root, shown)
     text = yaml.serialize(root, Dumper=_Dumper, allow_unicode=True, width=120)
     assert isinstance(text, str)
     return text
 
 
-def every(thing: Any) -> dict[str, Any]:
+def all_values(part: Any) -> dict[str, Any]:
     """parameter -> plain value, of all parameters but those of rules that are off because `rules` does not name
     them."""
-    wanted = parameters(type(thing))
-    implied = switched_off(thing)
-    return {name: plain(getattr(thing, name), want) for name, want in wanted.items() if name not in implied}
+    annotations = parameters(type(part))
+    implied = switched_off(part)
+    return {name: plain(getattr(part, name), want) for name, want in annotations.items() if name not in implied}
 
 
-def changed(thing: Any) -> dict[str, Any]:
+def changed(part: Any) -> dict[str, Any]:
     """parameter -> plain value, of the parameters that differ from their default."""
-    wanted = parameters(type(thing))
-    fields = {field.name: field for field in dataclasses.fields(thing)}
+    annotations = parameters(type(part))
+    fields = {field.name: field for field in dataclasses.fields(part)}
     # As text, because 1 equals True and 1.0 but is not the same setting.
     return {
         name: value
-        for name, value in every(thing).items()
-        if is_required(fields[name]) or repr(value) != repr(plain(_default(fields[name]), wanted[name]))
+        for name, value in all_values(part).items()
+        if is_required(fields[name]) or repr(value) != repr(plain(_default(fields[name]), annotations[name]))
     }
 
 
-def _default(field: "dataclasses.Field[Any]") -> Any:
-    return field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
+def _default(parameter: "dataclasses.Field[Any]") -> Any:
+    return parameter.default if parameter.default_factory is dataclasses.MISSING else parameter.default_factory()
 
 
-def said_of(selection: Selection | None) -> dict[str, Any]:
+def selection_entry(selection: Selection | None) -> dict[str, Any]:
     """What a recipe says of the sources of a step; nothing for all of them. One name needs no list."""
-    said = selection.said if selection else {}
-    return {word: names[0] if len(names) == 1 else names for word, names in said.items()}
+    entry = selection.to_plain() if selection else {}
+    return {key: names[0] if len(names) == 1 else names for key, names in entry.items()}
 
 
-def _said_of_step(values: Callable[[Any], dict[str, Any]], thing: Any) -> Any:
+def _step_entry(values: Callable[[Any], dict[str, Any]], part: Any) -> Any:
     """A step, or the parameters of the writer of shards."""
-    said = values(thing)
-    if isinstance(thing, Shards):
-        return said
-    return {name_of(thing): said} if said else name_of(thing)
+    entry = values(part)
+    if isinstance(part, Shards):
+        return entry
+    return {name_of(part): entry} if entry else name_of(part)
 
 
-def _said_of_source(source: Source, resolved: bool) -> Any:
+def _source_entry(source: Source, resolved: bool) -> Any:
     """The settings of a source: its paths alone, if there are no others. The hub decides on a subset or split that is
     not given."""
-    said: dict[str, Any] = {"paths": source.paths[0] if len(source.paths) == 1 else list(source.paths)}
+    entry: dict[str, Any] = {"paths": source.paths[0] if len(source.paths) == 1 else list(source.paths)}
     if resolved or source.source != short_name(name_of(source.reader)):
-        said["source"] = source.source
-    said |= {name: value for name in ("subset", "split", "root") if (value := getattr(source, name))}
+        entry["source"] = source.source
+    entry |= {name: value for name in ("subset", "split", "root") if (value := getattr(source, name))}
     if source.exclude:
-        said["exclude"] = source.exclude[0] if len(source.exclude) == 1 else list(source.exclude)
-    said |= every(source.reader) if resolved else changed(source.reader)
-    return said if len(said) > 1 else said["paths"]
+        entry["exclude"] = source.exclude[0] if len(source.exclude) == 1 else list(source.exclude)
+    entry |= all_values(source.reader) if resolved else changed(source.reader)
+    return entry if len(entry) > 1 else entry["paths"]
 
 
-def _item(name: str, said: Any, flow: bool) -> Any:
+def _item(name: str, setting: Any, flow: bool) -> Any:
     """A reader, step or writer: in one line, or with a line for each parameter."""
-    if not said:
+    if not setting:
         return _node(name)
-    inside = _node(said) if flow else _block_map([(key, _node(value)) for key, value in said.items()])
+    inside = _node(setting) if flow else _block_map([(key, _node(value)) for key, value in setting.items()])
     return _block_map([(name, inside)])
 
 
@@ -120,7 +120,7 @@ def _block_map(pairs: list[tuple[str, Any]]) -> Any:
     return yaml.MappingNode(MAP, [(_text(key), node) for key, node in pairs], flow_style=False)
 
 
-def _apply(node: Any, shown: Callable[[str], str]) -> None:
+def _apply_to_texts(node: Any, shown: Callable[[str], str]) -> None:
     """Apply a function to every text in a tree."""
     if isinstance(node, yaml.ScalarNode):
         if node.tag == TEXT:
@@ -128,8 +128,8 @@ def _apply(node: Any, shown: Callable[[str], str]) -> None:
             node.style = _style(node.value)
         return
     for part in node.value:
-        for each in part if isinstance(node, yaml.MappingNode) else (part,):
-            _apply(each, shown)
+        for child in part if isinstance(node, yaml.MappingNode) else (part,):
+            _apply_to_texts(child, shown)
 
 
 def _text(text: str) -> Any:

@@ -12,7 +12,7 @@ from corpusmill.errors import RecipeError
 from corpusmill.recipe.names import name_of
 from corpusmill.recipe.parts import RecipeParts, Source
 from corpusmill.recipe.selection import applied
-from corpusmill.recipe.stages import described
+from corpusmill.recipe.stages import stage_entry
 from corpusmill.recipe.values import plain
 from corpusmill.steps import UsesCode
 from corpusmill.storage import name_of as name_of_place
@@ -48,25 +48,25 @@ def recipe_fingerprint(recipe: RecipeParts) -> str:
     names = [source.source for source in recipe.read]
     for step, selection in zip(recipe.steps, recipe.selections):
         chain = step_fingerprint(step, chain)
-        some = applied(selection, names)
-        chain = chain if some is None else digest({"only": list(some), "upstream": chain})
+        chosen = applied(selection, names)
+        chain = chain if chosen is None else digest({"only": list(chosen), "upstream": chain})
     limited = {"limited": [recipe.run.limit, recipe.run.share]} if recipe.run.limited else {}
     if recipe.canary:
-        chain = digest({"canary": [plain(one) for one in recipe.canary], "upstream": chain})
-    stages = {"stages": [described(one, describe) for one in recipe.stages]} if recipe.stages else {}
+        chain = digest({"canary": [plain(entry) for entry in recipe.canary], "upstream": chain})
+    stages = {"stages": [stage_entry(entry, describe) for entry in recipe.stages]} if recipe.stages else {}
     return digest({"steps": chain, "write": [describe(writer) for writer in recipe.write], **limited, **stages})
 
 
 def _files(source: Source) -> dict[str, Any]:
     """What else chooses and names the files of a source; nothing of most."""
-    said = {"root": name_of_place(source.root), "exclude": list(map(name_of_place, source.exclude))}
-    return {name: value for name, value in said.items() if value}
+    values = {"root": name_of_place(source.root), "exclude": list(map(name_of_place, source.exclude))}
+    return {name: value for name, value in values.items() if value}
 
 
-def describe(thing: Any) -> dict[str, Any]:
+def describe(part: Any) -> dict[str, Any]:
     """What a step, reader or writer is: its name, all its parameters, the version of its code."""
-    said = {"name": name_of(thing), "parameters": plain(thing), "code": code_version(thing)}
-    return {**said, "uses": list(map(code_version, thing.code))} if isinstance(thing, UsesCode) else said
+    facts = {"name": name_of(part), "parameters": plain(part), "code": code_version(part)}
+    return {**facts, "uses": list(map(code_version, part.code))} if isinstance(part, UsesCode) else facts
 
 
 def digest(value: Any) -> str:
@@ -76,12 +76,12 @@ def digest(value: Any) -> str:
     return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
-def code_version(thing: Any) -> str:
+def code_version(value: Any) -> str:
     """SHA-256 of the source of the module that a class, a function, or the class of an object, comes from.
 
     Of one made at a prompt or in a notebook, its own source. Raises RecipeError if there is no source.
     """
-    return _code_version(thing if isinstance(thing, type | FunctionType) else type(thing))
+    return _code_version(value if isinstance(value, type | FunctionType) else type(value))
 
 
 @cache

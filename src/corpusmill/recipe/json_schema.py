@@ -10,24 +10,29 @@ import re
 import types
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Any
 
 from corpusmill import execute, read, steps, write
 from corpusmill.errors import CorpusmillError
 from corpusmill.recipe.canaries import Canary
 from corpusmill.recipe.parts import RunSettings, Source
 from corpusmill.recipe.training_stage import TrainingStage
-from corpusmill.recipe.values import MANY, MAPPINGS, is_required, pair_value, parameters, plain
+from corpusmill.recipe.values import form_of, is_required, parameters, plain
 from corpusmill.steps.describe import notes, summary
 
 Schema = dict[str, Any]
 
 VARIABLE = r"\$\{"  # text that holds an environment variable may become any scalar
-OWN = r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*$"
-WORD = {"type": "string", "minLength": 1}
-SOME = {"type": ["string", "array"], "items": WORD, "minItems": 1, "minLength": 1}  # one, or a list of them
+OWN_CLASS = r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*$"
+NONEMPTY_TEXT = {"type": "string", "minLength": 1}
+ONE_OR_MORE = {
+    "type": ["string", "array"],
+    "items": NONEMPTY_TEXT,
+    "minItems": 1,
+    "minLength": 1,
+}  # one, or a list of them
 OF_ALL_SOURCES = ("mix/", "tokenize/", "pack/")  # these take neither `only` nor `except`
-TYPES = {bool: "boolean", int: "integer", float: "number", str: "string", Path: "string", types.NoneType: "null"}
+JSON_TYPES = {bool: "boolean", int: "integer", float: "number", str: "string", Path: "string", types.NoneType: "null"}
 PROBES = {int: (-1, 0, 1, 2), float: (-0.5, 0.0, 0.5, 1.0, 1.5)}
 
 
@@ -70,11 +75,11 @@ def recipe_schema() -> Schema:
         "required": ["read"],
         "additionalProperties": False,
         "$defs": {
-            "reader": _thing({name: _reader(read.find(name)) for name in read.names()}, reader=True),
-            "step": _thing({name: _step(name) for name in steps.names()}),
+            "reader": _named_part({name: _reader(read.find(name)) for name in read.names()}, reader=True),
+            "step": _named_part({name: _step(name) for name in steps.names()}),
             "canary": _object(Canary),
             "stage": _stage(),
-            "writer": _thing({name: _object(write.find(name)) for name in write.names()}),
+            "writer": _named_part({name: _object(write.find(name)) for name in write.names()}),
         },
     }
 
@@ -87,7 +92,7 @@ def _section(description: str, kind: str) -> Schema:
     return {"description": description, "anyOf": [listed, {"$ref": f"#/$defs/{kind}"}]}
 
 
-def _thing(known: Mapping[str, Schema], reader: bool = False) -> Schema:
+def _named_part(parts: Mapping[str, Schema], reader: bool = False) -> Schema:
     """A name, or a mapping of one name to its parameters. A reader always has parameters: its paths.
 
     yaml-language-server completes the names of a mapping in a list only from `defaultSnippets`, and the others from
@@ -97,24 +102,20 @@ def _thing(known: Mapping[str, Schema], reader: bool = False) -> Schema:
         "type": "object",
         "minProperties": 1,
         "maxProperties": 1,
-        "properties": {name: {"title": name} | schema for name, schema in known.items()},
-        "patternProperties": {OWN: {"description": "A class of your own, as module:Class, with its parameters."}},
+        "properties": {name: {"title": name} | schema for name, schema in parts.items()},
+        "patternProperties": {OWN_CLASS: {"description": "A class of your own, as module:Class, with its parameters."}},
         "additionalProperties": False,
         "defaultSnippets": [
             {"label": name, "description": schema["description"], "body": {name: _to_fill_in(schema["required"])}}
-            for name, schema in known.items()
+            for name, schema in parts.items()
             if schema.get("required")
         ],
     }
     if reader:
         return mapping
-    alone = {name: schema["description"] for name, schema in known.items() if not schema.get("required")}
-    names: Schema = {
-        "type": "string",
-        "enum": list(alone),
-        "enumDescriptions": list(alone.values()),
-    }
-    own: Schema = {"type": "string", "pattern": OWN, "description": "A class of your own, as module:Class."}
+    alone = {name: schema["description"] for name, schema in parts.items() if not schema.get("required")}
+    names: Schema = {"type": "string", "enum": list(alone), "enumDescriptions": list(alone.values())}
+    own: Schema = {"type": "string", "pattern": OWN_CLASS, "description": "A class of your own, as module:Class."}
     return {"anyOf": [names, own, mapping]}
 
 
@@ -128,8 +129,8 @@ def _step(name: str) -> Schema:
     schema = _object(cls)
     if not name.startswith(OF_ALL_SOURCES):
         schema["properties"] |= {
-            "only": {"description": "Names of the sources that this step is for; all if not given."} | SOME,
-            "except": {"description": "Names of the sources that this step is not for."} | SOME,
+            "only": {"description": "Names of the sources that this step is for; all if not given."} | ONE_OR_MORE,
+            "except": {"description": "Names of the sources that this step is not for."} | ONE_OR_MORE,
         }
         schema["not"] = {"type": "object", "required": ["only", "except"]}
     if main := getattr(cls, "main_parameter", None):  # it may be given without its name
@@ -141,28 +142,36 @@ def _step(name: str) -> Schema:
 def _stage() -> Schema:
     schema = _object(TrainingStage)
     step = {"$ref": "#/$defs/step"}
-    for name, of in (("tokenize", step), ("pack", step), ("shards", _object(write.find("shards")))):
-        schema["properties"][name] = {"description": schema["properties"][name]["description"]} | of
+    for name, value in (("tokenize", step), ("pack", step), ("shards", _object(write.find("shards")))):
+        schema["properties"][name] = {"description": schema["properties"][name]["description"]} | value
     return schema
 
 
 def _reader(cls: type[Any]) -> Schema:
     """A reader with the settings of a source; its paths alone in the short form."""
-    beside = _sections_of(Source)
-    own: Schema = {key: {"type": "string", "description": beside[key]} for key in ("source", "subset", "split", "root")}
-    own["exclude"] = SOME | {"description": beside["exclude"]}
+    notes_of_source = _documented(Source)
+    own: Schema = {
+        key: {"type": "string", "description": notes_of_source[key]} for key in ("source", "subset", "split", "root")
+    }
+    own["exclude"] = ONE_OR_MORE | {"description": notes_of_source["exclude"]}
     schema = _object(cls)
-    schema |= SOME | {"type": ["string", "array", "object"], "required": ["paths", *schema.get("required", ())]}
-    schema["properties"] = {"paths": SOME | {"description": beside["paths"]}, **own, **schema["properties"]}
+    schema |= ONE_OR_MORE | {"type": ["string", "array", "object"], "required": ["paths", *schema.get("required", ())]}
+    schema["properties"] = {
+        "paths": ONE_OR_MORE | {"description": notes_of_source["paths"]},
+        **own,
+        **schema["properties"],
+    }
     return schema
 
 
 def _object(cls: type[Any]) -> Schema:
     """A dataclass as a mapping of its parameters. Nothing at all is one without parameters."""
     fields = {field.name: field for field in dataclasses.fields(cls) if field.init}
-    wanted = parameters(cls)
-    beside = _sections_of(cls) | notes(cls)
-    properties = {name: _parameter(cls, fields[name], wanted[name], beside.get(name, "")) for name in fields}
+    annotations = parameters(cls)
+    descriptions = _documented(cls) | notes(cls)
+    properties = {
+        name: _parameter(cls, field, annotations[name], descriptions.get(name, "")) for name, field in fields.items()
+    }
     required = [name for name, field in fields.items() if is_required(field)]
     doc = inspect.cleandoc(cls.__doc__ or "")
     schema: Schema = {
@@ -175,26 +184,27 @@ def _object(cls: type[Any]) -> Schema:
     return schema | ({"required": required} if required else {})
 
 
-def _parameter(cls: type[Any], field: "dataclasses.Field[Any]", want: Any, note: str) -> Schema:
-    schema = _of(want)
+def _parameter(cls: type[Any], field: "dataclasses.Field[Any]", annotation: Any, note: str) -> Schema:
+    schema = _schema_of(annotation)
     if note:
         schema["description"] = note[0].upper() + note[1:]
     if field.name == "rules" and (switches := getattr(cls, "SWITCHES", ())):
         schema["items"] = {"enum": list(switches)}
     if not is_required(field):
         value = field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
-        schema["default"] = plain(value, want)
+        schema["default"] = plain(value, annotation)
     for kind in (int, float):
-        if want in (kind, kind | None):
+        if annotation in (kind, kind | None):
             schema |= _range(cls, field.name, kind)
     return schema
 
 
-def _of(want: Any) -> Schema:
-    """The schema of an annotation: what `corpusmill.recipe.values.convert` takes for it."""
-    options = get_args(want) if get_origin(want) in (Union, types.UnionType) else (want,)
-    scalars = [TYPES[option] for option in options if option in TYPES]
-    schemas = [_one(option) for option in options if option not in TYPES]
+def _schema_of(annotation: Any) -> Schema:
+    """What `corpusmill.recipe.values.convert` takes for an annotation."""
+    form = form_of(annotation)
+    options = form.parts if form.kind == "union" else (annotation,)
+    scalars = [JSON_TYPES[option] for option in options if option in JSON_TYPES]
+    schemas = [_compound(option) for option in options if option not in JSON_TYPES]
     if scalars:
         if "string" not in scalars:
             schemas.insert(0, {"type": [*scalars, "string"], "pattern": VARIABLE})
@@ -203,27 +213,25 @@ def _of(want: Any) -> Schema:
     return schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
 
 
-def _one(want: Any) -> Schema:
-    """As `_of`, of what is neither a scalar nor a union."""
-    origin, args = get_origin(want), get_args(want)
-    if origin is Literal:
-        return {"anyOf": [{"enum": list(args)}, {"type": "string", "pattern": VARIABLE}]}
-    if (element := pair_value(want)) is not None:
-        pair = _fixed((str, element))
-        return {"type": ["object", "array"], "additionalProperties": _of(element), "items": pair}
-    if origin is tuple and args[1:] != (Ellipsis,):
-        return _fixed(args)
-    if origin is tuple or origin in MANY:
-        return {"type": "array", "items": _of(args[0])}
-    if origin in MAPPINGS:
-        return {"type": "object", "additionalProperties": _of(args[1])}
-    if isinstance(want, type) and dataclasses.is_dataclass(want):
-        return _object(want)
+def _compound(annotation: Any) -> Schema:
+    """Likewise, of what is neither a scalar nor a union."""
+    kind, parts, _ = form_of(annotation)
+    match kind:
+        case "literal":
+            return {"anyOf": [{"enum": list(parts)}, {"type": "string", "pattern": VARIABLE}]}
+        case "pairs":
+            pair, value = map(_schema_of, parts)
+            return {"type": ["object", "array"], "additionalProperties": value, "items": pair}
+        case "fixed":
+            size = len(parts)
+            return {"type": "array", "prefixItems": list(map(_schema_of, parts)), "minItems": size, "maxItems": size}
+        case "list":
+            return {"type": "array", "items": _schema_of(parts[0])}
+        case "mapping":
+            return {"type": "object", "additionalProperties": _schema_of(parts[1])}
+        case "record":
+            return _object(annotation)
     return {}
-
-
-def _fixed(args: Sequence[Any]) -> Schema:
-    return {"type": "array", "prefixItems": [_of(arg) for arg in args], "minItems": len(args), "maxItems": len(args)}
 
 
 def _range(cls: type[Any], name: str, kind: type[int] | type[float]) -> Schema:
@@ -236,16 +244,16 @@ def _range(cls: type[Any], name: str, kind: type[int] | type[float]) -> Schema:
     fits = {value: _fits(cls, name, value) for value in PROBES[kind]}
     if not any(fits.values()):
         return {}
-    found: Schema = {}
-    least, most = (pick(value for value, fit in fits.items() if fit) for pick in (min, max))
-    if least != min(fits):
+    bounds: Schema = {}
+    lowest, highest = (pick(value for value, fit in fits.items() if fit) for pick in (min, max))
+    if lowest != min(fits):
         # Whether it is the bound itself that is refused, or what is next to it.
-        open_below = kind is float and least > 0 and _fits(cls, name, 1e-9)
-        found["exclusiveMinimum" if open_below else "minimum"] = 0 if open_below else least
-    if kind is float and most != max(fits):
-        open_above = most < 1 and _fits(cls, name, 1 - 1e-9)
-        found["exclusiveMaximum" if open_above else "maximum"] = 1 if open_above else most
-    return found
+        open_below = kind is float and lowest > 0 and _fits(cls, name, 1e-9)
+        bounds["exclusiveMinimum" if open_below else "minimum"] = 0 if open_below else lowest
+    if kind is float and highest != max(fits):
+        open_above = highest < 1 and _fits(cls, name, 1 - 1e-9)
+        bounds["exclusiveMaximum" if open_above else "maximum"] = 1 if open_above else highest
+    return bounds
 
 
 def _fits(cls: type[Any], name: str, value: float) -> bool:
@@ -256,7 +264,7 @@ def _fits(cls: type[Any], name: str, value: float) -> bool:
     return True
 
 
-def _sections_of(cls: type[Any]) -> dict[str, str]:
+def _documented(cls: type[Any]) -> dict[str, str]:
     """field -> what the docstring says of it, in a list "name   what it is" with lines that continue it indented."""
     doc = inspect.cleandoc(cls.__doc__ or "")
     fields: Collection[str] = {field.name for field in dataclasses.fields(cls)}

@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from corpusmill.errors import RecipeError
+from corpusmill.recipe.arguments import sources_of, stages_of, steps_of, writers_of
 from corpusmill.recipe.canaries import Canary, canaries
 from corpusmill.recipe.dump import dump
 from corpusmill.recipe.fingerprint import recipe_fingerprint
-from corpusmill.recipe.given import sources_of, stages_of, steps_of, writers_of
-from corpusmill.recipe.load import Overrides, parse, read_text, settings
+from corpusmill.recipe.load import parse, read_text
 from corpusmill.recipe.names import labels, name_of
-from corpusmill.recipe.parts import RunSettings, Source, Written, check_made, check_name, check_seed, same_name
+from corpusmill.recipe.override import Overrides, settings
+from corpusmill.recipe.parts import RunSettings, Source, Written, check_instance, check_name, check_seed, same_name
 from corpusmill.recipe.rows import Rows
 from corpusmill.recipe.selection import ForSources, Selection
 
@@ -55,30 +56,30 @@ class Recipe:
     written: Written | None = field(default=None, init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        for section, given in (
+        for section, convert in (
             ("read", sources_of),
             ("steps", steps_of),
             ("write", writers_of),
             ("stages", stages_of),
         ):
-            object.__setattr__(self, section, given(getattr(self, section)))
+            object.__setattr__(self, section, convert(getattr(self, section)))
         object.__setattr__(self, "canary", (self.canary,) if isinstance(self.canary, Canary) else tuple(self.canary))
         self._take_selections()
         check_name(self.name)
         check_seed(self.seed)
         if not self.read:
             raise RecipeError("a recipe needs at least one source to read")
-        taken: set[str] = set()
+        names: set[str] = set()
         for index, source in enumerate(self.read):
             if not isinstance(source, Source | Rows):
                 raise RecipeError(f"read[{index}] is not a source; write Source({type(source).__name__}(…), paths)")
-            if source.source in taken:
+            if source.source in names:
                 raise RecipeError(f"read[{index}]: {same_name(source.source)}")
-            taken.add(source.source)
+            names.add(source.source)
         canaries(self.canary, self.seed, [source.source for source in self.read])
         for section in ("steps", "write"):
-            for index, thing in enumerate(getattr(self, section)):
-                check_made(thing, f"{section}[{index}]")
+            for index, part in enumerate(getattr(self, section)):
+                check_instance(part, f"{section}[{index}]")
 
     def _take_selections(self) -> None:
         selections = tuple(self.selections)
@@ -86,7 +87,7 @@ class Recipe:
             selections = (None,) * len(self.steps)
         if len(selections) != len(self.steps):
             raise RecipeError(
-                f"the recipe has {len(self.steps)} steps, and selections for {len(selections)}; give both anew, or "
+                f"the recipe has {len(self.steps)} steps, and selections for {len(selections)}; give both again, or "
                 f"wrap the steps in for_sources and leave selections empty"
             )
         chosen = [step.selection if isinstance(step, ForSources) else s for step, s in zip(self.steps, selections)]
@@ -98,8 +99,8 @@ class Recipe:
     def folder(self) -> str:
         """The folder of the run: a path, or a URL. A run on some documents has one beside that of the whole run, which
         is not touched: runs/web-limit-1000."""
-        whole = self.run.folder or f"runs/{self.name}"
-        return whole.rstrip("/") + self.run.limited_name if self.run.limited else whole
+        folder = self.run.folder or f"runs/{self.name}"
+        return folder.rstrip("/") + self.run.limited_name if self.run.limited else folder
 
     def __repr__(self) -> str:
         sources = ", ".join(source.source for source in self.read)
@@ -124,15 +125,15 @@ class Recipe:
 
         Raises RecipeError with all problems, each with its line.
         """
-        return cls._written(read_text(path), str(path), overrides, Path(path).stem)
+        return cls._from_text(read_text(path), str(path), overrides, Path(path).stem)
 
     @classmethod
     def parse(cls, text: str, where: str = "<string>", overrides: Overrides = ()) -> "Recipe":
         """The recipe in a YAML text; `where` names the text in messages. Otherwise as `load`."""
-        return cls._written(text, where, overrides, "recipe")
+        return cls._from_text(text, where, overrides, "recipe")
 
     @classmethod
-    def _written(cls, text: str, where: str, overrides: Overrides, name: str) -> "Recipe":
+    def _from_text(cls, text: str, where: str, overrides: Overrides, name: str) -> "Recipe":
         recipe = cls(**parse(text, where, overrides, name)._asdict())
         object.__setattr__(recipe, "written", Written(text, where, tuple(settings(overrides))))
         return recipe

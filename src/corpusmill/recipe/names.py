@@ -10,9 +10,9 @@ from corpusmill import read, steps, write
 REGISTRIES = {registry.__name__: registry for registry in (steps, read, write)}
 
 
-def name_of(thing: Any) -> str:
+def name_of(part: Any) -> str:
     """The recipe's name for a step, reader or writer, or for its class: `filter/gopher_quality`, `my.module:MyStep`."""
-    return _name(thing if isinstance(thing, type) else type(thing))
+    return _name(part if isinstance(part, type) else type(part))
 
 
 @cache
@@ -25,9 +25,9 @@ def _name(cls: type[Any]) -> str:
     return f"{cls.__module__}:{cls.__qualname__}"
 
 
-def labels(things: Iterable[Any]) -> list[str]:
+def labels(parts: Iterable[Any]) -> list[str]:
     """A short unique name for each, as used in reports and by `--set`: see `labels_of_names`."""
-    return labels_of_names(name_of(thing) for thing in things)
+    return labels_of_names(name_of(part) for part in parts)
 
 
 def labels_of_names(names: Iterable[str]) -> list[str]:
@@ -36,21 +36,21 @@ def labels_of_names(names: Iterable[str]) -> list[str]:
     >>> labels_of_names(["filter/url", "dedup/minhash", "dedup/url", "my_steps:KeepPoems"])
     ['url', 'minhash', 'url_2', 'keep_poems']
     """
-    taken: dict[str, None] = {}
+    labels: dict[str, None] = {}
     for name in names:
         label = short = short_name(name)
         number = 2
-        while label in taken:
+        while label in labels:
             label = f"{short}_{number}"
             number += 1
-        taken[label] = None
-    return list(taken)
+        labels[label] = None
+    return list(labels)
 
 
-def remarks(things: Sequence[Any]) -> list[tuple[str, str]]:
+def remarks(parts: Sequence[Any]) -> list[tuple[str, str]]:
     """(label, remark) of the steps that have something to say before they run, in order."""
-    said = [(label, thing) for label, thing in zip(labels(things), things) if isinstance(thing, steps.Remarks)]
-    return [(label, remark) for label, thing in said for remark in thing.remarks]
+    remarking = [(label, step) for label, step in zip(labels(parts), parts) if isinstance(step, steps.Remarks)]
+    return [(label, remark) for label, step in remarking for remark in step.remarks]
 
 
 HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")

@@ -27,14 +27,14 @@ PAGES = {
     "stackexchange": ("HTML pages", "extract/blocks"),
     "mediawiki": ("pages in wikitext", "extract/wikitext"),
 }
-HTML = PAGES["html"]
+HTML_PAGES = PAGES["html"]
 # Steps on text that have something to do with a page, too, before its text is extracted: they look at its address, its
 # bytes, its metadata, or at what other steps have left. All others would drop it, or pass it unseen.
 BEFORE_TEXT = {
     *("annotate/bucket", "annotate/licence", "annotate/metadata", "annotate/rights", "dedup/url"),
     *("filter/function", "filter/keep_where", "filter/pareto", "filter/rights", "filter/top", "filter/url"),
 }
-FOLDERS: dict[str, Kind] = {
+KINDS_BY_FOLDER: dict[str, Kind] = {
     "extract": "extract",
     "clean": "text",
     "annotate": "text",
@@ -47,7 +47,7 @@ FOLDERS: dict[str, Kind] = {
     "tokenize": "tokenize",
     "pack": "pack",
 }
-MEMBERS: dict[str, Kind] = {  # by which the protocols of corpusmill.steps are distinguished
+KINDS_BY_MEMBER: dict[str, Kind] = {  # by which the protocols of corpusmill.steps are distinguished
     "transform": "text",
     "signals": "text",
     "reasons": "text",
@@ -72,9 +72,9 @@ class RecipePart:
     sources: tuple[str, ...] | None = None
     html_column: bool = False
 
-    def meets(self, other: "RecipePart") -> bool:
+    def meets(self, part: "RecipePart") -> bool:
         """Whether a document may be of both."""
-        return self.sources is None or other.sources is None or not set(self.sources).isdisjoint(other.sources)
+        return self.sources is None or part.sources is None or not set(self.sources).isdisjoint(part.sources)
 
 
 def check_order(recipe: RecipeParts, tree: Node | None = None) -> None:
@@ -85,13 +85,13 @@ def check_order(recipe: RecipeParts, tree: Node | None = None) -> None:
     problems = Problems()
     names = [source.source for source in recipe.read]
     parts = [
-        RecipePart(section, index, name_of(thing), type(thing), some, section == "read" and _reads_column(thing))
-        for section, things in (
+        RecipePart(section, index, name_of(value), type(value), sources, section == "read" and _reads_column(value))
+        for section, values in (
             ("read", [(source.reader, (source.source,)) for source in recipe.read]),
-            ("steps", [(step, applied(one, names)) for step, one in zip(recipe.steps, recipe.selections)]),
+            ("steps", [(step, applied(selection, names)) for step, selection in zip(recipe.steps, recipe.selections)]),
             ("write", [(writer, None) for writer in recipe.write]),
         )
-        for index, (thing, some) in enumerate(things)
+        for index, (value, sources) in enumerate(values)
     ]
     for part, message in [
         *misplaced(parts),
@@ -99,7 +99,7 @@ def check_order(recipe: RecipeParts, tree: Node | None = None) -> None:
         *cuts_parts(recipe, parts),
         *missed(recipe, parts),
     ]:
-        problems.add(place(tree, part), f"{part.name} {message}")
+        problems.add(position_of(tree, part), f"{part.name} {message}")
     for number, message in (*check_stages(recipe), *_of_tokens(recipe)):
         problems.add(stage_place(tree, number), f'stage "{recipe.stages[number].name}": {message}')
     problems.check()
@@ -107,7 +107,7 @@ def check_order(recipe: RecipeParts, tree: Node | None = None) -> None:
 
 def _of_tokens(recipe: RecipeParts) -> list[tuple[int, str]]:
     """The number of each stage of training whose tokens and rows do not fit together, and why."""
-    said = []
+    mistakes = []
     if not any(isinstance(step, Tokenize) for step in recipe.steps):
         return []
     for number, stage in enumerate(recipe.stages):
@@ -119,8 +119,8 @@ def _of_tokens(recipe: RecipeParts) -> list[tuple[int, str]]:
         steps = [RecipePart("steps", index, name_of(step), type(step)) for index, step in enumerate(own)]
         parts = [*steps, RecipePart("write", 0, name_of(writer), type(writer))]
         variant = Sections("", 0, [], own, [writer], recipe.run, [None] * len(own), [])
-        said += [(number, f"{part.name} {message}") for part, message in cuts_parts(variant, parts)]
-    return said
+        mistakes += [(number, f"{part.name} {message}") for part, message in cuts_parts(variant, parts)]
+    return mistakes
 
 
 def gives_pages(reader: Any) -> bool:
@@ -161,34 +161,36 @@ def misfits(recipe: RecipeParts, parts: Sequence[RecipePart]) -> list[tuple[Reci
     sources = tuple(source.source for source in recipe.read)
     tokenizer = any(kind_of(part) == "tokenize" for part in parts if part.section == "steps")
     steps = [part for part in parts if part.section == "steps"]
-    said = [
+    answers = [
         (part, step.incompatibility(sources, tokenizer))
         for part, step in zip(steps, recipe.steps)
         if isinstance(step, ChecksRecipe)
     ]
-    return [(part, message) for part, message in said if message]
+    return [(part, message) for part, message in answers if message]
 
 
 def missed(recipe: RecipeParts, parts: Sequence[RecipePart]) -> list[tuple[RecipePart, str]]:
     """Each step that cannot be for the sources that it is said to be for, with the reason and the remedy."""
     names = [source.source for source in recipe.read]
-    said = []
+    mistakes = []
     for part, selection in zip((part for part in parts if part.section == "steps"), recipe.selections):
         if part.cls is not None and "only" in parameters(part.cls):
-            said.append((part, 'has a parameter "only", which every step takes for the sources it is for; rename it'))
+            mistakes.append(
+                (part, 'has a parameter "only", which every step takes for the sources it is for; rename it')
+            )
         if selection is None:
             continue
-        (word, _), *_ = selection.said.items()
+        (key, _), *_ = selection.to_plain().items()
         if kind_of(part) == "mix":
-            said.append((part, f'draws from all sources, so it takes no "{word}"; use its weights'))
+            mistakes.append((part, f'draws from all sources, so it takes no "{key}"; use its weights'))
         elif kind_of(part) in ("tokenize", "pack"):
-            said.append((part, f'makes the tokens of all sources, so it takes no "{word}"; leave it out'))
+            mistakes.append((part, f'makes the tokens of all sources, so it takes no "{key}"; leave it out'))
         elif problem := selection.problem(names):
-            said.append((part, problem))
-    return said
+            mistakes.append((part, problem))
+    return mistakes
 
 
-def place(tree: Node | None, part: RecipePart) -> Position:
+def position_of(tree: Node | None, part: RecipePart) -> Position:
     """The place of a part in the text of the recipe."""
     if isinstance(tree, TableNode) and part.section in tree.entries:
         section = tree.entries[part.section].value
@@ -213,7 +215,7 @@ def misplaced(parts: Sequence[RecipePart]) -> list[tuple[RecipePart, str]]:
     """
     kinds = [(part, kind_of(part)) for part in parts if part.section == "steps"]
     mistakes = [
-        (part, f"is not a step: its class has none of {', '.join(MEMBERS)}, see corpusmill.steps")
+        (part, f"is not a step: its class has none of {', '.join(KINDS_BY_MEMBER)}, see corpusmill.steps")
         for part, kind in kinds
         if kind is None and part.cls is not None
     ]
@@ -222,12 +224,12 @@ def misplaced(parts: Sequence[RecipePart]) -> list[tuple[RecipePart, str]]:
         return mistakes
     pages = [part for part in parts if part.section == "read" and (part.name in PAGES or part.html_column)]
     extractors = [part for part, kind in kinds if kind == "extract"]
-    kinds_of_pages = {PAGES.get(part.name, HTML) for part in pages}
+    kinds_of_pages = {PAGES.get(part.name, HTML_PAGES) for part in pages}
     for part in pages:
-        what, extract = PAGES.get(part.name, HTML)
+        content, extract = PAGES.get(part.name, HTML_PAGES)
         if not any(map(part.meets, extractors)):
             own = f", with only: {', '.join(part.sources)}" if len(kinds_of_pages) > 1 and part.sources else ""
-            message = f"gives {what}, and no step extracts their text; add {extract} as the first step{own}"
+            message = f"gives {content}, and no step extracts their text; add {extract} as the first step{own}"
             mistakes.append((part, message))
     tokenizer: RecipePart | None = None
     packer: RecipePart | None = None
@@ -247,13 +249,13 @@ def misplaced(parts: Sequence[RecipePart]) -> list[tuple[RecipePart, str]]:
             mistakes.append((part, f"would change what {mix.name} has drawn; move it above {mix.name}"))
         elif kind == "pack" and tokenizer is None:
             mistakes.append((part, "packs tokens, and no step before it makes them; add tokenize/bpe above it"))
-        elif _reads_text(part, kind) and (found := _later_extractor(part, pages, extractors)):
-            page, extractor = found
-            what, _ = PAGES.get(page.name, HTML)
-            others = any(one.section == "read" and one not in pages and part.meets(one) for one in parts)
-            some = ', or name the other sources in "only"' if others else ""
-            message = f"reads text, and read/{page.name} gives {what}, which have none before {extractor.name}"
-            mistakes.append((part, f"{message}; move it below {extractor.name}{some}"))
+        elif _reads_text(part, kind) and (later := _later_extractor(part, pages, extractors)):
+            page, extractor = later
+            content, _ = PAGES.get(page.name, HTML_PAGES)
+            others = any(reader.section == "read" and reader not in pages and part.meets(reader) for reader in parts)
+            alternative = ', or name the other sources in "only"' if others else ""
+            message = f"reads text, and read/{page.name} gives {content}, which have none before {extractor.name}"
+            mistakes.append((part, f"{message}; move it below {extractor.name}{alternative}"))
         tokenizer = part if kind == "tokenize" else tokenizer
         packer = part if kind == "pack" else packer
         mix = part if kind == "mix" else mix
@@ -296,8 +298,8 @@ def kind_of(part: RecipePart) -> Kind | None:
     """What a step works on: by its folder, or by its members if it is your own; None if neither tells."""
     folder, slash, _ = part.name.partition("/")
     if slash and ":" not in part.name:
-        return FOLDERS.get(folder, "any" if part.cls else None)
-    return next((kind for member, kind in MEMBERS.items() if hasattr(part.cls, member)), None)
+        return KINDS_BY_FOLDER.get(folder, "any" if part.cls else None)
+    return next((kind for member, kind in KINDS_BY_MEMBER.items() if hasattr(part.cls, member)), None)
 
 
 def _later_extractor(

@@ -21,7 +21,7 @@ from corpusmill.recipe.training_stage import TrainingStage
 from corpusmill.storage import printable, selected
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
-PIECE = 128 << 20  # bytes of a file that are split and read at a time
+READ_BYTES = 128 << 20  # bytes of a file that are split and read at a time
 MeasureDropped = Literal["all", "first", "none"]
 DroppedText = Literal["sample", "all", "none"]
 
@@ -64,7 +64,7 @@ class Source:
         ) -> None: ...
 
     def __post_init__(self) -> None:
-        check_made(self.reader, "reader")
+        check_instance(self.reader, "reader")
         paths, exclude = _several(self.paths), _several(self.exclude)
         if not paths or not all(paths):
             raise RecipeError("needs at least one path, and none of them empty")
@@ -91,13 +91,13 @@ class Source:
         """
         files = selected(files_at(self.reader, self.paths), self.root, self.exclude)
         counts = ReadCounts()
-        for piece in self.reader.split(files, PIECE):
+        for piece in self.reader.split(files, READ_BYTES):
             yield from self.reader.read(piece, self.source, counts)
             counts.drain()
 
 
-def _several(given: Paths) -> tuple[str, ...]:
-    return tuple(os.fspath(path) for path in ((given,) if isinstance(given, str | os.PathLike) else given))
+def _several(paths: Paths) -> tuple[str, ...]:
+    return tuple(os.fspath(path) for path in ((paths,) if isinstance(paths, str | os.PathLike) else paths))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -285,23 +285,23 @@ def same_name(source: str) -> str:
     )
 
 
-def check_made(thing: Any, what: str) -> None:
-    if isinstance(thing, type):
-        raise RecipeError(f"{what} is the class {thing.__name__}; it must be an instance: {thing.__name__}()")
-    if not dataclasses.is_dataclass(thing):
-        if callable(thing) and what.startswith("steps"):
-            name = getattr(thing, "__name__", "f")
+def check_instance(value: Any, where: str) -> None:
+    if isinstance(value, type):
+        raise RecipeError(f"{where} is the class {value.__name__}; it must be an instance: {value.__name__}()")
+    if not dataclasses.is_dataclass(value):
+        if callable(value) and where.startswith("steps"):
+            name = getattr(value, "__name__", "f")
             if name == "<lambda>":
-                name, found = "f", "a lambda: write it with `def f(document)`, and"
+                name, function = "f", "a lambda: write it with `def f(document)`, and"
             else:
-                found = f"the function {name};"
+                function = f"the function {name};"
             raise RecipeError(
-                f"{what} is {found} say what it does: corpusmill.as_filter({name}) keeps or drops a document, "
+                f"{where} is {function} say what it does: corpusmill.as_filter({name}) keeps or drops a document, "
                 f"corpusmill.as_map({name}) changes its text"
             )
-        raise RecipeError(f"{what} must be a frozen dataclass, got {thing!r}")
-    cls: Any = type(thing)
+        raise RecipeError(f"{where} must be a frozen dataclass, got {value!r}")
+    cls: Any = type(value)
     if not cls.__dataclass_params__.frozen:
         raise RecipeError(
-            f"{what}: {cls.__name__} can be changed after it is made: write @dataclass(frozen=True) above its class"
+            f"{where}: {cls.__name__} can be changed after it is made: write @dataclass(frozen=True) above its class"
         )

@@ -15,8 +15,8 @@ from corpusmill.errors import InputError, RecipeError
 from corpusmill.read import plain_rows
 from corpusmill.read.jsonl import Jsonl
 
-AT_ONCE = 1024  # rows of a table that are Python values at a time
-COLUMNAR = "__arrow_c_stream__"
+ROWS_AT_ONCE = 1024  # rows of a table that are Python values at a time
+ARROW_STREAM = "__arrow_c_stream__"
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,9 +72,9 @@ class Rows:
     def __iter__(self) -> Iterator[dict[str, Any]]:
         """The rows in order; of tables, a few at a time are Python values. Raises InputError for what is no row."""
         number = 0
-        for thing in parts(self.data):
-            for given in rows_of(thing):
-                row = {self.text or self.html or "text": given} if isinstance(given, str) else given
+        for table in parts(self.data):
+            for value in rows_of(table):
+                row = {self.text or self.html or "text": value} if isinstance(value, str) else value
                 if not isinstance(row, Mapping):
                     raise InputError(
                         f'source "{self.source}": row {number} is {_a(row)}; a row is a dict of columns, or a string'
@@ -96,13 +96,13 @@ def is_in_memory(data: Any) -> bool:
 
 
 def _is_rows(data: Any) -> bool:
-    readable = ("__iter__", COLUMNAR, "to_batches", "collect_schema")
+    readable = ("__iter__", ARROW_STREAM, "to_batches", "collect_schema")
     return callable(data) or any(hasattr(data, name) for name in readable)
 
 
 def parts(data: Any) -> Iterator[Any]:
     """The data set, the splits of a data set one after the other, or what a function returns."""
-    if callable(data) and not hasattr(data, "__iter__") and not hasattr(data, COLUMNAR):
+    if callable(data) and not hasattr(data, "__iter__") and not hasattr(data, ARROW_STREAM):
         data = data()
     if _is_splits(data):
         yield from data.values()
@@ -116,27 +116,27 @@ def _is_splits(data: Any) -> bool:
     return isinstance(data, Mapping) and bool(data) and all(hasattr(split, "with_format") for split in data.values())
 
 
-def rows_of(thing: Any) -> Iterator[Any]:
+def rows_of(data: Any) -> Iterator[Any]:
     """The rows of a table or an iterable."""
-    if isinstance(thing, pa.RecordBatch | pa.Table) or hasattr(thing, "to_batches"):
-        batches = [thing] if isinstance(thing, pa.RecordBatch) else thing.to_batches()
+    if isinstance(data, pa.RecordBatch | pa.Table) or hasattr(data, "to_batches"):
+        batches = [data] if isinstance(data, pa.RecordBatch) else data.to_batches()
         yield from _of_batches(batches)
-    elif hasattr(thing, "iloc") and hasattr(thing, "columns"):
-        yield from _of_pandas(thing)
-    elif hasattr(thing, "collect_schema") and hasattr(thing, "collect"):
-        yield from rows_of(thing.collect())  # a lazy frame of Polars
-    elif hasattr(thing, "with_format") and hasattr(thing, "iter") and hasattr(thing, "__len__"):
+    elif hasattr(data, "iloc") and hasattr(data, "columns"):
+        yield from _of_pandas(data)
+    elif hasattr(data, "collect_schema") and hasattr(data, "collect"):
+        yield from rows_of(data.collect())  # a lazy frame of Polars
+    elif hasattr(data, "with_format") and hasattr(data, "iter") and hasattr(data, "__len__"):
         yield from _of_batches(
-            batch for table in thing.with_format("arrow").iter(AT_ONCE) for batch in table.to_batches()
+            batch for table in data.with_format("arrow").iter(ROWS_AT_ONCE) for batch in table.to_batches()
         )
-    elif hasattr(thing, COLUMNAR) and hasattr(thing, "columns"):
-        yield from _of_batches(pa.RecordBatchReader.from_stream(thing))
-    elif isinstance(thing, pa.RecordBatchReader):
-        yield from _of_batches(thing)
-    elif isinstance(thing, pa.Array | pa.ChunkedArray):
-        yield from (value.as_py() for value in thing)
+    elif hasattr(data, ARROW_STREAM) and hasattr(data, "columns"):
+        yield from _of_batches(pa.RecordBatchReader.from_stream(data))
+    elif isinstance(data, pa.RecordBatchReader):
+        yield from _of_batches(data)
+    elif isinstance(data, pa.Array | pa.ChunkedArray):
+        yield from (value.as_py() for value in data)
     else:
-        for row in thing:
+        for row in data:
             if isinstance(row, pa.RecordBatch | pa.Table):
                 yield from rows_of(row)
             else:
@@ -145,14 +145,14 @@ def rows_of(thing: Any) -> Iterator[Any]:
 
 def _of_batches(batches: Any) -> Iterator[dict[str, Any]]:
     for batch in batches:
-        for start in range(0, batch.num_rows, AT_ONCE):
-            yield from plain_rows(batch.slice(start, AT_ONCE))
+        for start in range(0, batch.num_rows, ROWS_AT_ONCE):
+            yield from plain_rows(batch.slice(start, ROWS_AT_ONCE))
 
 
 def _of_pandas(frame: Any) -> Iterator[dict[str, Any]]:
     """Rows of a frame, without its index. Missing values are None, as Arrow has them, whatever stands for them."""
-    for start in range(0, len(frame), AT_ONCE):
-        part = frame.iloc[start : start + AT_ONCE]
+    for start in range(0, len(frame), ROWS_AT_ONCE):
+        part = frame.iloc[start : start + ROWS_AT_ONCE]
         try:
             yield from _of_batches(pa.Table.from_pandas(part, preserve_index=False).to_batches())
         except (pa.ArrowException, TypeError):  # a column of several types

@@ -28,30 +28,29 @@ class Selection:
         if not all((*self.only, *self.except_)) or not (self.only or self.except_):
             raise RecipeError('"only" and "except" name sources, and none is named; leave it out for all sources')
 
-    @property
-    def said(self) -> dict[str, list[str]]:
+    def to_plain(self) -> dict[str, list[str]]:
         """As a recipe has it: {"only": […]}, or {"except": […]}."""
         return {"only": list(self.only)} if self.only else {"except": list(self.except_)}
 
     def __str__(self) -> str:
-        (word, names), *_ = self.said.items()
-        return f"{word} {', '.join(names)}"
+        (key, names), *_ = self.to_plain().items()
+        return f"{key} {', '.join(names)}"
 
-    def of(self, sources: Sequence[str]) -> tuple[str, ...]:
+    def filter(self, sources: Sequence[str]) -> tuple[str, ...]:
         """Those of the sources that the step applies to, in their order."""
         names = (*self.only, *self.except_)
-        wanted = bool(self.only)
-        return tuple(source for source in sources if any(fnmatchcase(source, name) for name in names) == wanted)
+        is_listed = bool(self.only)
+        return tuple(source for source in sources if any(fnmatchcase(source, name) for name in names) == is_listed)
 
     def problem(self, sources: Sequence[str]) -> str | None:
         """What is wrong with it in a recipe with these sources, and what to do about it; None: nothing."""
-        (word, names), *_ = self.said.items()
+        (key, names), *_ = self.to_plain().items()
         for name in names:
             if not any(fnmatchcase(source, name) for source in sources):
-                near = did_you_mean(name, sources) or "."
+                hint = did_you_mean(name, sources) or "."
                 has = ", ".join(sources)
-                return f'is for {word} "{name}", and the recipe has no such source{near} It has: {has}.'
-        if not self.of(sources):
+                return f'is for {key} "{name}", and the recipe has no such source{hint} It has: {has}.'
+        if not self.filter(sources):
             return f"is for no source, {self} being all of them; remove the step"
         return None
 
@@ -77,5 +76,5 @@ def for_sources(step: Any, *, only: str | Sequence[str] = (), except_: str | Seq
 
 def applied(selection: Selection | None, sources: Sequence[str]) -> tuple[str, ...] | None:
     """The sources that a step applies to; None where that is all of them, however it is said."""
-    some = tuple(sources) if selection is None else selection.of(sources)
-    return None if len(some) == len(sources) else some
+    chosen = tuple(sources) if selection is None else selection.filter(sources)
+    return None if len(chosen) == len(sources) else chosen

@@ -10,12 +10,12 @@ import yaml
 from corpusmill.about import PACKAGE
 from corpusmill.errors import RecipeError, did_you_mean
 
-FOLDER = PACKAGE / "recipes"
-SCHEMA = FOLDER / "schema.json"  # the JSON Schema of recipes, by `corpusmill.recipe.json_schema`
+RECIPES_FOLDER = PACKAGE / "recipes"
+SCHEMA_FILE = RECIPES_FOLDER / "schema.json"  # the JSON Schema of recipes, by `corpusmill.recipe.json_schema`
 SCHEMA_LINE = "# yaml-language-server: $schema=schema.json\n"  # for editors, of a recipe beside the schema
-VARIABLE = re.compile(r"\$\{(\w+)(:-[^}]*)?\}")
+INPUT_VARIABLE = re.compile(r"\$\{(\w+)(:-[^}]*)?\}")
 # The demo's file for each reader, to try a recipe on.
-DEMO = {"jsonl": "demo://extra.jsonl.gz", "warc": "demo://pages.warc.gz", "wet": "demo://pages.warc.wet.gz"}
+DEMO_FILES = {"jsonl": "demo://extra.jsonl.gz", "warc": "demo://pages.warc.gz", "wet": "demo://pages.warc.wet.gz"}
 
 
 @dataclass(frozen=True)
@@ -34,23 +34,23 @@ class Shipped:
 
     @property
     def path(self) -> Path:
-        return FOLDER / f"{self.name}.yaml"
+        return RECIPES_FOLDER / f"{self.name}.yaml"
 
 
 def names() -> list[str]:
-    return sorted(path.stem for path in FOLDER.glob("*.yaml"))
+    return sorted(path.stem for path in RECIPES_FOLDER.glob("*.yaml"))
 
 
 @cache
 def shipped(name: str) -> Shipped:
     """The recipe of this name. Raises RecipeError if there is none."""
     if name not in names():
-        near = did_you_mean(name, names()) or "."
-        raise RecipeError(f'no recipe "{name}" ships{near} These do: {", ".join(names())}.')
-    text = (FOLDER / f"{name}.yaml").read_text("utf-8")
+        hint = did_you_mean(name, names()) or "."
+        raise RecipeError(f'no recipe "{name}" ships{hint} These do: {", ".join(names())}.')
+    text = (RECIPES_FOLDER / f"{name}.yaml").read_text("utf-8")
     assert text.startswith(SCHEMA_LINE)
     summary = text.splitlines()[1].removeprefix("# ")
     read = [entry for source in yaml.safe_load(text)["read"] for entry in source.items()]
-    found = ((VARIABLE.fullmatch(said["paths"]), reader) for reader, said in read)
-    inputs = {match[1]: reader for match, reader in found if match}
+    matches = ((INPUT_VARIABLE.fullmatch(value["paths"]), reader) for reader, value in read)
+    inputs = {match[1]: reader for match, reader in matches if match}
     return Shipped(name, text.removeprefix(SCHEMA_LINE), summary, inputs)

@@ -10,7 +10,7 @@ A run writes the shards that the stages read, each once, and `training.json`, wh
 
 import dataclasses
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -22,9 +22,9 @@ from corpusmill.steps import Pack, Tokenize
 from corpusmill.tokens.budget import steps_of
 from corpusmill.write.shards import Shards
 
-OUTPUT = "output/"  # where folders are, relative to training.json
-ALL = "all"  # sources, as they come
-PARTS = ("tokenize", "pack", "shards")  # of a stage: a step, a step, the parameters of a writer
+OUTPUT_PREFIX = "output/"  # where folders are, relative to training.json
+ALL_SOURCES = "all"  # sources, as they come
+STAGE_PARTS = ("tokenize", "pack", "shards")  # of a stage: a step, a step, the parameters of a writer
 
 
 class Folder(NamedTuple):
@@ -56,7 +56,7 @@ class Reads(NamedTuple):
     length: int | None
 
 
-def reads(recipe: RecipeParts) -> tuple[list[Folder], list[Reads]]:
+def plan_reads(recipe: RecipeParts) -> tuple[list[Folder], list[Reads]]:
     """The folders that the stages of a recipe read, the first that names it giving each its name; and what each stage
     reads. A recipe that `check_stages` takes."""
     parts = _parts(recipe)
@@ -65,26 +65,26 @@ def reads(recipe: RecipeParts) -> tuple[list[Folder], list[Reads]]:
         if isinstance(writer, Shards):
             own = Folder(label, parts["tokenize"], parts["pack"], writer, None, ())
             folders.setdefault(own.content, own)
-    there = set(labels(recipe.write))
-    found = []
+    names = set(labels(recipe.write))
+    stage_reads = []
     for stage in recipe.stages:
         tokenize, pack, writer = parts_of(recipe, stage)
         weights: dict[str, float] = {}
-        wanted: Sequence[tuple[str | None, float]] = stage.mix or ((None, 1.0),)
-        for source, weight in wanted:
-            name = _free(stage.name if source is None else f"{stage.name}-{_plain(source)}", there)
+        mix: Sequence[tuple[str | None, float]] = stage.mix or ((None, 1.0),)
+        for source, weight in mix:
+            name = _free_name(stage.name if source is None else f"{stage.name}-{_plain(source)}", names)
             folder = Folder(name, tokenize, pack, writer, source, stage.where)
-            kept = folders.setdefault(folder.content, folder)
-            there.add(kept.name)
-            weights[kept.name] = weight
-        found.append(Reads(stage, weights, stage.length or getattr(pack, "length", None)))
-    return list(folders.values()), found
+            stored = folders.setdefault(folder.content, folder)
+            names.add(stored.name)
+            weights[stored.name] = weight
+        stage_reads.append(Reads(stage, weights, stage.length or getattr(pack, "length", None)))
+    return list(folders.values()), stage_reads
 
 
 def new_folders(recipe: RecipeParts) -> list[Folder]:
     """The folders that are written for stages alone."""
     own = set(labels(recipe.write))
-    return [folder for folder in reads(recipe)[0] if folder.name not in own]
+    return [folder for folder in plan_reads(recipe)[0] if folder.name not in own]
 
 
 def parts_of(recipe: RecipeParts, stage: TrainingStage) -> tuple[Any, Any | None, Shards]:
@@ -102,22 +102,21 @@ def recut(pack: Any) -> bool:
 
 
 def _parts(recipe: RecipeParts) -> dict[str, Any]:
-    kinds: dict[str, tuple[type[Any], Iterable[Any]]] = {
-        "tokenize": (Tokenize, recipe.steps),
-        "pack": (Pack, recipe.steps),
-        "shards": (Shards, recipe.write),
+    """The first step that tokenizes, the first that packs, and the writer of shards."""
+    return {
+        "tokenize": next((step for step in recipe.steps if isinstance(step, Tokenize)), None),
+        "pack": next((step for step in recipe.steps if isinstance(step, Pack)), None),
+        "shards": next((writer for writer in recipe.write if isinstance(writer, Shards)), Shards()),
     }
-    found = {name: next((one for one in some if isinstance(one, kind)), None) for name, (kind, some) in kinds.items()}
-    return found | {"shards": found["shards"] or Shards()}
 
 
 def _plain(source: str) -> str:
     return re.sub(r"[^A-Za-z0-9_.-]+", "-", source).strip("-.") or "source"
 
 
-def _free(name: str, taken: set[str]) -> str:
+def _free_name(name: str, names: set[str]) -> str:
     number, free = 1, name
-    while free in taken:
+    while free in names:
         number += 1
         free = f"{name}_{number}"
     return free
@@ -125,52 +124,52 @@ def _free(name: str, taken: set[str]) -> str:
 
 def check_stages(recipe: RecipeParts) -> list[tuple[int, str]]:
     """The number of each stage that cannot be, and why."""
-    said = []
+    problems = []
     own = _parts(recipe)
     sources = [source.source for source in recipe.read]
     names: set[str] = set()
     for number, stage in enumerate(recipe.stages):
         if stage.name in names:
-            said.append((number, f'another stage is named "{stage.name}"; give this one a name of its own'))
+            problems.append((number, f'another stage is named "{stage.name}"; give this one a name of its own'))
         names.add(stage.name)
         for source, _ in stage.mix:
             if source not in sources:
-                near = did_you_mean(source, sources) or "."
-                said.append((number, f'there is no source "{source}"{near} There are: {", ".join(sources)}.'))
+                hint = did_you_mean(source, sources) or "."
+                problems.append((number, f'there is no source "{source}"{hint} There are: {", ".join(sources)}.'))
         if own["tokenize"] is None:
-            said.append((number, "a stage is of tokens, and no step makes them; add tokenize/bpe as the last step"))
+            problems.append((number, "a stage is of tokens, and no step makes them; add tokenize/bpe as the last step"))
             continue
         if stage.pack is None and own["pack"] is None and stage.length is None:
-            said.append((number, "no step packs, and the stage has no length of rows; give it length, or pack"))
+            problems.append((number, "no step packs, and the stage has no length of rows; give it length, or pack"))
         pack = stage.pack or own["pack"]
         if stage.length is not None and pack is not None and not recut(pack):
             try:
                 replace(pack, length=stage.length)
             except (TypeError, RecipeError) as error:
-                said.append((number, f"length: {name_of(pack)}: {error}"))
-    return said
+                problems.append((number, f"length: {name_of(pack)}: {error}"))
+    return problems
 
 
-def described(stage: TrainingStage, value: Any) -> dict[str, Any]:
+def stage_entry(stage: TrainingStage, value: Any) -> dict[str, Any]:
     """A stage as nothing but text, numbers, lists and dicts.
 
     value   says the same of a step or writer
     """
-    said: dict[str, Any] = {}
-    for each in dataclasses.fields(TrainingStage):
-        given = getattr(stage, each.name)
-        if each.name in PARTS:
-            said |= {} if given is None else {each.name: value(given)}
-        elif each.name == "where":
-            said |= {each.name: {signal: _said(one) for signal, one in given}} if given else {}
-        elif each.name == "mix":
-            said |= {each.name: dict(given)} if given else {}
-        elif given is not None:
-            said[each.name] = given
-    return said
+    entry: dict[str, Any] = {}
+    for field in dataclasses.fields(TrainingStage):
+        setting = getattr(stage, field.name)
+        if field.name in STAGE_PARTS:
+            entry |= {} if setting is None else {field.name: value(setting)}
+        elif field.name == "where":
+            entry |= {field.name: {signal: _bounds_entry(bounds) for signal, bounds in setting}} if setting else {}
+        elif field.name == "mix":
+            entry |= {field.name: dict(setting)} if setting else {}
+        elif setting is not None:
+            entry[field.name] = setting
+    return entry
 
 
-def _said(bounds: SignalBounds) -> dict[str, float]:
+def _bounds_entry(bounds: SignalBounds) -> dict[str, float]:
     return {name: value for name, value in (("min", bounds.min), ("max", bounds.max)) if value is not None}
 
 
@@ -195,16 +194,16 @@ class Scheduled(NamedTuple):
 
 def scheduled(record: Mapping[str, Any] | None) -> list[Scheduled]:
     """The stages of a `training_record`, in order."""
-    found: list[Scheduled] = []
+    stages: list[Scheduled] = []
     first = 0
     for stage in record["stages"] if record else ():
         batch, length = stage["batch"], stage["length"]
         steps = steps_of(stage["tokens"], batch, length)
         total = sum(stage["shards"].values())
-        shares = {folder.removeprefix(OUTPUT): weight / total for folder, weight in stage["shards"].items()}
-        found.append(Scheduled(stage["name"], first, steps, steps * batch * length, batch, length, shares))
+        shares = {folder.removeprefix(OUTPUT_PREFIX): weight / total for folder, weight in stage["shards"].items()}
+        stages.append(Scheduled(stage["name"], first, steps, steps * batch * length, batch, length, shares))
         first += steps
-    return found
+    return stages
 
 
 class Outline(NamedTuple):
@@ -224,21 +223,22 @@ class Outline(NamedTuple):
     shares: Mapping[str, float]
 
     def __str__(self) -> str:
-        of = ", ".join(f"{source} {share:.0%}" for source, share in self.shares.items())
+        mixture = ", ".join(f"{source} {share:.0%}" for source, share in self.shares.items())
+        steps = f"{self.steps:,d} step{'s' * (self.steps != 1)} from {self.first_step:,d} on"
         rows = f"{self.batch:,d} row{'s' * (self.batch != 1)} of {self.length:,d} tokens"
-        return (
-            f"{self.stage}: {self.steps:,d} step{'s' * (self.steps != 1)} from {self.first_step:,d} on, of {rows}: {of}"
-        )
+        return f"{self.stage}: {steps}, of {rows}: {mixture}"
 
 
 def outline(recipe: RecipeParts) -> list[Outline]:
     """The stages of a recipe, in order."""
-    found = []
-    for stage, one in zip(recipe.stages, scheduled(training_record(recipe))):
+    outlines = []
+    for stage, schedule in zip(recipe.stages, scheduled(training_record(recipe))):
         pack = parts_of(recipe, stage)[1]
-        names = [source for source, _ in stage.mix] or [ALL]
-        found.append(Outline(*one[:-1], pack.method if pack else "concat", dict(zip(names, one.shares.values()))))
-    return found
+        names = [source for source, _ in stage.mix] or [ALL_SOURCES]
+        outlines.append(
+            Outline(*schedule[:-1], pack.method if pack else "concat", dict(zip(names, schedule.shares.values())))
+        )
+    return outlines
 
 
 def training_record(recipe: RecipeParts) -> dict[str, Any] | None:
@@ -249,12 +249,12 @@ def training_record(recipe: RecipeParts) -> dict[str, Any] | None:
     return {
         "stages": [
             {
-                "name": one.stage.name,
-                "tokens": one.stage.budget,
-                "shards": {f"{OUTPUT}{folder}": weight for folder, weight in one.folders.items()},
-                "batch": one.stage.batch,
-                "length": one.length,
+                "name": stage.stage.name,
+                "tokens": stage.stage.budget,
+                "shards": {f"{OUTPUT_PREFIX}{folder}": weight for folder, weight in stage.folders.items()},
+                "batch": stage.stage.batch,
+                "length": stage.length,
             }
-            for one in reads(recipe)[1]
+            for stage in plan_reads(recipe)[1]
         ]
     }

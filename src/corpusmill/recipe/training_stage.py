@@ -10,7 +10,7 @@ from corpusmill.errors import RecipeError
 from corpusmill.recipe.names import name_of
 from corpusmill.tokens.budget import amount
 
-NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+STAGE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,9 +51,9 @@ class TrainingStage:
 
     def __post_init__(self) -> None:
         for pairs in ("mix", "where"):
-            given = getattr(self, pairs)
-            object.__setattr__(self, pairs, tuple(given.items()) if isinstance(given, Mapping) else tuple(given))
-        if not NAME.fullmatch(self.name) or len(self.name) > 100:
+            value = getattr(self, pairs)
+            object.__setattr__(self, pairs, tuple(value.items()) if isinstance(value, Mapping) else tuple(value))
+        if not STAGE_NAME.fullmatch(self.name) or len(self.name) > 100:
             raise RecipeError(
                 f"the name of a stage is that of a folder, which {self.name!r:.120} cannot be; use letters, digits, - "
                 "and _"

@@ -92,7 +92,7 @@ class Problems:
         return [Problem(message, at.file, at.line) for at, message in self._problems]
 
     def check(self) -> None:
-        """Raises RecipeError if there are any problems, with a line for each of the first LISTED."""
+        """Raises RecipeError if there are any problems, with a line for each of the first PROBLEMS_LISTED."""
         if self._problems:
             raise of_problems(self.all)
 
@@ -102,10 +102,10 @@ def wrong(at: Position, message: str) -> CorpusmillError:
     return of_problems([Problem(message, at.file, at.line)])
 
 
-WHOLE = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,99})")  # int() refuses thousands of digits
+WHOLE_NUMBER = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,99})")  # int() refuses thousands of digits
 OTHER_BASE = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
 DECIMAL = re.compile(r"[-+]?(?:\.[0-9]+|(?:0|[1-9][0-9]*)(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
-WORDS: dict[str, Plain] = {
+WORD_VALUES: dict[str, Plain] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
     **dict.fromkeys(("true", "True", "TRUE"), True),
     **dict.fromkeys(("false", "False", "FALSE"), False),
@@ -120,9 +120,9 @@ def read_scalar(text: str) -> Plain:
     >>> [read_scalar(text) for text in ("no", "true", "1e-3", "12", "0o17", "0755", "1:30", "2024-01-01", "~")]
     ['no', True, 0.001, 12, 15, '0755', '1:30', '2024-01-01', None]
     """
-    if text in WORDS:
-        return WORDS[text]
-    if WHOLE.fullmatch(text):
+    if text in WORD_VALUES:
+        return WORD_VALUES[text]
+    if WHOLE_NUMBER.fullmatch(text):
         return int(text)
     if OTHER_BASE.fullmatch(text):
         return int(text, 0)
@@ -170,22 +170,22 @@ class _Walk:
     def node(self, node: Any) -> Node:
         at = self.at(node)
         if id(node) in self.done:
-            known = self.done[id(node)]
-            if known is None:
+            built = self.done[id(node)]
+            if built is None:
                 raise wrong(at, "this value contains itself, through its alias")
-            return known
+            return built
         self.done[id(node)] = None
         if node.tag not in (BARE, TEXT, LIST, MAP):
             self.problems.add(at, f'the tag "{node.tag}" has no meaning in a recipe; write the value without it')
-        made: Node
+        result: Node
         if isinstance(node, yaml.ScalarNode):
-            made = expand(Scalar(at, node.value, bare=node.tag == BARE), self.problems)
+            result = expand(Scalar(at, node.value, bare=node.tag == BARE), self.problems)
         elif isinstance(node, yaml.SequenceNode):
-            made = Items(at, tuple(self.node(item) for item in node.value))
+            result = Items(at, tuple(self.node(item) for item in node.value))
         else:
-            made = TableNode(at, self.entries(node))
-        self.done[id(node)] = made
-        return made
+            result = TableNode(at, self.entries(node))
+        self.done[id(node)] = result
+        return result
 
     def entries(self, node: Any) -> dict[str, KeyValue]:
         entries: dict[str, KeyValue] = {}
@@ -295,10 +295,12 @@ def _not_yaml(error: Any, text: str, file: str) -> str:
     lines = text.splitlines() or [""]
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     if mark is None:  # a character that YAML does not allow: the error knows its place in the text only
-        place = getattr(error, "position", 0)
-        return f"{file}:{text.count(chr(10), 0, place) + 1}: {text[place : place + 1]!r} is not allowed in YAML"
-    here = lines[min(mark.line, len(lines) - 1)]
-    if "\t" in here[: len(here) - len(here.lstrip())]:
+        position = getattr(error, "position", 0)
+        return (
+            f"{file}:{text.count(chr(10), 0, position) + 1}: {text[position : position + 1]!r} is not allowed in YAML"
+        )
+    line = lines[min(mark.line, len(lines) - 1)]
+    if "\t" in line[: len(line) - len(line.lstrip())]:
         return f"{file}:{mark.line + 1}: this line is indented with a tab; YAML needs spaces"
     problem = str(error.problem or error.context)
     if "single document" in str(error.context):
@@ -306,6 +308,6 @@ def _not_yaml(error: Any, text: str, file: str) -> str:
     advice = ""
     if "alias" in f"{error.context} {problem}":
         advice = '; text that begins with * needs quotes: "*.gz"'
-    elif re.search(r"[\[{,].*\$\{", here):
+    elif re.search(r"[\[{,].*\$\{", line):
         advice = '; inside [ ] or { } put quotes around "${NAME}"'
     return f"{file}:{mark.line + 1}: not YAML: {problem}{advice}"

@@ -1,7 +1,8 @@
 """Conversion between the nodes of a recipe and the values of parameters, by the annotation of the parameter.
 
-`convert` reads a node as the annotation says, or reports exactly what is wrong. `plain` goes back: the value as nothing
-but None, bool, int, float, str, list and dict.
+`form_of` reads an annotation, once; all else goes by its form. `convert` makes the value of a node, or reports exactly
+what is wrong. `plain` goes back: the value as nothing but None, bool, int, float, str, list and dict. `words` says what
+an annotation takes, and `recipe.json_schema` says the same to editors.
 
 Supported: bool, int, float (takes whole numbers), str, None, Path, Literal, unions, nested dataclasses, lists and sets
 of one type (tuple[X, ...], list, Sequence, frozenset …), tuples of fixed length, and mappings (dict, Mapping, and
@@ -17,13 +18,13 @@ import typing
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Any, Literal, NamedTuple, Union, get_args, get_origin
 
 from corpusmill.errors import CorpusmillError, did_you_mean, raised
 from corpusmill.recipe.tree import Items, KeyValue, Node, Position, Problems, Scalar, TableNode, read_scalar
 from corpusmill.steps.verdict import NOT_LISTED, unlisted
 
-MANY: dict[Any, Any] = {
+COLLECTIONS: dict[Any, Any] = {
     list: list,
     set: frozenset,
     frozenset: frozenset,
@@ -33,11 +34,49 @@ MANY: dict[Any, Any] = {
     collections.abc.Set: frozenset,
 }
 MAPPINGS = (dict, collections.abc.Mapping)
-UNNAMED: dict[Any, Any] = {  # annotations that do not say of what
-    **{many: many[Any] for many in MANY},
+BARE_COLLECTIONS: dict[Any, Any] = {  # annotations that do not say of what
+    **{kind: kind[Any] for kind in COLLECTIONS},
     tuple: tuple[Any, ...],
     **{mapping: mapping[str, Any] for mapping in MAPPINGS},
 }
+Kind = Literal["any", "union", "literal", "record", "pairs", "fixed", "list", "mapping", "scalar"]
+
+
+class Form(NamedTuple):
+    """What an annotation takes.
+
+    kind        "record" is a dataclass; "fixed" a tuple of fixed length; "pairs" a tuple[tuple[str, X], ...], which a
+                recipe writes as a mapping
+    parts       the annotations inside; of a literal its values; of pairs, of a pair and of X
+    collection  what a list becomes
+    """
+
+    kind: Kind
+    parts: tuple[Any, ...] = ()
+    collection: Any = tuple
+
+
+def form_of(annotation: Any) -> Form:  # not cached: unions are equal in any order of their options
+    annotation = BARE_COLLECTIONS.get(annotation, annotation)
+    origin, args = get_origin(annotation), get_args(annotation)
+    if annotation in (Any, object):
+        return Form("any")
+    if origin in (Union, types.UnionType):
+        return Form("union", args)
+    if origin is Literal:
+        return Form("literal", args)
+    if isinstance(annotation, type) and dataclasses.is_dataclass(annotation):
+        return Form("record")
+    if origin is tuple and args[1:] == (Ellipsis,):
+        pair = get_args(args[0]) if get_origin(args[0]) is tuple else ()
+        if len(pair) == 2 and pair[0] is str and pair[1] is not Ellipsis:
+            return Form("pairs", (args[0], pair[1]))
+        return Form("list", args[:1])
+    if origin is tuple:
+        return Form("fixed", args)
+    if origin in COLLECTIONS:
+        return Form("list", args, COLLECTIONS[origin])
+    return Form("mapping", args) if origin in MAPPINGS else Form("scalar")
 
 
 class Mismatch(Exception):
@@ -46,16 +85,21 @@ class Mismatch(Exception):
     all   what does not fit, the first of it as `at`, `inside` and `message`: there is more where parts do not
     """
 
-    def __init__(self, at: Position, message: str, inside: str = "", more: Sequence["Mismatch"] = ()) -> None:
+    def __init__(self, at: Position, message: str, inside: str = "", others: Sequence["Mismatch"] = ()) -> None:
         super().__init__(message)
-        self.at, self.message, self.inside, self._more = at, message, inside, more
+        self.at, self.message, self.inside, self._others = at, message, inside, others
 
     @property
     def all(self) -> list["Mismatch"]:
-        return [self, *(other for one in self._more for other in one.all)]
+        return [self, *(inner for mismatch in self._others for inner in mismatch.all)]
 
     def within(self, part: str) -> "Mismatch":
-        return Mismatch(self.at, self.message, part + self.inside, [one.within(part) for one in self._more])
+        others = [mismatch.within(part) for mismatch in self._others]
+        return Mismatch(self.at, self.message, part + self.inside, others)
+
+    def report(self, name: str, problems: Problems) -> None:
+        for mismatch in self.all:
+            problems.add(mismatch.at, f"{name}{mismatch.inside} {mismatch.message}")
 
 
 def parameters(cls: type[Any]) -> Mapping[str, Any]:
@@ -70,59 +114,63 @@ def _parameters(cls: Any) -> Mapping[str, Any]:
     return {field.name: hints[field.name] for field in dataclasses.fields(cls) if field.init}
 
 
+def is_required(field: "dataclasses.Field[Any]") -> bool:
+    return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+
+
+# ---------------------------------------------------------------- from a recipe
+
+
 def make(
     cls: type[Any],
     name: str,
     at: Position,
-    given: Mapping[str, KeyValue],
+    entries: Mapping[str, KeyValue],
     problems: Problems,
     others: tuple[str, ...] = (),
 ) -> Any | None:
-    """`cls` with the parameters that the recipe gives; or None, with all problems added to `problems`.
+    """`cls` with the parameters that the recipe sets; or None, with all problems added to `problems`.
 
     name     its name in the recipe, for messages
     at       the line of that name
-    others   parameters beside those of the class, which are not in `given`: for messages
+    others   parameters beside those of the class, which are not in `entries`: for messages
     """
     if not dataclasses.is_dataclass(cls):
         problems.add(at, f"{name} is not a dataclass; its parameters must be the fields of a frozen dataclass")
         return None
     if not cls.__dataclass_params__.frozen:  # type: ignore[attr-defined]
-        problems.add(at, f"{name} can be changed after it is made: write @dataclass(frozen=True) above its class")
+        problems.add(at, f"{name} is a dataclass that can be changed; write @dataclass(frozen=True) above its class")
         return None
     try:
-        wanted = parameters(cls)
+        annotations = parameters(cls)
     except NameError as error:
         problems.add(at, f"{name}: the type of a parameter cannot be found: {error}; import it where the class is")
         return None
     values: dict[str, Any] = {}
-    wrong: set[str] = set()
-    for parameter, entry in given.items():
-        if parameter not in wanted:
-            known = (*others, *wanted)
-            takes = f"It takes: {', '.join(known)}." if known else "It takes none."
-            hint = did_you_mean(parameter, known) or "."
+    for parameter, entry in entries.items():
+        if parameter not in annotations:
+            available = (*others, *annotations)
+            takes = f"It takes: {', '.join(available)}." if available else "It takes none."
+            hint = did_you_mean(parameter, available) or "."
             problems.add(entry.at, f'{name} has no parameter "{parameter}"{hint} {takes}')
-            wrong.add(parameter)
             continue
         try:
-            values[parameter] = convert(entry.value, wanted[parameter])
+            values[parameter] = convert(entry.value, annotations[parameter])
         except Mismatch as error:
-            for one in error.all:
-                problems.add(one.at, f"{name}: {parameter}{one.inside} {one.message}")
-            wrong.add(parameter)
-    # The step itself cannot tell a value that is its default from one that is not given.
+            error.report(f"{name}: {parameter}", problems)
+    wrong = entries.keys() - values.keys()
+    # The step itself cannot tell a value that is its default from one that is not set.
     for rule in unlisted(cls, values.get("rules"), values):
-        problems.add(given[rule].at, f"{name}: {NOT_LISTED.format(rule)}")
+        problems.add(entries[rule].at, f"{name}: {NOT_LISTED.format(rule)}")
         wrong.add(rule)
     for field in dataclasses.fields(cls):
-        if field.name in wanted and field.name not in given and is_required(field):
-            problems.add(at, f'{name} needs a value for "{field.name}": {words(wanted[field.name])}')
+        if field.name in annotations and field.name not in entries and is_required(field):
+            problems.add(at, f'{name} needs a value for "{field.name}": {words(annotations[field.name])}')
             wrong.add(field.name)
-    return _of_class(cls, name, at, values, wrong, problems)
+    return _instantiate(cls, name, at, values, wrong, problems)
 
 
-def _of_class(
+def _instantiate(
     cls: type[Any], name: str, at: Position, values: dict[str, Any], wrong: set[str], problems: Problems
 ) -> Any | None:
     """`cls` with these values; None if some are `wrong` or it refuses them.
@@ -131,99 +179,89 @@ def _of_class(
     names, and reported if it names none that were left out: else it may be about a default that the user did not write.
     """
     refused = bool(wrong)
-    left = {parameter: value for parameter, value in values.items() if parameter not in wrong}
+    values = {parameter: value for parameter, value in values.items() if parameter not in wrong}
     required = {field.name for field in dataclasses.fields(cls) if field.init and is_required(field)}
-    while required <= left.keys():
+    while required <= values.keys():
         try:
-            made = cls(**left)
+            instance = cls(**values)
         except Exception as error:
-            if not isinstance(error, CorpusmillError | ValueError) and ":" not in name:
+            if isinstance(error, CorpusmillError | ValueError):
+                message = str(error).removeprefix(f"{name}: ")
+            elif ":" in name:
+                message = f"cannot be made: {raised(error)}"
+            else:
                 raise  # of a class that ships, this is a bug
-            message = _refusal(name, error)
         else:
-            return None if refused else made
+            return None if refused else instance
         refused = True
-        if not any(_names(message, parameter) for parameter in wrong):
+        if not any(_mentions(message, parameter) for parameter in wrong):
             problems.add(at, f"{name}: {message}")
-        named = {parameter for parameter in left if _names(message, parameter)}
-        if not named:
+        mentioned = {parameter for parameter in values if _mentions(message, parameter)}
+        if not mentioned:
             break
-        wrong = wrong | named
-        left = {parameter: value for parameter, value in left.items() if parameter not in named}
+        wrong = wrong | mentioned
+        values = {parameter: value for parameter, value in values.items() if parameter not in mentioned}
     return None
 
 
-def _refusal(name: str, error: Exception) -> str:
-    if isinstance(error, CorpusmillError | ValueError):
-        return str(error).removeprefix(f"{name}: ")
-    return f"cannot be made: {raised(error)}"
-
-
-def _names(message: str, parameter: str) -> bool:
+def _mentions(message: str, parameter: str) -> bool:
     return re.search(rf"\b{re.escape(parameter)}\b", message) is not None
 
 
-def is_required(field: "dataclasses.Field[Any]") -> bool:
-    return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
-
-
-def convert(node: Node, want: Any) -> Any:
-    """The node as a value of the annotation `want`. Raises Mismatch if it does not fit."""
-    origin, args = get_origin(want), get_args(want)
-    if want is Any or want is object:
-        return _anything(node)
-    if origin in (Union, types.UnionType):
-        return _one_of(node, want)
-    if origin is Literal:
-        return _literal(node, want)
-    if isinstance(want, type) and dataclasses.is_dataclass(want):
-        return _nested(node, want)
-    if (element := pair_value(want)) is not None and isinstance(node, TableNode):
-        return tuple((key, _part(entry.value, element, f".{key}")) for key, entry in node.entries.items())
-    if origin is tuple and len(args) == 2 and args[1] is Ellipsis:
-        return tuple(_each(node, want, args[0]))
-    if origin is tuple:
-        if not isinstance(node, Items) or len(node.items) != len(args):
-            raise _mismatch(node, want)
-        return tuple(_part(item, arg, f"[{i}]") for i, (item, arg) in enumerate(zip(node.items, args)))
-    if origin in MANY:
-        return MANY[origin](_each(node, want, args[0]))
-    if want in UNNAMED:
-        return convert(node, UNNAMED[want])
-    if origin in MAPPINGS:
-        if not isinstance(node, TableNode):
-            raise _mismatch(node, want)
-        return {
-            _part(Scalar(entry.at, key, untyped=True), args[0], f".{key}"): _part(entry.value, args[1], f".{key}")
-            for key, entry in node.entries.items()
-        }
-    return _scalar(node, want)
-
-
-def pair_value(want: Any) -> Any | None:
-    """X of tuple[tuple[str, X], ...], the hashable way to annotate a mapping; None for any other annotation."""
-    args: tuple[Any, ...] = get_args(want)
-    if get_origin(want) is tuple and args[1:] == (Ellipsis,) and get_origin(args[0]) is tuple:
-        pair = get_args(args[0])
-        if len(pair) == 2 and pair[0] is str and pair[1:] != (Ellipsis,):
-            return pair[1]
-    return None
-
-
-def _part(node: Node, want: Any, where: str) -> Any:
+def convert_or_report(node: Node, annotation: Any, name: str, problems: Problems) -> Any:
+    """The node as a value; None, with all problems added, if it does not fit. `name` says in messages what it is."""
     try:
-        return convert(node, want)
+        return convert(node, annotation)
     except Mismatch as error:
-        raise error.within(where) from None
+        error.report(name, problems)
+        return None
 
 
-def _each(node: Node, want: Any, element: Any) -> list[Any]:
-    if not isinstance(node, Items):
-        raise _mismatch(node, want)
+def convert(node: Node, annotation: Any) -> Any:
+    """The node as a value of the annotation. Raises Mismatch if it does not fit."""
+    form = form_of(annotation)
+    match form.kind, node:
+        case "any", _:
+            return _convert_freely(node)
+        case "union", _:
+            return _convert_union(node, annotation)
+        case "literal", _:
+            return _convert_literal(node, annotation)
+        case "record", TableNode():
+            return _convert_record(node, annotation)
+        case "pairs", TableNode():
+            return tuple(
+                (key, _convert_part(entry.value, form.parts[1], f".{key}")) for key, entry in node.entries.items()
+            )
+        case "list" | "pairs", Items():
+            return form.collection(_convert_items(node, form.parts[0]))
+        case "fixed", Items() if len(node.items) == len(form.parts):
+            return tuple(_convert_part(*pair, f"[{i}]") for i, pair in enumerate(zip(node.items, form.parts)))
+        case "mapping", TableNode():
+            keys, values = form.parts
+            return {
+                _convert_part(Scalar(entry.at, key, untyped=True), keys, f".{key}"): _convert_part(
+                    entry.value, values, f".{key}"
+                )
+                for key, entry in node.entries.items()
+            }
+        case "scalar", Scalar():
+            return _convert_scalar(node, annotation)
+    raise _mismatch(node, annotation)
+
+
+def _convert_part(node: Node, annotation: Any, inside: str) -> Any:
+    try:
+        return convert(node, annotation)
+    except Mismatch as error:
+        raise error.within(inside) from None
+
+
+def _convert_items(node: Items, annotation: Any) -> list[Any]:
     values, wrong = [], []
     for i, item in enumerate(node.items):
         try:
-            values.append(convert(item, element))
+            values.append(convert(item, annotation))
         except Mismatch as error:
             wrong.append(error.within(f"[{i}]"))
     if wrong:
@@ -231,22 +269,18 @@ def _each(node: Node, want: Any, element: Any) -> list[Any]:
     return values
 
 
-def _scalar(node: Node, want: Any) -> Any:
-    if isinstance(node, Scalar):
-        value = node.value
-        if want in (str, Path) and (isinstance(value, str) or node.untyped):
-            return want(node.text)
-        if node.untyped and isinstance(value, str):  # quotes around ${N} do not turn a number into text
-            value = read_scalar(value)
-        if want is float and isinstance(value, float) and math.isnan(value):
-            raise _mismatch(node, want)
-        if want is float and type(value) is int:
-            return float(value)  # of at most 100 digits, see `read_scalar`
-        if want is int and type(value) is int and _is_too_large(value):
-            raise _mismatch(node, want)
-        if type(value) is want or (value is None and want is None):
-            return value
-    raise _mismatch(node, want)
+def _convert_scalar(node: Scalar, kind: Any) -> Any:
+    value = node.value
+    if kind in (str, Path) and (isinstance(value, str) or node.untyped):
+        return kind(node.text)
+    if node.untyped and isinstance(value, str):  # quotes around ${N} do not turn a number into text
+        value = read_scalar(value)
+    if kind is float and type(value) is int:
+        return float(value)  # of at most 100 digits, see `read_scalar`
+    wrong = math.isnan(value) if isinstance(value, float) else type(value) is int and _is_too_large(value)
+    if wrong or not (type(value) is kind or (value is None and kind is None)):
+        raise _mismatch(node, kind)
+    return value
 
 
 def _is_too_large(value: int) -> bool:
@@ -254,27 +288,27 @@ def _is_too_large(value: int) -> bool:
     return not -(2**63) <= value < 2**64
 
 
-def _one_of(node: Node, want: Any) -> Any:
+def _convert_union(node: Node, annotation: Any) -> Any:
     nearer: Mismatch | None = None
-    for option in sorted(get_args(want), key=_breadth):
+    for option in sorted(form_of(annotation).parts, key=_breadth):
         try:
             return convert(node, option)
         except Mismatch as error:
             if error.inside:  # the outer form fits this option, so its message is about the actual mistake
                 nearer = nearer or error
-    raise nearer or _mismatch(node, want)
+    raise nearer or _mismatch(node, annotation)
 
 
 def _breadth(option: Any) -> int:
     """Narrow types come first: 5 is an int in `float | int`, and "auto" in `str | Literal["auto"]` is the literal."""
     order = (types.NoneType, bool, int, float)
-    if get_origin(option) is Literal:
+    if form_of(option).kind == "literal":
         return -1
     return order.index(option) if option in order else len(order)
 
 
-def _literal(node: Node, want: Any) -> Any:
-    options = get_args(want)
+def _convert_literal(node: Node, annotation: Any) -> Any:
+    options = form_of(annotation).parts
     if isinstance(node, Scalar):
         for option in options:
             if option == node.value and type(option) is type(node.value):
@@ -282,37 +316,40 @@ def _literal(node: Node, want: Any) -> Any:
             if isinstance(option, str) and node.untyped and option == node.text:
                 return option
         if isinstance(node.value, str):
-            near = did_you_mean(node.value, [option for option in options if isinstance(option, str)])
-            raise Mismatch(node.at, f"wants {words(want)}, got {found(node)}{near}")
-    raise _mismatch(node, want)
+            hint = did_you_mean(node.value, [option for option in options if isinstance(option, str)])
+            raise Mismatch(node.at, f"must be {words(annotation)}, got {describe_node(node)}{hint}")
+    raise _mismatch(node, annotation)
 
 
-def _nested(node: Node, want: type[Any]) -> Any:
-    if not isinstance(node, TableNode):
-        raise _mismatch(node, want)
+def _convert_record(node: TableNode, cls: type[Any]) -> Any:
     problems = Problems()
-    made = make(want, want.__name__, node.at, node.entries, problems)
-    if made is None:
-        first, *more = [Mismatch(Position(one.file, one.line), f"is wrong: {one.message}") for one in problems.all]
-        raise Mismatch(first.at, first.message, more=more)
-    return made
+    record = make(cls, cls.__name__, node.at, node.entries, problems)
+    if record is None:
+        first, *others = [
+            Mismatch(Position(problem.file, problem.line), f"is wrong: {problem.message}") for problem in problems.all
+        ]
+        raise Mismatch(first.at, first.message, others=others)
+    return record
 
 
-def _anything(node: Node) -> Any:
+def _convert_freely(node: Node) -> Any:
     if isinstance(node, Scalar):
         return read_scalar(node.text) if node.untyped else node.value
     if isinstance(node, Items):
-        return tuple(_anything(item) for item in node.items)
-    return {key: _anything(entry.value) for key, entry in node.entries.items()}
+        return tuple(_convert_freely(item) for item in node.items)
+    return {key: _convert_freely(entry.value) for key, entry in node.entries.items()}
 
 
-def _mismatch(node: Node, want: Any) -> Mismatch:
+# ---------------------------------------------------------------- in words
+
+
+def _mismatch(node: Node, annotation: Any) -> Mismatch:
     if isinstance(node, Scalar) and type(node.value) is int and _is_too_large(node.value):
-        return Mismatch(node.at, f"wants {words(want)}, of at most 64 bits, got {found(node)}")
-    return Mismatch(node.at, f"wants {words(want)}, got {found(node)}{_advice(node, want)}")
+        return Mismatch(node.at, f"must be {words(annotation)} of at most 64 bits, got {describe_node(node)}")
+    return Mismatch(node.at, f"must be {words(annotation)}, got {describe_node(node)}{_advice(node, annotation)}")
 
 
-NAMES = {
+TYPE_WORDS = {
     bool: ("true or false", "true or false"),
     int: ("a whole number", "whole numbers"),
     float: ("a number", "numbers"),
@@ -325,34 +362,35 @@ NAMES = {
 }
 
 
-def words(want: Any, many: bool = False) -> str:
+def words(annotation: Any, many: bool = False) -> str:
     """The annotation in words.
 
     >>> words(tuple[str, ...]), words(float | None), words(tuple[tuple[int, ...], ...])
     ('a list of text', 'a number or null', 'a list of lists of whole numbers')
     """
-    want = UNNAMED.get(want, want)
-    origin, args = get_origin(want), get_args(want)
-    if want in NAMES:
-        return NAMES[want][many]
-    if origin in (Union, types.UnionType):
-        return " or ".join(words(option, many) for option in args)
-    if origin is Literal:
-        return f"one of {', '.join(_quoted(option) for option in args)}"
-    if (value := pair_value(want)) is not None:
-        return f"{'mappings' if many else 'a mapping'} of text to {words(value, many=True)}"
-    if origin in MAPPINGS:
-        return f"{'mappings' if many else 'a mapping'} of {words(args[0], many=True)} to {words(args[1], many=True)}"
-    if origin is tuple and args[1:] != (Ellipsis,):
-        return f"{'lists' if many else 'a list'} of {len(args)}: {', '.join(words(arg) for arg in args)}"
-    if origin is tuple or origin in MANY:
-        return f"{'lists' if many else 'a list'} of {words(args[0], many=True)}"
-    if isinstance(want, type) and dataclasses.is_dataclass(want):
-        return f"a mapping of {', '.join(parameters(want))}"
-    return f"a value of the type {getattr(want, '__name__', want)}, which cannot be written in YAML"
+    if annotation in TYPE_WORDS:
+        return TYPE_WORDS[annotation][many]
+    kind, parts, _ = form_of(annotation)
+    match kind:
+        case "union":
+            return " or ".join(words(option, many) for option in parts)
+        case "literal":
+            return f"one of {', '.join(_quoted(option) for option in parts)}"
+        case "record":
+            return f"a mapping of {', '.join(parameters(annotation))}"
+        case "pairs":
+            return f"{'mappings' if many else 'a mapping'} of text to {words(parts[1], many=True)}"
+        case "mapping":
+            key, value = (words(part, many=True) for part in parts)
+            return f"{'mappings' if many else 'a mapping'} of {key} to {value}"
+        case "fixed":
+            return f"{'lists' if many else 'a list'} of {len(parts)}: {', '.join(words(part) for part in parts)}"
+        case "list":
+            return f"{'lists' if many else 'a list'} of {words(parts[0], many=True)}"
+    return f"a value of the type {getattr(annotation, '__name__', annotation)}, which cannot be written in YAML"
 
 
-def found(node: Node) -> str:
+def describe_node(node: Node) -> str:
     """A node in words, for messages."""
     if isinstance(node, Items):
         return f"a list of {len(node.items)}" if node.items else "an empty list"
@@ -366,36 +404,35 @@ def found(node: Node) -> str:
     return node.text if isinstance(value, bool) else f"the number {node.text}"
 
 
-def _advice(node: Node, want: Any) -> str:
+def _advice(node: Node, annotation: Any) -> str:
     """What to write instead, if that is clear."""
-    if not isinstance(node, Scalar):
+    if not isinstance(node, Scalar) or node.value is None:
         return ""
-    options = get_args(want) if get_origin(want) in (Union, types.UnionType) else (want,)
-    value = node.value
-    for option in options:
-        if get_origin(option) in (tuple, *MANY) and len(get_args(option)) in (1, 2) and value is not None:
-            element = get_args(option)[0]
+    form, spelling = form_of(annotation), str(node.value).lower()
+    for option in form.parts if form.kind == "union" else (annotation,):
+        inner = form_of(option)
+        if inner.kind == "list":
             try:
-                convert(node, element)
+                convert(node, inner.parts[0])
             except Mismatch:
                 continue
             return f"; write [{node.text if node.bare else _quoted(node.text)}]"
-        if option is str and value is not None:
+        if option is str:
             return f"; write {_quoted(node.text)}"
-        if option is bool and str(value).lower() in ("yes", "on", "true", "no", "off", "false"):
-            return f"; write {'true' if str(value).lower() in ('yes', 'on', 'true') else 'false'}"
+        if option is bool and spelling in ("yes", "on", "true", "no", "off", "false"):
+            return f"; write {'true' if spelling in ('yes', 'on', 'true') else 'false'}"
         if option in (int, float) and (number := _number(node, option)) is not None:
             return f"; write {number}"
     return ""
 
 
-def _number(node: Scalar, want: Any) -> str | None:
+def _number(node: Scalar, kind: Any) -> str | None:
     """The number meant by "30", 0755, 1_000 or 1e6, as it should be written."""
     try:
         value = float(node.text.replace("_", ""))
     except ValueError:
         return None
-    if not math.isfinite(value) or (want is int and not value.is_integer()):
+    if not math.isfinite(value) or (kind is int and not value.is_integer()):
         return None
     return str(int(value)) if value.is_integer() else repr(value)
 
@@ -404,35 +441,39 @@ def _quoted(value: Any) -> str:
     return f'"{value}"' if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def plain(value: Any, want: Any = Any) -> Any:
+# ---------------------------------------------------------------- to a recipe
+
+
+def plain(value: Any, annotation: Any = Any) -> Any:
     """The value as None, bool, int, float, str, list and dict; equal values of one annotation give equal results.
 
     Numbers of a float parameter are floats, sets are sorted, mappings are sorted by key (their order has no meaning),
     but tuples of pairs keep their order.
     """
-    args = get_args(want)
-    if get_origin(want) in (Union, types.UnionType):
-        want = _option_of(value, args)
-        args = get_args(want)
-    if isinstance(value, float) or (want is float and type(value) is int):
+    kind, parts, _ = form_of(annotation)
+    if kind == "union":
+        annotation = _option_of(value, parts)
+        kind, parts, _ = form_of(annotation)
+    if isinstance(value, float) or (annotation is float and type(value) is int):
         return float(value) + 0.0  # -0.0 equals 0.0, so both are written as 0.0
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, Path):
         return str(value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        wanted = parameters(type(value))
-        return {name: plain(getattr(value, name), wanted[name]) for name in wanted}
+        annotations = parameters(type(value))
+        return {name: plain(getattr(value, name), annotations[name]) for name in annotations}
     if isinstance(value, Mapping):
-        of = args[1] if len(args) == 2 else Any
-        return {str(plain(key)): plain(value[key], of) for key in sorted(value, key=str)}
+        inner = parts[1] if kind == "mapping" else Any
+        return {str(plain(key)): plain(value[key], inner) for key in sorted(value, key=str)}
     if isinstance(value, set | frozenset):
-        return sorted((plain(item, args[0] if args else Any) for item in value), key=repr)
+        return sorted((plain(item, parts[0] if kind == "list" else Any) for item in value), key=repr)
     if isinstance(value, tuple | list):
-        if (element := pair_value(want)) is not None and len({key for key, _ in value}) == len(value):
-            return {key: plain(item, element) for key, item in value}
-        same = len(args) < 2 or args[1] is Ellipsis
-        return [plain(item, (args[0] if same else args[i]) if args else Any) for i, item in enumerate(value)]
+        if kind == "pairs" and len({key for key, _ in value}) == len(value):
+            return {key: plain(item, parts[1]) for key, item in value}
+        if kind == "fixed":
+            return [plain(item, part) for item, part in zip(value, parts, strict=True)]
+        return [plain(item, parts[0] if kind in ("list", "pairs") else Any) for item in value]
     raise TypeError(f"a parameter of type {type(value).__name__} cannot be written in YAML")
 
 
@@ -443,6 +484,6 @@ def _option_of(value: Any, options: tuple[Any, ...]) -> Any:
     pairs = isinstance(value, tuple) and all(isinstance(item, tuple) and len(item) == 2 for item in value)
     for option in options:
         kind = get_origin(option) or option
-        if isinstance(kind, type) and isinstance(value, kind) and (pairs or pair_value(option) is None):
+        if isinstance(kind, type) and isinstance(value, kind) and (pairs or form_of(option).kind != "pairs"):
             return option
     return Any

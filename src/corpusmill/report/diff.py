@@ -191,7 +191,7 @@ def _sections(recipe: Recipe) -> dict[str, dict[str, tuple[str, dict[str, Any]]]
         },
         **{
             section: {
-                label: (name_of(thing), _parameters(thing) | (one.said if one else {}))
+                label: (name_of(thing), _parameters(thing) | (one.to_plain() if one else {}))
                 for label, thing, one in zip(labels(things), things, selections)
             }
             for section, things, selections in (

@@ -11,7 +11,7 @@ from corpusmill.shards.layout import PADDING
 from corpusmill.shards.reader import Shards
 from corpusmill.tokens.packing import Int64s
 
-BLOCK = 1 << 22  # tokens; a block ends with the document that reaches this size
+TOKENS_PER_BLOCK = 1 << 22  # tokens; a block ends with the document that reaches this size
 
 
 class DocumentRange(NamedTuple):
@@ -27,7 +27,7 @@ class DocumentRange(NamedTuple):
     lengths: Int64s
 
 
-def documents(shards: Shards, block: int = BLOCK) -> Iterator[DocumentRange]:
+def documents(shards: Shards, block: int = TOKENS_PER_BLOCK) -> Iterator[DocumentRange]:
     """Every document once, in order of their numbers, without padding and without those that are forgotten. Holds one
     block in memory, and the spans of one shard.
 
@@ -37,10 +37,10 @@ def documents(shards: Shards, block: int = BLOCK) -> Iterator[DocumentRange]:
     Raises ShardError if the spans do not hold the documents in order; `verify` reports details.
     """
     for part in _with_forgotten(shards, block):
-        yield from _left(part, shards.forgotten) if len(shards.forgotten) else (part,)
+        yield from _without_forgotten(part, shards.forgotten) if len(shards.forgotten) else (part,)
 
 
-def _left(part: DocumentRange, forgotten: Int64s) -> Iterator[DocumentRange]:
+def _without_forgotten(part: DocumentRange, forgotten: Int64s) -> Iterator[DocumentRange]:
     """The runs of neighbouring documents that are not forgotten."""
     numbers = np.arange(part.first, part.first + len(part.lengths))
     edges = np.append(0, np.cumsum(part.lengths))

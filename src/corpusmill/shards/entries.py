@@ -17,20 +17,20 @@ import numpy as np
 import xxhash
 
 from corpusmill.errors import ShardError
-from corpusmill.shards.layout import INDEX, RECORD, ShardEntries, ShardIndex
+from corpusmill.shards.layout import ENTRY_RECORD, INDEX, ShardEntries, ShardIndex
 
-ENTRIES = "index.entries"
-FEWEST = 64  # shards: of fewer, index.json is read in a millisecond, and nothing is written
-MAGIC = b"CMINDEX1"
-HEADER = 64  # bytes: magic, shards, bytes of JSON, zero; checksums of index.json and of all that follows
-SUM = 16  # bytes
+ENTRIES_FILE = "index.entries"
+MIN_SHARDS = 64  # shards: of fewer, index.json is read in a millisecond, and nothing is written
+ENTRIES_MAGIC = b"CMINDEX1"
+ENTRIES_HEADER = 64  # bytes: magic, shards, bytes of JSON, zero; checksums of index.json and of all that follows
+CHECKSUM_BYTES = 16  # bytes
 
 
 def index_files(index: ShardIndex) -> dict[str, bytes]:
     """The files of an index, in the order in which they are to be written: index.json is last."""
     content = index.to_bytes()
-    entries = entries_of(content) if len(index.shards) >= FEWEST else None
-    return ({} if entries is None else {ENTRIES: entries}) | {INDEX: content}
+    entries = entries_of(content) if len(index.shards) >= MIN_SHARDS else None
+    return ({} if entries is None else {ENTRIES_FILE: entries}) | {INDEX: content}
 
 
 def entries_of(content: bytes) -> bytes | None:
@@ -38,7 +38,7 @@ def entries_of(content: bytes) -> bytes | None:
     be in the file."""
     try:
         index = ShardIndex.from_bytes(content, Path(INDEX))
-        shards = ShardEntries.of(index.shards)
+        shards = ShardEntries.from_entries(index.shards)
     except (ShardError, ValueError, TypeError, OverflowError):
         return None
     if shards != index.shards:  # a checksum in capitals, for example
@@ -47,7 +47,7 @@ def entries_of(content: bytes) -> bytes | None:
     facts += b" " * (-len(facts) % 8)  # what follows is aligned
     body = facts + shards.edges.astype("<i8").tobytes() + shards.records.tobytes()
     sizes = np.array([len(shards), len(facts), 0], "<i8").tobytes()
-    head = MAGIC + sizes + xxhash.xxh3_128_digest(content)
+    head = ENTRIES_MAGIC + sizes + xxhash.xxh3_128_digest(content)
     return head + xxhash.xxh3_128_digest(head + body) + body
 
 
@@ -59,13 +59,13 @@ def open_index(folder: Path) -> ShardIndex:
 def mapped_index(folder: Path) -> ShardIndex | None:
     """The index as `index.entries` has it; None if that is not there, is damaged, or is not of this index.json."""
     try:
-        with (folder / ENTRIES).open("rb") as file:
-            head = file.read(HEADER)
-            if len(head) < HEADER or head[: len(MAGIC)] != MAGIC:
+        with (folder / ENTRIES_FILE).open("rb") as file:
+            head = file.read(ENTRIES_HEADER)
+            if len(head) < ENTRIES_HEADER or head[: len(ENTRIES_MAGIC)] != ENTRIES_MAGIC:
                 return None
-            count, facts, _ = np.frombuffer(head, "<i8", 3, len(MAGIC)).tolist()
-            of_index, of_all = head[-2 * SUM : -SUM], head[-SUM:]
-            if _digest(file, head[:-SUM]) != of_all:
+            count, facts, _ = np.frombuffer(head, "<i8", 3, len(ENTRIES_MAGIC)).tolist()
+            of_index, of_all = head[-2 * CHECKSUM_BYTES : -CHECKSUM_BYTES], head[-CHECKSUM_BYTES:]
+            if _digest(file, head[:-CHECKSUM_BYTES]) != of_all:
                 return None
             with (folder / INDEX).open("rb") as index:
                 if _digest(index) != of_index:
@@ -74,14 +74,14 @@ def mapped_index(folder: Path) -> ShardIndex | None:
             mapped = np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
     except OSError:
         return None
-    edges, records = HEADER + facts, HEADER + facts + 8 * (count + 1)
-    shards = ShardEntries(mapped[edges:records].view("<i8"), mapped[records:].view(RECORD))
-    return ShardIndex.of(json.loads(mapped[HEADER:edges].tobytes()), shards)
+    edges, records = ENTRIES_HEADER + facts, ENTRIES_HEADER + facts + 8 * (count + 1)
+    shards = ShardEntries(mapped[edges:records].view("<i8"), mapped[records:].view(ENTRY_RECORD))
+    return ShardIndex.from_facts(json.loads(mapped[ENTRIES_HEADER:edges].tobytes()), shards)
 
 
 def problems(folder: Path) -> Iterator[str]:
     """What is wrong with `index.entries`, if it is there."""
-    path = folder / ENTRIES
+    path = folder / ENTRIES_FILE
     try:
         if path.exists() and path.read_bytes() != entries_of((folder / INDEX).read_bytes()):
             yield (

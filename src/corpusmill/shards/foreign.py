@@ -10,8 +10,8 @@ from corpusmill.shards.layout import INDEX, PADDING, DocumentSpans
 from corpusmill.shards.reader import Shards
 
 Int64s = NDArray[np.int64]
-MANY = 256  # documents of a shard whose ends are looked at
-SHARD = re.compile(r".*\.(bin|idx)")
+ENDS_LOOKED_AT = 256  # documents of a shard whose ends are looked at
+SHARD_FILE = re.compile(r".*\.(bin|idx)")
 
 
 def check_belongs(shards: Shards) -> None:
@@ -20,7 +20,7 @@ def check_belongs(shards: Shards) -> None:
     """
     index = shards.index
     listed = {name(entry.number) for entry in index.shards for name in (index.tokens_name, index.spans_name)}
-    present = {path.name for path in shards.folder.iterdir() if SHARD.fullmatch(path.name)}
+    present = {path.name for path in shards.folder.iterdir() if SHARD_FILE.fullmatch(path.name)}
     for name in sorted(present - listed):
         raise ShardError(
             f"{shards.folder / name}: {INDEX} does not list it: it is of other shards. Remove it; to train on both, "
@@ -31,7 +31,7 @@ def check_belongs(shards: Shards) -> None:
     left_out = np.union1d(shards.forgotten, shards.erased)
     for number, entry in enumerate(index.shards):
         tokens, last = shards.mapped(number), _last_tokens(shards.runs(number), entry.tokens, left_out)
-        last = last[:: max(1, len(last) // MANY)]
+        last = last[:: max(1, len(last) // ENDS_LOOKED_AT)]
         wrong = last[tokens[last] != index.eos_id]
         if len(wrong):
             raise ShardError(

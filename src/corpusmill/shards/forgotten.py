@@ -20,9 +20,9 @@ from corpusmill.errors import ShardError
 from corpusmill.shards.entries import index_files
 from corpusmill.shards.layout import INDEX, DocumentSpans, ShardEntry, ShardIndex, stored
 
-FORGOTTEN = "forgotten.json"
+FORGOTTEN_FILE = "forgotten.json"
 FORMAT, VERSION = "corpusmill-forgotten", 1
-NONE: NDArray[np.int64] = np.empty(0, np.int64)
+NO_DOCUMENTS: NDArray[np.int64] = np.empty(0, np.int64)
 Int64s = NDArray[np.int64]
 
 
@@ -32,11 +32,11 @@ def read_forgotten(folder: Path) -> tuple[Int64s, Int64s]:
 
     Raises ShardError if the list is damaged: what it names would be read again.
     """
-    path = folder / FORGOTTEN
+    path = folder / FORGOTTEN_FILE
     try:
         record = json.loads(path.read_bytes())
     except FileNotFoundError:
-        return NONE, NONE
+        return NO_DOCUMENTS, NO_DOCUMENTS
     except (OSError, ValueError, RecursionError) as error:
         raise ShardError(f"{path}: cannot be read ({error}). It lists documents to leave out; copy it again.") from None
     lists = [record.get(name) for name in ("documents", "erased")] if isinstance(record, dict) else []
@@ -53,7 +53,7 @@ def read_forgotten(folder: Path) -> tuple[Int64s, Int64s]:
 def write_forgotten(folder: Path, documents: Int64s, erased: Int64s) -> None:
     lists = [np.unique(numbers).tolist() for numbers in (documents, erased)]
     record = {"format": FORMAT, "version": VERSION, "documents": lists[0], "erased": lists[1]}
-    _replace(folder / FORGOTTEN, (json.dumps(record | {"xxh3_128": _checksum(*lists)}) + "\n").encode())
+    _replace(folder / FORGOTTEN_FILE, (json.dumps(record | {"xxh3_128": _checksum(*lists)}) + "\n").encode())
 
 
 def erase(folder: Path, numbers: Collection[int]) -> list[str]:
@@ -71,7 +71,7 @@ def erase(folder: Path, numbers: Collection[int]) -> list[str]:
     if not len(np.setdiff1d(forgotten, erased)):
         return []
     write_forgotten(folder, forgotten, erased)
-    entries, changed = [], [FORGOTTEN]
+    entries, changed = [], [FORGOTTEN_FILE]
     for entry in index.shards:
         new, files = _erased(folder, index, entry, forgotten)
         entries.append(new)

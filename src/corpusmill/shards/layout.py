@@ -20,9 +20,9 @@ INDEX = "index.json"
 FORMAT = "corpusmill-shards"
 VERSION = 1
 
-MAGIC = b"CMSPANS1"
-HEADER = 32  # bytes: magic, spans, tokens, zero; 8 each, integers little-endian
-LATER = (
+SPANS_MAGIC = b"CMSPANS1"
+SPANS_HEADER = 32  # bytes: magic, spans, tokens, zero; 8 each, integers little-endian
+OPTIONAL_KEYS = (
     "bos",
     "bos_id",
     "split_at",
@@ -31,25 +31,25 @@ LATER = (
     "sample_sha256",
     "loss",
 )  # keys of the index that are left out when null
-NAME = "{:05d}"  # of files: the number of the shard
-NONE = "none"  # as the packing: a stream that is not divided into rows
+FILE_NAME = "{:05d}"  # of files: the number of the shard
+NO_PACKING = "none"  # as the packing: a stream that is not divided into rows
 
 PADDING = -1  # as a document number: the span belongs to no document
 
 # A name of files: at most one place for the number, written as Python formats it, and no folder.
-NAMES = re.compile(r"[^{}/\\\0]*(\{(:0?\d{0,2}d)?\}[^{}/\\\0]*)?")
+FILE_NAME_PATTERN = re.compile(r"[^{}/\\\0]*(\{(:0?\d{0,2}d)?\}[^{}/\\\0]*)?")
 
 
 def tokens_name(number: int, name: str | None = None) -> str:
-    return f"{(name or NAME).format(number)}.bin"
+    return f"{(name or FILE_NAME).format(number)}.bin"
 
 
 def spans_name(number: int, name: str | None = None) -> str:
-    return f"{(name or NAME).format(number)}.idx"
+    return f"{(name or FILE_NAME).format(number)}.idx"
 
 
 def table_name(number: int, name: str | None = None) -> str:
-    return f"documents/{(name or NAME).format(number)}.parquet"
+    return f"documents/{(name or FILE_NAME).format(number)}.parquet"
 
 
 class DocumentSpans(NamedTuple):
@@ -66,7 +66,7 @@ class DocumentSpans(NamedTuple):
 
     def to_bytes(self, tokens: int) -> bytes:
         head = np.array([len(self.start), tokens, 0], "<i8").tobytes()
-        return MAGIC + head + b"".join(column.astype("<i8").tobytes() for column in self)
+        return SPANS_MAGIC + head + b"".join(column.astype("<i8").tobytes() for column in self)
 
     @staticmethod
     def map(path: Path, tokens: int) -> "DocumentSpans":
@@ -74,21 +74,24 @@ class DocumentSpans(NamedTuple):
         try:
             size = path.stat().st_size
             with path.open("rb") as file:
-                head = file.read(HEADER)
+                head = file.read(SPANS_HEADER)
         except OSError as error:
             raise ShardError(f"{path}: {error.strerror}. Copy the shards again, or run again.") from error
-        if len(head) < HEADER or head[:8] != MAGIC:
-            raise ShardError(f"{path}: begins with {head[:8]!r}, not {MAGIC!r}: the file is damaged. Copy it again.")
-        count, covered, _ = np.frombuffer(head, "<i8", 3, 8).tolist()
-        if size != HEADER + 24 * count or count < 0:
+        if len(head) < SPANS_HEADER or head[:8] != SPANS_MAGIC:
             raise ShardError(
-                f"{path}: has {size} bytes, its header says {HEADER + 24 * count}: it was truncated. Copy it again."
+                f"{path}: begins with {head[:8]!r}, not {SPANS_MAGIC!r}: the file is damaged. Copy it again."
+            )
+        count, covered, _ = np.frombuffer(head, "<i8", 3, 8).tolist()
+        if size != SPANS_HEADER + 24 * count or count < 0:
+            raise ShardError(
+                f"{path}: has {size} bytes, its header says {SPANS_HEADER + 24 * count}: the file is truncated. Copy "
+                "it again."
             )
         if covered != tokens:
             raise ShardError(f"{path}: covers {covered} tokens, its shard has {tokens}: they are from different runs.")
         if not count:
             return DocumentSpans(*(np.empty(0, np.int64) for _ in range(3)))
-        columns = np.memmap(path, "<i8", "r", HEADER, (3, count))
+        columns = np.memmap(path, "<i8", "r", SPANS_HEADER, (3, count))
         return DocumentSpans(*(np.asarray(column) for column in columns))
 
 
@@ -110,9 +113,9 @@ class ShardEntry:
 
 
 COUNTS = ("tokens", "padding", "rows", "spans", "first_document", "documents", "cut_documents")
-SUMS = ("tokens_xxh3_128", "spans_xxh3_128", "table_xxh3_128")
-RECORD = np.dtype([*((name, "<i8") for name in COUNTS), *((name, "V16") for name in SUMS)])
-NO_SUM = bytes(16)
+CHECKSUMS = ("tokens_xxh3_128", "spans_xxh3_128", "table_xxh3_128")
+ENTRY_RECORD = np.dtype([*((name, "<i8") for name in COUNTS), *((name, "V16") for name in CHECKSUMS)])
+NO_CHECKSUM = bytes(16)
 
 
 class ShardEntries(Sequence[ShardEntry]):
@@ -127,16 +130,19 @@ class ShardEntries(Sequence[ShardEntry]):
         self.records = records
 
     @staticmethod
-    def of(shards: Sequence[ShardEntry]) -> "ShardEntries":
+    def from_entries(shards: Sequence[ShardEntry]) -> "ShardEntries":
         """Raises ValueError or TypeError if a checksum is none of 32 hexadecimal digits."""
         rows = [
             (
                 *(getattr(entry, name) for name in COUNTS),
-                *(bytes.fromhex(checksum) if (checksum := getattr(entry, name)) is not None else NO_SUM for name in SUMS),
+                *(
+                    bytes.fromhex(checksum) if (checksum := getattr(entry, name)) is not None else NO_CHECKSUM
+                    for name in CHECKSUMS
+                ),
             )
             for entry in shards
         ]
-        return ShardEntries(_edges(shards), np.array(rows, RECORD))
+        return ShardEntries(_edges(shards), np.array(rows, ENTRY_RECORD))
 
     def __len__(self) -> int:
         return len(self.records)
@@ -164,7 +170,7 @@ class ShardEntries(Sequence[ShardEntry]):
 
 
 def _entry(number: int, row: tuple[Any, ...]) -> ShardEntry:
-    sums = (None if checksum == NO_SUM else checksum.hex() for checksum in row[len(COUNTS) :])
+    sums = (None if checksum == NO_CHECKSUM else checksum.hex() for checksum in row[len(COUNTS) :])
     return ShardEntry(number, *row[: len(COUNTS)], *sums)
 
 
@@ -208,7 +214,7 @@ class ShardIndex:
         return table_name(number, self.name)
 
     @property
-    def whole(self) -> bool:
+    def keeps_documents(self) -> bool:
         """Whether rows were packed so that documents are not cut, which rows of another length would undo."""
         return self.packing not in ("concat", "none") or self.split_at is not None
 
@@ -252,12 +258,12 @@ class ShardIndex:
         record = asdict(replace(self, shards=()))
         record["loss"] = self.loss.to_json() if self.loss else None
         del record["shards"]
-        return {name: value for name, value in record.items() if name not in LATER or value is not None}
+        return {name: value for name, value in record.items() if name not in OPTIONAL_KEYS or value is not None}
 
     @staticmethod
-    def of(facts: dict[str, Any], shards: Sequence[ShardEntry]) -> "ShardIndex":
+    def from_facts(facts: dict[str, Any], shards: Sequence[ShardEntry]) -> "ShardIndex":
         """The index of `facts()`. Raises KeyError, TypeError or ValueError if one is missing or unknown."""
-        record = dict.fromkeys(LATER) | facts | {"shards": shards}
+        record = dict.fromkeys(OPTIONAL_KEYS) | facts | {"shards": shards}
         values: dict[str, Any] = {field.name: record[field.name] for field in fields(ShardIndex)}
         return ShardIndex(**values | {"loss": None if values["loss"] is None else LossRule.from_json(values["loss"])})
 
@@ -290,12 +296,12 @@ class ShardIndex:
                 "Install the corpusmill that wrote it."
             )
         try:
-            index = ShardIndex.of(record, tuple(ShardEntry(**entry) for entry in record["shards"]))
+            index = ShardIndex.from_facts(record, tuple(ShardEntry(**entry) for entry in record["shards"]))
         except (KeyError, TypeError, ValueError) as error:
             raise ShardError(
                 f"{path}: an entry is missing or unknown ({error}): the file was changed. Copy it again."
             ) from error
-        if index.name is not None and not (isinstance(index.name, str) and NAMES.fullmatch(index.name)):
+        if index.name is not None and not (isinstance(index.name, str) and FILE_NAME_PATTERN.fullmatch(index.name)):
             raise ShardError(
                 f'{path}: "{index.name}" cannot be the name of files: the file was changed. Copy it again.'
             )
@@ -306,8 +312,8 @@ class ShardIndex:
         return index
 
 
-MOST = 1 << 62  # any number of an index is below: sums of them stay within 64 bits where they have to
-PACKINGS = ("concat", "best_fit", "one_per_row", "buckets", NONE)
+MAX_NUMBER = 1 << 62  # any number of an index is below: sums of them stay within 64 bits where they have to
+PACKINGS = ("concat", "best_fit", "one_per_row", "buckets", NO_PACKING)
 
 
 def _contradictions(index: ShardIndex, totals: Any) -> Iterator[str]:
@@ -320,13 +326,13 @@ def _contradictions(index: ShardIndex, totals: Any) -> Iterator[str]:
             value: Any = getattr(part, field)
             if value is None and may_lack:
                 continue
-            if type(value) is not kind or (kind is int and not 0 <= value < MOST):
+            if type(value) is not kind or (kind is int and not 0 <= value < MAX_NUMBER):
                 expected = "a whole number that is not negative" if kind is int else "text"
                 yield f"{name}{field} must be {expected}, is {str(value)[:60]}"
                 return  # what follows calculates with them
     if [entry.number for entry in index.shards] != list(range(len(index.shards))):
         yield "the shards are not numbered 0, 1, …"
-    if index.packing not in PACKINGS or (index.sequence_length is None) != (index.packing == NONE):
+    if index.packing not in PACKINGS or (index.sequence_length is None) != (index.packing == NO_PACKING):
         yield f'packing is "{index.packing}", with rows of {index.sequence_length} tokens'
     for entry in index.shards:  # a document, or a run of them, has one token or more
         if max(entry.documents, entry.spans, entry.padding) > entry.tokens or entry.cut_documents > entry.documents:

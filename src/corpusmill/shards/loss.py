@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 Int64s = NDArray[np.int64]
 Mask = NDArray[np.bool_]
-LONGEST = 512  # tokens of a prefix: a host name has at most 253 bytes
-BASE = 0x9E3779B97F4A7C15 | 1  # of the polynomial; odd, so that it has an inverse modulo 2**64
-INVERSE = pow(BASE, -1, 1 << 64)
+LONGEST_PREFIX = 512  # tokens of a prefix: a host name has at most 253 bytes
+HASH_BASE = 0x9E3779B97F4A7C15 | 1  # of the polynomial; odd, so that it has an inverse modulo 2**64
+HASH_INVERSE = pow(HASH_BASE, -1, 1 << 64)
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def goldfish(tokens: NDArray[Any], positions: Int64s, k: int, h: int) -> Mask:
 def _powers(n: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
     """BASE ** i and its inverse, for i below n."""
     both = []
-    for base in (BASE, INVERSE):
+    for base in (HASH_BASE, HASH_INVERSE):
         factors = np.full(n, base, np.uint64)
         factors[0] = 1
         both.append(np.cumprod(factors))
@@ -102,7 +102,7 @@ def prefix_length(ids: NDArray[Any], loss: LossRule) -> int:
     """
     if tuple(ids[: len(loss.begin)].tolist()) != loss.begin:
         return 0
-    head = ids[:LONGEST].tolist()
+    head = ids[:LONGEST_PREFIX].tolist()
     for at in range(len(loss.begin), len(head) - len(loss.end) + 1):
         if tuple(head[at : at + len(loss.end)]) == loss.end:
             return at + len(loss.end)

@@ -22,8 +22,8 @@ from corpusmill.tokens.packing import (
     one_per_row,
 )
 
-CHUNK = 1 << 21  # tokens that are in memory at a time
-LONG = 1 << 16  # tokens that are worth a write of their own
+CHUNK_TOKENS = 1 << 21  # tokens that are in memory at a time
+LONG_STRETCH = 1 << 16  # tokens that are worth a write of their own
 
 
 class UnitTokens(NamedTuple):
@@ -77,12 +77,12 @@ class Packed:
         low = 0
         while low < self.size:
             first = int(np.searchsorted(copies.stop, low, "right"))
-            if first < len(copies.at) and copies.start[first] <= low <= copies.stop[first] - LONG:
-                high = min(int(copies.stop[first]), low + CHUNK)
+            if first < len(copies.at) and copies.start[first] <= low <= copies.stop[first] - LONG_STRETCH:
+                high = min(int(copies.stop[first]), low + CHUNK_TOKENS)
                 begin = int(copies.at[first] + low - copies.start[first])
                 yield self._sources[int(copies.source[first])][begin : begin + high - low]
             else:
-                high = min(low + CHUNK, self.size)
+                high = min(low + CHUNK_TOKENS, self.size)
                 yield self._laid_out(low, high)
             low = high
 
@@ -107,10 +107,10 @@ class TokenCopies(NamedTuple):
     at: Int64s
 
     @staticmethod
-    def of(layout: Layout, origins: Int64s, sizes: list[int]) -> "TokenCopies":
+    def from_layout(layout: Layout, origins: Int64s, sizes: list[int]) -> "TokenCopies":
         """The pieces of a layout, neighbours in both places made one.
 
-        taken   (pieces,) where each piece begins in the sources put end to end
+        origins (pieces,) where each piece begins in the sources put end to end
         sizes   tokens of each source; no piece lies in two
         """
         edges = np.cumsum([0, *sizes])
@@ -119,7 +119,9 @@ class TokenCopies(NamedTuple):
         stop = layout.start + layout.length
         # Small documents in a dense stream would else be millions of copies.
         new = np.ones(len(at), bool)
-        new[1:] = (layout.start[1:] != stop[:-1]) | (origins[1:] != (origins + layout.length)[:-1]) | (np.diff(source) != 0)
+        new[1:] = (
+            (layout.start[1:] != stop[:-1]) | (origins[1:] != (origins + layout.length)[:-1]) | (np.diff(source) != 0)
+        )
         first = np.flatnonzero(new)
         last = np.append(first[1:], len(at))[: len(first)] - 1
         return TokenCopies(layout.start[first], stop[last], source[first], at[first])
@@ -140,18 +142,18 @@ def pack(plan: ShardPlan, units: Units, pad_id: int) -> Packed:
     available = sum(len(source) for source in sources)
     overhang = plan.head + int(lengths.sum()) - plan.tokens  # of the last document, which goes on in the next shard
     as_planned = available == plan.tokens and len(lengths) == plan.documents
-    if not as_planned or overhang < 0 or (overhang and plan.whole):
+    if not as_planned or overhang < 0 or (overhang and plan.keeps_documents):
         raise ShardError(
             f"shard {plan.number}: planned for {plan.tokens} tokens of {plan.documents} documents, its units hold "
             f"{available} of {len(lengths)}: the units changed after the plan was made. Run again."
         )
-    if plan.whole:
-        layout = _whole(plan, lengths, units)
+    if plan.keeps_documents:
+        layout = _pack_whole(plan, lengths, units)
         report = layout.report
         document, offset = layout.document + plan.first_document, layout.offset
         origins = (np.cumsum(lengths) - lengths)[layout.document] + layout.offset
     else:
-        layout, report = _dense(plan, lengths, overhang)
+        layout, report = _pack_stream(plan, lengths, overhang)
         carried = 1 if plan.head else 0
         document, offset = layout.document + plan.first_document - carried, layout.offset.copy()
         offset[:carried] = plan.offset
@@ -165,11 +167,11 @@ def pack(plan: ShardPlan, units: Units, pad_id: int) -> Packed:
         pad_id,
         sources[0].dtype,
         sources,
-        TokenCopies.of(layout, origins, [len(source) for source in sources]),
+        TokenCopies.from_layout(layout, origins, [len(source) for source in sources]),
     )
 
 
-def _whole(plan: ShardPlan, lengths: Int64s, units: Units) -> Layout:
+def _pack_whole(plan: ShardPlan, lengths: Int64s, units: Units) -> Layout:
     """Documents that all begin and end in the shard."""
     # Documents with parts that must not be cut have breaks, whatever the packing.
     has_breaks = any(units[e.unit].breaks is not None for e in plan.extents)
@@ -197,7 +199,7 @@ def _breaks(plan: ShardPlan, units: Units) -> Int64s:
     return _joined(places)
 
 
-def _dense(plan: ShardPlan, lengths: Int64s, overhang: int) -> tuple[Layout, Report]:
+def _pack_stream(plan: ShardPlan, lengths: Int64s, overhang: int) -> tuple[Layout, Report]:
     """The head of the shard, if any, as the first document, and the last document as far as it stands here."""
     sizes = np.concatenate([np.array([plan.head] if plan.head else [], np.int64), lengths])
     if overhang:

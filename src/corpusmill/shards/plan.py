@@ -49,7 +49,7 @@ class ShardPlan:
     discarded_tokens: int = 0  # of the end of the stream, said of the last shard
 
     @property
-    def whole(self) -> bool:
+    def keeps_documents(self) -> bool:
         """Whether the shard holds whole documents."""
         return self.method != "concat" or self.split_at is not None
 
@@ -68,7 +68,7 @@ class Totals:
     longest: Int64s
 
     @staticmethod
-    def of(lengths: Iterable[Int64s]) -> "Totals":
+    def from_lengths(lengths: Iterable[Int64s]) -> "Totals":
         """The totals of units of which the tokens of each document are known."""
         rows = [(int(unit.sum()), len(unit), int(unit.max(initial=0))) for unit in lengths]
         return (
@@ -130,13 +130,13 @@ class ShardCuts:
         return max(1, self.tokens_per_shard // self.row) * self.row
 
     @property
-    def whole(self) -> bool:
+    def keeps_documents(self) -> bool:
         """Whether shards hold whole documents."""
         return self.method != "concat" or self.split_at is not None
 
-    def held(self, tokens: int) -> int:
+    def stored_tokens(self, tokens: int) -> int:
         """Tokens of a stream that are in its shards."""
-        return tokens // self.row * self.row if not self.whole and self.remainder == "drop" else tokens
+        return tokens // self.row * self.row if not self.keeps_documents and self.remainder == "drop" else tokens
 
     def ranges(self, totals: Totals, lengths: Callable[[int], Int64s]) -> Iterator[ShardRange]:
         """All shards.
@@ -145,7 +145,7 @@ class ShardCuts:
                   any document begins in a cut
         """
         total = int(totals.tokens.sum())
-        stored = self.held(total)
+        stored = self.stored_tokens(total)
         ends = np.cumsum(totals.tokens)
         documents = np.cumsum(totals.documents)
         number = 0
@@ -158,7 +158,11 @@ class ShardCuts:
             shard = ShardRange(number, low, high, first, stop, before, documents_before, total - stored)
             # Where no document is longer than a cut, one begins in every full cut.
             sure = high - low == self.cut and int(totals.longest[first:stop].max()) <= self.cut
-            if self.whole and not sure and not self.plan(shard, [lengths(unit) for unit in range(first, stop)]).extents:
+            if (
+                self.keeps_documents
+                and not sure
+                and not self.plan(shard, [lengths(unit) for unit in range(first, stop)]).extents
+            ):
                 continue
             number += 1
             if last is not None:
@@ -183,7 +187,7 @@ class ShardCuts:
             starts = ends - unit
             end = int(ends[-1]) if len(unit) else base
             first, stop = np.searchsorted(starts, [low, high]).tolist()
-            if self.whole:
+            if self.keeps_documents:
                 token, stop_token = (int(starts[first]), int(ends[stop - 1])) if first < stop else (base, base)
             else:
                 token, stop_token = max(low, base), min(high, end)
@@ -224,7 +228,7 @@ class StreamPlan:
     @property
     def discarded_tokens(self) -> int:
         """Of the end of the stream, which are in no shard."""
-        return self.tokens - self.cuts.held(self.tokens)
+        return self.tokens - self.cuts.stored_tokens(self.tokens)
 
     @property
     def discarded_documents(self) -> int:
@@ -245,7 +249,7 @@ def plan_shards(
     lengths   a unit each: (documents,) tokens per document with its EOS, each >= 1; mapped arrays will do
     """
     cuts = ShardCuts(method, row, tokens_per_shard, remainder, split_at)
-    totals = Totals.of(lengths)
+    totals = Totals.from_lengths(lengths)
     ranges = cuts.ranges(totals, lambda unit: lengths[unit])
     shards = tuple(cuts.plan(shard, lengths[shard.first_unit : shard.stop_unit]) for shard in ranges)
     return StreamPlan(cuts, int(totals.documents.sum()), int(totals.tokens.sum()), shards)

@@ -30,9 +30,9 @@ class TokenOrigin(NamedTuple):
     row: int | None  # counted over all shards, in rows of the index's sequence length; None if it has none
 
 
-IN_RUN = Path("output", "shards")  # where a run has its shards; `run_folder`, which says so, is no part of a loader
-RUN = "run.json"  # in the folder of a run
-LOOKED_AT = 16  # files of tokens, at most, whose sizes are asked for at opening
+RUN_SHARDS = Path("output", "shards")  # where a run has its shards; `run_folder`, which says so, is no part of a loader
+RUN_FILE = "run.json"  # in the folder of a run
+SIZES_CHECKED = 16  # files of tokens, at most, whose sizes are asked for at opening
 
 
 def open_shards(path: str | PathLike[str], *, verify: bool = False) -> "Shards":
@@ -50,15 +50,15 @@ def open_shards(path: str | PathLike[str], *, verify: bool = False) -> "Shards":
     """
     folder = Path(path)
     folder = folder.parent if folder.name == INDEX else folder
-    if not (folder / INDEX).exists() and (folder / IN_RUN / INDEX).exists():
-        folder /= IN_RUN
-    elif not (folder / INDEX).exists() and (folder / RUN).exists():
+    if not (folder / INDEX).exists() and (folder / RUN_SHARDS / INDEX).exists():
+        folder /= RUN_SHARDS
+    elif not (folder / INDEX).exists() and (folder / RUN_FILE).exists():
         raise ShardError(
-            f"{folder}: a run that has no training shards (there is no {IN_RUN / INDEX}). Is it finished? Its recipe "
-            "must tokenize, and write `shards`."
+            f"{folder}: this run has no training shards (no {RUN_SHARDS / INDEX}). Is it finished? Its recipe must "
+            "have a step that tokenizes, and write `shards`."
         )
     shards = Shards(folder, open_index(folder))
-    shards.check_sizes(LOOKED_AT)
+    shards.check_sizes(SIZES_CHECKED)
     if verify:
         shards.check()
     return shards
@@ -204,7 +204,7 @@ class Shards:
             self._files.spans(entry)
 
     def check_sizes(self, limit: int) -> None:
-        """Compare the sizes of `most` files of tokens, at equal distances, with the index. Raises ShardError at the
+        """Compare the sizes of `limit` files of tokens, at equal distances, with the index. Raises ShardError at the
         first that is missing, or has another."""
         count = len(self.index.shards)
         for number in np.linspace(0, count - 1, min(count, limit)).round().astype(np.int64).tolist():

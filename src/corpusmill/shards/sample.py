@@ -16,7 +16,7 @@ import numpy as np
 
 from corpusmill.errors import ShardError
 
-TEXTS = 1000
+TEXT_COUNT = 1000
 Encode = Callable[[str], Sequence[int]]
 
 WORDS = (
@@ -65,7 +65,7 @@ def texts() -> tuple[str, ...]:
     """
     state = 1
     samples = []
-    for number in range(TEXTS):
+    for number in range(TEXT_COUNT):
         parts: list[str] = []
         for _ in range(0 if number == 0 else 1 + number % 40):
             # Knuth's linear congruential generator (MMIX): the same on every machine and in every version.
@@ -83,7 +83,7 @@ class SampleIds(NamedTuple):
     sha256: str
 
     @staticmethod
-    def of(ids: Iterable[Sequence[int]]) -> "SampleIds":
+    def from_ids(ids: Iterable[Sequence[int]]) -> "SampleIds":
         digest, tokens = hashlib.sha256(), 0
         for text_ids in ids:
             digest.update(np.array([len(text_ids), *text_ids], "<u4").tobytes())
@@ -99,7 +99,7 @@ def ids_of(tokenizer: Any) -> SampleIds:
     """
     encode = _encode(tokenizer)
     try:
-        return SampleIds.of(map(encode, texts()))
+        return SampleIds.from_ids(map(encode, texts()))
     except (TypeError, ValueError, OverflowError) as error:
         raise ShardError(
             f"the tokenizer {type(tokenizer).__name__} does not give a list of ids for a text ({error}). Give a "

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from corpusmill.errors import ShardError
 from corpusmill.shards.files import ShardFiles
-from corpusmill.shards.forgotten import NONE
+from corpusmill.shards.forgotten import NO_DOCUMENTS
 from corpusmill.shards.layout import PADDING, DocumentSpans, ShardEntry
 
 CHUNK = 1 << 22  # tokens
@@ -28,7 +28,9 @@ class Controls:
         return f"{self.documents:,} document{'s' * (self.documents != 1)}{bos}, {self.eos:,} EOS"
 
 
-def problems(files: ShardFiles, controls: Controls | None = None, erased: NDArray[np.int64] = NONE) -> Iterator[str]:
+def problems(
+    files: ShardFiles, controls: Controls | None = None, erased: NDArray[np.int64] = NO_DOCUMENTS
+) -> Iterator[str]:
     """Every problem as a sentence that begins with the file and gives the actual and the promised value.
 
     controls   is given what was counted

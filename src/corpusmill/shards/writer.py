@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from corpusmill.errors import ShardError
 from corpusmill.shards.entries import index_files
-from corpusmill.shards.layout import NONE, ShardEntry, ShardIndex, spans_name, stored, table_name, tokens_name
+from corpusmill.shards.layout import NO_PACKING, ShardEntry, ShardIndex, spans_name, stored, table_name, tokens_name
 from corpusmill.shards.loss import LossRule
 from corpusmill.shards.pack import Packed, Units, pack
 from corpusmill.shards.plan import ShardCuts, StreamPlan
@@ -20,7 +20,7 @@ from corpusmill.storage import checksum
 from corpusmill.store.tables import TableWriter
 from corpusmill.tokens.packing import Int64s
 
-DOCUMENTS = pa.schema(
+DOCUMENT_TABLE = pa.schema(
     [
         ("document", pa.int64()),  # its number in the stream, as in the spans
         ("id", pa.string()),
@@ -66,14 +66,16 @@ def write_documents(batches: Iterable[pa.RecordBatch], first: int, lengths: Int6
     Raises ShardError unless there are as many documents as lengths.
     """
     count = 0
-    with TableWriter(path, DOCUMENTS) as table:
+    with TableWriter(path, DOCUMENT_TABLE) as table:
         for batch in batches:
             tokens = lengths[count : count + len(batch)]
             if len(tokens) == len(batch):
                 origin = [batch[name] for name in ("id", "source", "file", "position", "url")]
                 numbers = pa.array(range(first + count, first + count + len(batch)), pa.int64())
-                columns = [c.cast(f.type) for c, f in zip([numbers, *origin, pa.array(tokens, pa.int64())], DOCUMENTS)]
-                table.write(pa.RecordBatch.from_arrays(columns, schema=DOCUMENTS))
+                columns = [
+                    c.cast(f.type) for c, f in zip([numbers, *origin, pa.array(tokens, pa.int64())], DOCUMENT_TABLE)
+                ]
+                table.write(pa.RecordBatch.from_arrays(columns, schema=DOCUMENT_TABLE))
             count += len(batch)
     if count != len(lengths):
         raise ShardError(f"{path}: {len(lengths)} documents were packed, and the table was given {count}. Run again.")
@@ -119,7 +121,7 @@ class TokenizerFacts(NamedTuple):
     sample_sha256: str
 
     @staticmethod
-    def of(tokenizer: Encodes) -> "TokenizerFacts":
+    def from_tokenizer(tokenizer: Encodes) -> "TokenizerFacts":
         facts = tokenizer.spec, tokenizer.fingerprint, tokenizer.vocab_size, tokenizer.eos, tokenizer.eos_id
         return TokenizerFacts(*facts, tokenizer.dtype.name, tokenizer.bos, tokenizer.bos_id, *sample_ids(tokenizer))
 
@@ -132,7 +134,7 @@ def sample_ids(tokenizer: Encodes) -> SampleIds:
     key = tokenizer.asked, tokenizer.fingerprint
     if key not in _sampled:
         ids, offsets = tokenizer.encode(pa.array(texts(), pa.large_string()))
-        _sampled[key] = SampleIds.of(text_ids.tolist() for text_ids in np.split(ids, offsets[1:-1]))
+        _sampled[key] = SampleIds.from_ids(text_ids.tolist() for text_ids in np.split(ids, offsets[1:-1]))
     return _sampled[key]
 
 
@@ -157,12 +159,12 @@ def make_index(
     Raises ShardError unless exactly the planned shards were written.
     """
     shards = tuple(sorted(entries, key=lambda entry: entry.number))
-    planned = cuts.held(tokens)
+    planned = cuts.stored_tokens(tokens)
     written_tokens = sum(shard.tokens - shard.padding for shard in shards)
     if [shard.number for shard in shards] != list(range(len(shards))) or written_tokens != planned:
         raise ShardError(
-            f"shards of {planned} tokens were planned, and {[s.number for s in shards]} with {written_tokens} were written. Run "
-            f"again."
+            f"shards of {planned} tokens were planned, and {[s.number for s in shards]} with {written_tokens} were "
+            "written. Run again."
         )
     return ShardIndex(
         tokenizer=tokenizer.spec,
@@ -172,7 +174,7 @@ def make_index(
         eos_id=tokenizer.eos_id,
         pad_id=pad_id,
         dtype=tokenizer.dtype,
-        packing=cuts.method if has_rows else NONE,
+        packing=cuts.method if has_rows else NO_PACKING,
         sequence_length=cuts.row if has_rows else None,
         remainder=cuts.remainder,
         documents=documents,
@@ -199,17 +201,17 @@ def write_folder(
     pad = tokenizer.eos_id if pad_id is None else pad_id
     folder.mkdir(parents=True, exist_ok=True)
 
-    def written() -> Iterator[ShardEntry]:
+    def write_shards() -> Iterator[ShardEntry]:
         for shard in plan.shards:
             tokens, spans = folder / tokens_name(shard.number), folder / spans_name(shard.number)
             with tokens.open("wb") as token_file, spans.open("wb") as span_file:
                 yield write_shard(pack(shard, units, pad), token_file, span_file)
 
-    facts = TokenizerFacts.of(tokenizer)
-    index = make_index(plan.cuts, plan.documents, plan.tokens, facts, pad, written())
+    facts = TokenizerFacts.from_tokenizer(tokenizer)
+    index = make_index(plan.cuts, plan.documents, plan.tokens, facts, pad, write_shards())
     for name, content in index_files(index).items():
         (folder / name).write_bytes(content)
     return index
 
 
-__all__ = ["DOCUMENTS", "make_index", "table_name", "write_documents", "write_folder", "write_shard"]
+__all__ = ["DOCUMENT_TABLE", "make_index", "table_name", "write_documents", "write_folder", "write_shard"]

@@ -30,8 +30,8 @@ except ImportError:
 from corpusmill.train.gpt import GPT, Shape, best_device, losses
 
 Floats = NDArray[np.float64]
-WARM_UP = 0.06  # share of the steps over which the learning rate rises; the paper's
-LAST = 0.25  # share of the steps, at the end, over which losses are averaged
+WARM_UP_SHARE = 0.06  # share of the steps over which the learning rate rises; the paper's
+LAST_SHARE = 0.25  # share of the steps, at the end, over which losses are averaged
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,7 +166,7 @@ def learn(
         second[step], history[step] = mean.detach().cpu().numpy(), weights
         on_step("proxy", step + 1, dict(zip(names, weights.tolist())))
 
-    last = slice(settings.steps - max(1, round(settings.steps * LAST)), None)
+    last = slice(settings.steps - max(1, round(settings.steps * LAST_SHARE)), None)
     return Mixture(names, history.mean(0), history, first[last].mean(0), second[last].mean(0))
 
 
@@ -176,7 +176,7 @@ class Optimiser:
     def __init__(self, model: GPT, settings: MixtureSettings) -> None:
         self.model = model
         self.adam = torch.optim.AdamW(model.parameters(), settings.rate, betas=(0.9, 0.99), weight_decay=0.01)
-        rise = max(1, round(WARM_UP * settings.steps))
+        rise = max(1, round(WARM_UP_SHARE * settings.steps))
 
         def rate(step: int) -> float:
             if step < rise:

@@ -239,11 +239,15 @@ def _probabilities(orders: list[NgramOrder], discounts: list[tuple[float, float,
         share = (ngrams.counts - np.array(discount)[np.minimum(ngrams.counts, 3) - 1]) / total[context_index]
         leftover = 1 - np.bincount(context_index, share, len(contexts))  # of each context, for the lower order
         if n == 1:
-            ngrams.uniform = float(leftover[0]) / (len(ngrams.keys) + (not np.isin(extend(NO_BITS, UNKNOWN), ngrams.keys)))
+            ngrams.uniform = float(leftover[0]) / (
+                len(ngrams.keys) + (not np.isin(extend(NO_BITS, UNKNOWN), ngrams.keys))
+            )
             ngrams.probability = share + ngrams.uniform
             continue
         lower = orders[n - 2]
-        ngrams.probability = share + leftover[context_index] * lower.probability[np.searchsorted(lower.keys, ngrams.suffix)]
+        ngrams.probability = (
+            share + leftover[context_index] * lower.probability[np.searchsorted(lower.keys, ngrams.suffix)]
+        )
         if n == 2:
             # <s> is the context of a first word, but never a next word, so its own probability is never used.
             lower.keys = np.append(lower.keys, start)

@@ -18,13 +18,13 @@ from corpusmill.text.hashing import hash64, hash128
 from corpusmill.text.unicode import classes
 
 THRESHOLDS = tuple(round(0.05 * i, 2) for i in range(1, 20))
-LEAST = 2  # documents of each kind: one to train on, one to evaluate on
+MIN_DOCUMENTS = 2  # documents of each kind: one to train on, one to evaluate on
 RIDGE = (
     20.0  # documents' worth of pull of the shape's weights towards 0: 238 labelled pages were best ranked by 10 to 30
 )
-BOUND = 4.0  # standard deviations beyond which a shape counts as no further away
-STEPS = 50  # of Newton's method, at most; it takes about 6
-SQUARED = 1e-3  # AdaGrad's sums start here, so that the first documents do not take full steps
+SHAPE_BOUND = 4.0  # standard deviations beyond which a shape counts as no further away
+NEWTON_STEPS = 50  # of Newton's method, at most; it takes about 6
+INITIAL_SQUARES = 1e-3  # AdaGrad's sums start here, so that the first documents do not take full steps
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,7 +135,7 @@ def train(
 def together(good: pa.LargeStringArray, bad: pa.LargeStringArray) -> LabelledTexts:
     """Both kinds in one array, sorted by a hash of their text, so that the order of the input does not matter.
 
-    Raises InputError if a kind has fewer than LEAST texts that the other does not have.
+    Raises InputError if a kind has fewer than MIN_DOCUMENTS texts that the other does not have.
     """
     texts = pa.concat_arrays([good, bad])
     is_good = np.arange(len(texts)) < len(good)
@@ -150,12 +150,12 @@ def together(good: pa.LargeStringArray, bad: pa.LargeStringArray) -> LabelledTex
     keep = first & ~both[group] if groups else first
     sets = LabelledTexts(texts.take(pa.array(order[keep])), is_good[keep], int(len(keys) - groups), int(both.sum()))
     for kind, count, total in (("good", int(sets.good.sum()), len(good)), ("bad", int((~sets.good).sum()), len(bad))):
-        if count < LEAST:
+        if count < MIN_DOCUMENTS:
             why = f" ({sets.disputed} are in both kinds, {sets.repeated} are duplicates)" if total > count else ""
             raise InputError(
-                f"{total} {kind} documents give {count} usable texts{why}; need at least {LEAST}. By default a text "
-                f"file "
-                f"is one document: use --documents paragraph or --documents line for one per paragraph or line."
+                f"{total} {kind} documents give {count} usable texts{why}; need at least {MIN_DOCUMENTS}. By "
+                "default a text file is one document: use --documents paragraph or --documents line for one per "
+                "paragraph or line."
             )
     return sets
 
@@ -189,7 +189,7 @@ def fit(
     by_shape = fit_shape(shapes, good, settings.length, importance)
     weights = np.zeros(1 << settings.bits, np.float32)
     lengths, bias = np.zeros(LENGTHS, np.float32), np.zeros(1, np.float32)
-    squares = np.full(len(weights) + LENGTHS + 1, SQUARED, np.float32)
+    squares = np.full(len(weights) + LENGTHS + 1, INITIAL_SQUARES, np.float32)
     offset = by_shape.odds(shapes).astype(np.float32)
     for epoch in range(settings.epochs):
         order = np.argsort(hash64(texts, settings.seed + 1 + epoch), kind="stable")
@@ -246,13 +246,15 @@ def fit_shape(
     importance = balanced(good) if importance is None else importance
     mean = np.average(shapes, axis=0, weights=importance).astype(np.float64)
     spread = np.sqrt(np.average((shapes - mean) ** 2, axis=0, weights=importance)) + 1e-9
-    x = np.concatenate([np.clip((shapes - mean) / spread, -BOUND, BOUND), np.ones((len(shapes), 1))], axis=1)
+    x = np.concatenate(
+        [np.clip((shapes - mean) / spread, -SHAPE_BOUND, SHAPE_BOUND), np.ones((len(shapes), 1))], axis=1
+    )
     if not length:
         x[:, :OF_LENGTH] = 0
     ridge = np.full(FEATURES + 1, RIDGE)
     ridge[-1] = 1e-3
     weights = np.zeros(FEATURES + 1)
-    for _ in range(STEPS):
+    for _ in range(NEWTON_STEPS):
         p = 1 / (1 + np.exp(-np.clip(x @ weights, -30, 30)))
         curve = (x * (importance * np.maximum(p * (1 - p), 1e-9))[:, None]).T @ x + np.diag(ridge)
         step = np.linalg.solve(curve, x.T @ (importance * (good - p)) - ridge * weights)
@@ -260,7 +262,7 @@ def fit_shape(
         if np.abs(step).max() < 1e-9:
             break
     of_feature = (weights[:-1] / spread).astype(np.float32)
-    table = np.stack([of_feature, mean - BOUND * spread, mean + BOUND * spread], axis=1).astype(np.float32)
+    table = np.stack([of_feature, mean - SHAPE_BOUND * spread, mean + SHAPE_BOUND * spread], axis=1).astype(np.float32)
     return ShapeModel(table, float(weights[-1] - mean @ of_feature))
 
 

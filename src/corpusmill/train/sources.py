@@ -33,8 +33,8 @@ def read_sources(paths: Sequence[str], max_tokens: int, seed: int = 0) -> list[T
     """The sources of runs and folders of shards, in the order in which they first occur. A source in several folders is
     one source.
 
-    paths   folders; NAME=FOLDER makes one source NAME of a whole folder
-    most    tokens to take of a source: if it has more, documents are chosen by a hash of seed and number
+    paths        folders; NAME=FOLDER makes one source NAME of a whole folder
+    max_tokens   to take of a source: if it has more, documents are chosen by a hash of seed and number
 
     Memory: about 4 bytes per token. Raises ShardError if a folder is not one of shards, if shards have different
     tokenizers or were written without tables of documents, and InputError if a path is given twice.
@@ -92,7 +92,7 @@ def _draws(documents: int, seed: int, folder: int) -> NDArray[np.float64]:
 
 
 def _tokens(shards: Shards, selected: NDArray[np.bool_]) -> Iterator[tuple[NDArray[Any], NDArray[np.bool_]]]:
-    """Tokens of the wanted documents, and where they begin, shard by shard."""
+    """Tokens of the selected documents, and where they begin, shard by shard."""
     last, reached = PADDING, 0  # the last document of the previous shard, and its tokens so far
     for number, entry in enumerate(shards.index.shards):
         runs = shards.runs(number)

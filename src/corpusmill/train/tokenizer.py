@@ -18,8 +18,8 @@ from corpusmill.train.texts import Documents, read_texts
 
 Pattern = Literal["gpt2", "cl100k", "o200k"]
 PATTERNS = {"gpt2": GPT2, "cl100k": CL100K, "o200k": O200K}
-ROWS = 1024  # documents in memory at a time
-MOST_HELD = 64 << 20  # bytes of held-out documents that are evaluated
+ROWS_PER_BATCH = 1024  # documents in memory at a time
+MAX_HELD_OUT_BYTES = 64 << 20  # bytes of held-out documents that are evaluated
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,7 +137,7 @@ def _learned(batches: Iterable[pa.Array], share: float, stats: TokenizerTexts) -
             stats.bytes += len(data)
             if xxhash.xxh3_64_intdigest(data) >= bound:
                 learned.append(text)
-            elif size < MOST_HELD:
+            elif size < MAX_HELD_OUT_BYTES:
                 stats.held.append(text)
                 size += len(data)
         yield learned
@@ -153,12 +153,12 @@ def texts_of(sources: Sequence[str], documents: Documents = "file") -> Iterator[
     for run in (source for source in sources if is_run(source)):
         files = RunFiles(Path(run))
         files.must_be_finished()
-        for batch in files.documents("docs", len(files.passes) - 1, ["text"], ROWS):
+        for batch in files.documents("docs", len(files.passes) - 1, ["text"], ROWS_PER_BATCH):
             yield batch["text"]
     if others := [source for source in sources if not is_run(source)]:
         texts = read_texts(others, documents).texts
-        for start in range(0, len(texts), ROWS):
-            yield texts.slice(start, ROWS)
+        for start in range(0, len(texts), ROWS_PER_BATCH):
+            yield texts.slice(start, ROWS_PER_BATCH)
 
 
 def is_run(source: str) -> bool:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from corpusmill import registry
 from corpusmill.errors import RecipeError
-from corpusmill.shards.layout import NAME
+from corpusmill.shards.layout import FILE_NAME
 
 if TYPE_CHECKING:
     from corpusmill.shards.layout import DocumentSpans, ShardEntry
@@ -243,7 +243,7 @@ def file_name(writer: Any, number: int, suffix: str) -> str:
     ('00007.parquet', 'documents/00007.json.gz')
     """
     given = writer.stem if isinstance(writer, NamesFiles) else None
-    name = (given or NAME).format(number)
+    name = (given or FILE_NAME).format(number)
     return suffix.format(name) if "{}" in suffix else f"{name}{suffix}"
 
 

@@ -1,7 +1,7 @@
 """The names of the files that a writer makes."""
 
 from corpusmill.errors import RecipeError
-from corpusmill.shards.layout import NAMES
+from corpusmill.shards.layout import FILE_NAME_PATTERN
 
 ENDINGS = (".jsonl.zst", ".jsonl.gz", ".jsonl", ".parquet", ".bin", ".idx")  # of the files of our formats
 
@@ -25,7 +25,7 @@ def stem(name: str | None, suffix: str, single_file: bool) -> str | None:
                 f'name is "{name}", and the files end in {suffix}; write "{bare.removesuffix(ending)}", or change what '
                 "is written"
             )
-    if not NAMES.fullmatch(bare) or not bare or bare.startswith(".") or not bare.isprintable():
+    if not FILE_NAME_PATTERN.fullmatch(bare) or not bare or bare.startswith(".") or not bare.isprintable():
         raise RecipeError(
             f'"{name}" cannot be the name of files: it has no folder in it, and at most one place for the number, as '
             'in "train_{:05d}"'

@@ -34,10 +34,11 @@ from corpusmill.errors import (
     together,
 )
 from corpusmill.read import Describes
-from corpusmill.recipe.load import LoadedParts, Overrides, read_parts, read_text
+from corpusmill.recipe.load import LoadedParts, read_parts, read_text
 from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.names import labels, name_of
 from corpusmill.recipe.order import check_order
+from corpusmill.recipe.override import Overrides
 from corpusmill.recipe.parts import Sections, Source
 from corpusmill.recipe.tree import Position
 from corpusmill.steps import ComparesWithEarlierRuns, ReadsAssets, UsesCode

@@ -22,8 +22,8 @@ import xxhash
 from corpusmill import storage
 from corpusmill.engine.work.canaries import with_canaries
 from corpusmill.errors import InputError, RecipeError, did_you_mean
-from corpusmill.recipe.load import Overrides
 from corpusmill.recipe.model import Recipe
+from corpusmill.recipe.override import Overrides
 from corpusmill.recipe.parts import Source
 from corpusmill.recipe.rows import Rows, is_in_memory
 from corpusmill.store.run_folder import RunFolder

@@ -68,9 +68,9 @@ def _without(step: Any, chosen: Selection | None, names: Sequence[str]) -> Selec
         return chosen
     if chosen is None:
         return Selection(except_=SOURCE)
-    if SOURCE not in chosen.of((*names, SOURCE)):
+    if SOURCE not in chosen.filter((*names, SOURCE)):
         return chosen
-    return Selection(only=chosen.of(names))
+    return Selection(only=chosen.filter(names))
 
 
 def spread(upstream: Upstream, before: str, planted: Sequence[Planted], seed: int) -> Iterator[PlannedUnit]:

@@ -73,7 +73,7 @@ class PackRows:
             io.notes["entry"] = json.dumps(asdict(replace(written, rows=rows, table_xxh3_128=checksum)))
             if loss := self._loss():
                 io.notes["loss"] = json.dumps(loss.to_json())
-            io.notes["tokenizer"] = json.dumps(TokenizerFacts.of(self.tokenize.open()))
+            io.notes["tokenizer"] = json.dumps(TokenizerFacts.from_tokenizer(self.tokenize.open()))
             return
         for suffix, path in files.items():
             io.notes[f"sha256{suffix}"] = sha256(path)
@@ -92,7 +92,9 @@ class PackRows:
         entries = [ShardEntry(**json.loads(entry)) for entry in shards.notes.get("entry", ())]
         # The driver need not load the tokenizer for what its workers know: that takes half a second.
         known = shards.notes.get("tokenizer")
-        tokenizer = TokenizerFacts(*json.loads(known[0])) if known else TokenizerFacts.of(self.tokenize.open())
+        tokenizer = (
+            TokenizerFacts(*json.loads(known[0])) if known else TokenizerFacts.from_tokenizer(self.tokenize.open())
+        )
         totals = [results[stage] for stage in self.stream.counted]
         documents = sum(int(part["tokens"].rows.sum()) for part in totals if len(part))
         tokens = sum(int(part.numbers("tokens").sum()) for part in totals if len(part))

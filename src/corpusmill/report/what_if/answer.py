@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from corpusmill.errors import InputError
-from corpusmill.recipe.load import KEYS, OF_SOURCES, SECTIONS
+from corpusmill.recipe.load import SELECTION_KEYS
 from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.names import labels
+from corpusmill.recipe.part_nodes import RECIPE_KEYS, SECTIONS
 from corpusmill.report.rules import bounds
 from corpusmill.report.run_files import RunFiles
 from corpusmill.report.tables import RunTables
@@ -145,8 +146,8 @@ def differences(before: Recipe, after: Recipe) -> list[tuple[ParameterChange, An
     selected = [
         (ParameterChange(label, word, was.get(word), now.get(word)), step)
         for label, step, *chosen in zip(labels(before.steps), before.steps, before.selections, after.selections)
-        for was, now in [[one.said if one else {} for one in chosen]]
-        for word in OF_SOURCES
+        for was, now in [[one.to_plain() if one else {} for one in chosen]]
+        for word in SELECTION_KEYS
         if was.get(word) != now.get(word)
     ]
     return selected + [
@@ -158,7 +159,7 @@ def differences(before: Recipe, after: Recipe) -> list[tuple[ParameterChange, An
 
 
 def _of_a_step(setting: str) -> str:
-    if setting.partition("=")[0].partition(".")[0] in KEYS:
+    if setting.partition("=")[0].partition(".")[0] in RECIPE_KEYS:
         raise InputError(
             f"what-if asks for other thresholds of steps, as in gopher_quality.min_words=30; for {setting}, run again "
             f"with --set {setting}"
@@ -170,7 +171,7 @@ def _check_judges(change: ParameterChange, step: Any, settings: Sequence[str]) -
     """Raises InputError if the change is about more than which of the measured documents are dropped."""
     if change.parameter in thresholds(step):
         return
-    if change.parameter in OF_SOURCES:
+    if change.parameter in SELECTION_KEYS:
         what = "is about which documents are measured"
     elif isinstance(step, CorpusStep):
         what = "is about which documents are compared, and how"

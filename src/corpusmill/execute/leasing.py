@@ -2,7 +2,7 @@
 
 What it asks of the folder is bounded, for a store that is paid by request. A unit that nobody else wants costs one
 lease beside its commit. Listings are made when a lease is lost to another and when nothing is left to take, not more
-often than every half second for each thousand units. A driver that waits looks at SAMPLE units at a time.
+often than every half second for each thousand units. A driver that waits looks at UNITS_PER_LOOK units at a time.
 """
 
 import time
@@ -20,9 +20,9 @@ from corpusmill.store.leases import BEATS, Leases, Peers
 from corpusmill.store.stage_folder import StageFolder
 from corpusmill.store.units import Commit, QuarantinedRecord, Unit, now
 
-TRIES = 2  # drivers that try a unit, each as often as it tries units
-SAMPLE = 16  # units and leases that are looked at one by one, at a time
-PAGE = 1000  # names in the answer to one request for a listing
+MAX_DRIVERS = 2  # drivers that try a unit, each as often as it tries units
+UNITS_PER_LOOK = 16  # units and leases that are looked at one by one, at a time
+NAMES_PER_LISTING = 1000  # names in the answer to one request for a listing
 FIRST_PAUSE = 0.25  # seconds; pauses get longer up to a beat
 T = TypeVar("T")
 
@@ -33,14 +33,14 @@ class LeasingExecutor:
 
     others      what is known of the other drivers
     announcer   says what this one does
-    index, of   its number among so many, from 0: they begin at different units. None: at a unit drawn by its name
+    index, count   its number among so many, from 0: they begin at different units. None: at a unit drawn by its name
     """
 
     inner: Processes
     others: Peers
     announcer: Announcer
     index: int | None = None
-    of: int | None = None
+    count: int | None = None
     on_pulse: OnPulse | None = None
     on_elsewhere: Callable[[str], None] | None = None
 
@@ -83,7 +83,7 @@ class LeasingExecutor:
         return feed.given_up()
 
     def once(self, folder: str, name: str, look_up: Callable[[], T | None], make: Callable[[], T]) -> T:
-        """See `execute.Together`. `folder` is that of the leases."""
+        """See `execute.SharedExecutor`. `folder` is that of the leases."""
         leases = Leases(self.others, folder)
         pause = Pause(self.others.lease)
         while (value := look_up()) is None:
@@ -97,8 +97,8 @@ class LeasingExecutor:
 
     def _first(self, units: int) -> int:
         """The unit to begin with."""
-        if self.index is not None and self.of:
-            return self.index * units // self.of
+        if self.index is not None and self.count:
+            return self.index * units // self.count
         return int(sha256(self.others.me.encode()).hexdigest()[:8], 16) % max(units, 1)
 
     def _elsewhere(self, key: str) -> None:
@@ -106,12 +106,12 @@ class LeasingExecutor:
             self.on_elsewhere(key)
 
     def _pulse(self, pulse: WorkerStatus) -> None:
-        self.announcer.tick(state="working", units=[_said(work) for work in pulse.at_work], memory=pulse.memory)
+        self.announcer.tick(state="working", units=[_work_record(work) for work in pulse.at_work], memory=pulse.memory)
         if self.on_pulse:
             self.on_pulse(pulse)
 
 
-def _said(work: AtWork) -> dict[str, Any]:
+def _work_record(work: AtWork) -> dict[str, Any]:
     return {"unit": work.unit.number, "key": work.unit.key, "seconds": round(work.seconds, 1)}
 
 
@@ -145,7 +145,7 @@ class _Feed:
         self._on_elsewhere = on_elsewhere
         self.folder, self._others, self._aside = folder, others, aside
         self._leases = Leases(others, f"{folder.name}/leases")
-        self._pages = 1 + len(units) // PAGE
+        self._pages = 1 + len(units) // NAMES_PER_LISTING
         self.open = {unit.key: unit for unit in [*units[first:], *units[:first]]}
         self._fresh = iter(list(self.open))  # nobody was asked about them yet
         self._next: Unit | None = None
@@ -208,7 +208,7 @@ class _Feed:
             note = self._failures.get(key)
             if note is not None and (self._is_given_up(key) or self._others.me in self._valid(note)):
                 continue
-            free = self._leases.is_free(key) or (note is not None and self._leases.holder(key) in _tried(note))
+            free = self._leases.is_free(key) or (note is not None and self._leases.holder(key) in _failed_workers(note))
             # Listings may be late: who is gone may have committed it.
             if free and not self._is_done(key) and self._leases.take(key):
                 if quarantined := self.folder.aside_of(key):  # by who had it before
@@ -218,10 +218,10 @@ class _Feed:
 
     def _sample(self) -> list[str]:
         """Some of the open units, others each time."""
-        chosen = list(islice(self._turn, SAMPLE))
-        if len(chosen) < SAMPLE:
+        chosen = list(islice(self._turn, UNITS_PER_LOOK))
+        if len(chosen) < UNITS_PER_LOOK:
             self._turn = iter(list(self.open))
-            chosen += islice(self._turn, SAMPLE - len(chosen))
+            chosen += islice(self._turn, UNITS_PER_LOOK - len(chosen))
         return [key for key in dict.fromkeys(chosen) if key in self.open]
 
     # ---------------------------------------------------------------- what is known
@@ -261,13 +261,13 @@ class _Feed:
         if note is None:
             return False
         workers = self._valid(note)
-        return len(workers) >= TRIES or (self._others.me in workers and not self._others.at_work())
+        return len(workers) >= MAX_DRIVERS or (self._others.me in workers and not self._others.at_work())
 
     def _valid(self, note: Mapping[str, Any]) -> list[str]:
         """Who has tried a unit in vain, and is still there: what was noted by earlier ones counts no longer."""
-        return [worker for worker in _tried(note) if not self._others.is_gone(worker)]
+        return [worker for worker in _failed_workers(note) if not self._others.is_gone(worker)]
 
 
-def _tried(note: Mapping[str, Any]) -> list[str]:
+def _failed_workers(note: Mapping[str, Any]) -> list[str]:
     workers = note.get("workers", [])
     return [str(worker) for worker in workers] if isinstance(workers, list) else []

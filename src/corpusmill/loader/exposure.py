@@ -48,7 +48,7 @@ class ServesRows(Protocol):
     def skip(self) -> Sequence[tuple[int, int]]: ...
 
 
-def served(loader: ServesRows, documents: Iterable[int], source: str, epochs: int) -> list[Served]:
+def find_exposures(loader: ServesRows, documents: Iterable[int], source: str, epochs: int) -> list[Served]:
     """See `TokenLoader.served`."""
     number = loader.names.index(source)
     if loader.order.shares[number] == 0:
@@ -59,7 +59,7 @@ def served(loader: ServesRows, documents: Iterable[int], source: str, epochs: in
         holding = rows_of(rows, document)
         for epoch in range(epochs):
             for sample in loader.order.samples(number, holding, epoch).tolist():
-                if (position := _taken(loader, sample)) is not None:
+                if (position := _samples_before(loader, sample)) is not None:
                     step, in_step = divmod(position, loader.batch_size * loader.world)
                     rank, row = divmod(in_step, loader.batch_size)
                     exposures.append(Served(step, rank, row, sample, epoch, document, source))
@@ -95,7 +95,7 @@ def _shards_of(shards: Shards, document: int) -> list[tuple[int, int]]:
     return [(shard, int(shards.edges[shard])) for shard in range(begin, stop)]
 
 
-def _taken(loader: ServesRows, sample: int) -> int | None:
+def _samples_before(loader: ServesRows, sample: int) -> int | None:
     """How many samples are taken before this one; None if it is left out."""
     before = 0
     for first, end in loader.skip:

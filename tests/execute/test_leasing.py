@@ -10,7 +10,7 @@ from works import Square
 
 from corpusmill.execute import ignored
 from corpusmill.execute.announce import Announcer
-from corpusmill.execute.leased import LeasingExecutor
+from corpusmill.execute.leasing import LeasingExecutor
 from corpusmill.execute.processes import Processes
 from corpusmill.store.leases import ENDED, Leases, Peers, read_worker, write_worker
 from corpusmill.store.run_folder import RunFolder

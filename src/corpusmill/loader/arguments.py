@@ -7,16 +7,16 @@ from typing import Any
 
 from corpusmill.errors import ShardError
 
-WIDE = ("tokens", "targets", "doc_ids", "position_ids")  # columns of 8 bytes a token; the mask has 1
-COUNTED = (1 << 31) - 1  # tokens that the 32 bits of `cu_seqlens` can count
+WIDE_COLUMNS = ("tokens", "targets", "doc_ids", "position_ids")  # columns of 8 bytes a token; the mask has 1
+MAX_CU_SEQLENS = (1 << 31) - 1  # tokens that the 32 bits of `cu_seqlens` can count
 
 
-def whole(name: str, value: Any, minimum: int | None = None, maximum: int | None = None, why: str = "") -> int:
-    """The value as a Python int. Raises ShardError if it is no whole number from `least` to `most`.
+def whole_number(name: str, value: Any, minimum: int | None = None, maximum: int | None = None, why: str = "") -> int:
+    """The value as a Python int. Raises ShardError if it is no whole number from `minimum` to `maximum`.
 
     NumPy's whole numbers are some, True and 8.0 are none.
 
-    >>> whole("batch_size", 2.5, 1)
+    >>> whole_number("batch_size", 2.5, 1)
     Traceback (most recent call last):
     corpusmill.errors.ShardError: batch_size must be a whole number of 1 or more, got 2.5.
     """
@@ -25,7 +25,13 @@ def whole(name: str, value: Any, minimum: int | None = None, maximum: int | None
     except TypeError:
         number = None
     if number is None or (minimum is not None and number < minimum) or (maximum is not None and number > maximum):
-        bound = "" if minimum is None else f" of {minimum} or more" if number is None or number < minimum else f" up to {maximum}"
+        bound = (
+            ""
+            if minimum is None
+            else f" of {minimum} or more"
+            if number is None or number < minimum
+            else f" up to {maximum}"
+        )
         raise ShardError(f"{name} must be a whole number{bound}, got {shown(value)}{f': {why}' if why else ''}.")
     return number
 
@@ -47,14 +53,18 @@ def check_room(rows: int, length: int, fields: Collection[str]) -> None:
     """Raises ShardError if a batch of so many rows of so many tokens cannot be: before anything is allocated for it."""
     tokens = rows * length
     needed = bytes_of(tokens, fields)
-    if tokens > COUNTED and "cu_seqlens" in fields:
-        raise ShardError(f"{too_large(rows, length, needed)}, and `cu_seqlens` counts to {COUNTED:,d} tokens. {REMEDY}")
+    if tokens > MAX_CU_SEQLENS and "cu_seqlens" in fields:
+        raise ShardError(
+            f"{too_large(rows, length, needed)}, and `cu_seqlens` counts to {MAX_CU_SEQLENS:,d} tokens. {SIZE_REMEDY}"
+        )
     memory = machine_memory()
     if memory is not None and needed > memory:
-        raise ShardError(f"{too_large(rows, length, needed)}; this machine has {memory / 2**30:,.1f} GiB. {REMEDY}")
+        raise ShardError(
+            f"{too_large(rows, length, needed)}; this machine has {memory / 2**30:,.1f} GiB. {SIZE_REMEDY}"
+        )
 
 
-REMEDY = "Set the number of rows, or their length, lower."
+SIZE_REMEDY = "Set the number of rows, or their length, lower."
 
 
 def too_large(rows: int, length: int, needed: int) -> str:
@@ -63,7 +73,7 @@ def too_large(rows: int, length: int, needed: int) -> str:
 
 def bytes_of(tokens: int, fields: Collection[str]) -> int:
     """Bytes of the columns of a batch, but for the beginnings of pieces."""
-    return tokens * (8 * sum(name == "tokens" or name in fields for name in WIDE) + ("loss_mask" in fields))
+    return tokens * (8 * sum(name == "tokens" or name in fields for name in WIDE_COLUMNS) + ("loss_mask" in fields))
 
 
 def machine_memory() -> int | None:

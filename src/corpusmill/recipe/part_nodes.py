@@ -1,0 +1,89 @@
+"""The readers, steps and writers of a recipe as they are written: nodes of its tree, before they become values."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from corpusmill import read, steps, write
+from corpusmill.errors import CorpusmillError
+from corpusmill.recipe.tree import Items, KeyValue, Node, Position, Problems, Scalar, TableNode
+from corpusmill.recipe.values import describe_node
+
+SECTIONS = {"read": (read, "reader"), "steps": (steps, "step"), "write": (write, "writer")}
+RECIPE_KEYS = ("name", "seed", *SECTIONS, "stages", "canary", "run")
+
+
+@dataclass(frozen=True)
+class PartNode:
+    """A reader, step or writer as written: its name, and the node after the name."""
+
+    at: Position
+    index: int
+    name: str
+    value: Node | None
+
+    @property
+    def not_a_mapping(self) -> str:
+        """The message about what stands in place of its parameters."""
+        assert self.value is not None
+        return f"{self.name} takes a mapping of its parameters, got {describe_node(self.value)}"
+
+    def source_entries(self) -> Mapping[str, KeyValue]:
+        """The settings of a source; in the short form only its paths."""
+        if isinstance(self.value, TableNode):
+            return self.value.entries
+        return {} if self.value is None else {"paths": KeyValue(self.value.at, self.value)}
+
+
+def list_nodes(entry: KeyValue | None) -> tuple[Node, ...]:
+    """The entries of a section. A single one needs no list."""
+    if entry is None:
+        return ()
+    return entry.value.items if isinstance(entry.value, Items) else (entry.value,)
+
+
+def read_part_nodes(tree: TableNode, section: str, problems: Problems) -> list[PartNode]:
+    """Those entries of a section that are well-formed."""
+    entry, kind = tree.entries.get(section), SECTIONS[section][1]
+    if entry and isinstance(entry.value, Scalar) and entry.value.value is None:
+        problems.add(entry.at, f'"{section}" is empty; name a {kind}, or remove it')
+        return []
+    nodes = list_nodes(entry)
+    if entry and section == "read" and not nodes:
+        problems.add(entry.at, '"read" is empty; name a reader and its paths')
+    parts = (read_part_node(node, index, kind, problems) for index, node in enumerate(nodes))
+    return [part for part in parts if part is not None]
+
+
+def read_part_node(node: Node, index: int, kind: str, problems: Problems) -> PartNode | None:
+    match node:
+        case Scalar() if isinstance(node.value, str):
+            return PartNode(node.at, index, node.text, None)
+        case TableNode() if len(node.entries) == 1:
+            (name, entry), *_ = node.entries.items()
+            empty = isinstance(entry.value, Scalar) and entry.value.value is None
+            return PartNode(entry.at, index, name, None if empty else entry.value)
+        case TableNode() if len(node.entries) > 1:
+            name, *others = node.entries
+            problems.add(
+                node.at,
+                f"a {kind} is one name with its parameters, got {len(node.entries)} keys: {name}, {', '.join(others)}. "
+                f"If {', '.join(others)} belong to {name}, indent them further; if not, begin each with a dash.",
+            )
+        case _:
+            problems.add(node.at, f"a {kind} is a name, or a name with its parameters; got {describe_node(node)}")
+    return None
+
+
+def find_class(part: PartNode, section: str, problems: Problems) -> type[Any] | None:
+    registry, kind = SECTIONS[section]
+    module, colon, own = part.name.partition(":")
+    if colon and not all(name.isidentifier() for name in (*module.split("."), own)):
+        problems.add(part.at, f'"{part.name}" is not the name of a {kind}; your own are written module:Class')
+        return None
+    try:
+        cls: type[Any] = registry.find(part.name)
+        return cls
+    except CorpusmillError as error:
+        problems.add(part.at, str(error))
+        return None
