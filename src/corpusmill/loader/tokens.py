@@ -228,9 +228,7 @@ class TokenLoader:
                     parts.append(Piece(at, start, length, self.names[source], document, offset, sample, epoch))
         return sorted(parts, key=lambda piece: (piece.row, piece.start))
 
-    def find_exposures(
-        self, documents: Iterable[int], source: str | None = None, epochs: int | None = None
-    ) -> list[Served]:
+    def served(self, documents: Iterable[int], source: str | None = None, epochs: int | None = None) -> list[Served]:
         """The batches that hold some of these documents, in order of steps: what training has seen of them, or will.
 
         documents   by their numbers in the shards, as `trace` gives them
