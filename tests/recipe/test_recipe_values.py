@@ -166,7 +166,7 @@ class Bounded:
             ["high must be a number", "need least >= 0, got -1"],
         ),  # high's default: no
         ("{low: 20, high: 30, least: -1}", ["need least >= 0, got -1"]),
-        ("{low: a, least: b, lo: 3}", ["low must be a number", "least wants a whole number", 'no parameter "lo"']),
+        ("{low: a, least: b, lo: 3}", ["low must be a number", "least must be a whole number", 'no parameter "lo"']),
     ],
 )
 def test_what_a_class_refuses_is_said_with_all_else(text, said):
