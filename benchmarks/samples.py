@@ -13,9 +13,9 @@ import pyarrow.compute as pc
 
 from benchmarks.common import MB, Workload, thread_seconds
 from corpusmill.models.language import Identifier
-from corpusmill.read import ReadCounts, whole
-from corpusmill.read.jsonl import Jsonl
-from corpusmill.read.wet import Wet
+from corpusmill.read import ReadCounts, whole_file
+from corpusmill.read.jsonl import JsonlReader
+from corpusmill.read.wet import WetReader
 from corpusmill.schema import DOCUMENT
 from corpusmill.storage import expand
 
@@ -25,12 +25,12 @@ CRAWLED, EVERY = 10_000, 5  # of so many documents, one in so many
 
 # What the documents are taken from, in order: crawled pages, books, speeches, mail, papers, questions.
 SOURCES: tuple[tuple[Any, str], ...] = (
-    (Wet(), "warc/crawl/*.wet.gz"),
-    (Jsonl(), "text/redpajama_samples/*.jsonl.gz"),
-    (Jsonl(), "text/ccnet_head/cc_en_head-*.jsonl.gz"),
-    (Jsonl(), "text/standardebooks_chapters.jsonl.gz"),
-    (Jsonl(), "text/us_inaugural.jsonl.gz"),
-    (Jsonl(), "text/20newsgroups_train.jsonl.gz"),
+    (WetReader(), "warc/crawl/*.wet.gz"),
+    (JsonlReader(), "text/redpajama_samples/*.jsonl.gz"),
+    (JsonlReader(), "text/ccnet_head/cc_en_head-*.jsonl.gz"),
+    (JsonlReader(), "text/standardebooks_chapters.jsonl.gz"),
+    (JsonlReader(), "text/us_inaugural.jsonl.gz"),
+    (JsonlReader(), "text/20newsgroups_train.jsonl.gz"),
 )
 
 
@@ -103,7 +103,7 @@ def real_documents(data: Path, most: int) -> Iterator[pa.RecordBatch]:
 
 
 def read(file: Path) -> list[pa.RecordBatch]:
-    return list(Jsonl().read(whole(expand(str(file))[0]), "web", ReadCounts()))
+    return list(JsonlReader().read(whole_file(expand(str(file))[0]), "web", ReadCounts()))
 
 
 def together(batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:

@@ -92,7 +92,7 @@ def api_page() -> str:
 def described(name: str, thing: Any, level: int) -> Iterator[str]:
     """A function, a class with its public methods and properties, or a constant, under a heading of this level."""
     yield f"{'#' * level} {name}"
-    if not isinstance(thing, type) and not inspect.isfunction(thing):
+    if not isinstance(thing, type) and not inspect.isroutine(thing):
         yield f"`{thing!r}`"
         return
     yield f"```py\n{signature(thing)}\n```"

@@ -12,7 +12,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import yaml
 
-from corpusmill import read, registry, steps, write
+from corpusmill import read, steps
 from corpusmill.errors import RecipeError
 from corpusmill.recipe import Recipe
 from corpusmill.steps.describe import Parameter, describe, parameters
@@ -235,8 +235,8 @@ def guide_pages(name: str) -> list[tuple[str, str]]:
 
 def exported(package: Any) -> dict[str, str]:
     """The names by which Python imports what a package registers -> the names in a recipe."""
-    suffix = {steps: "", read: "Reader", write: "Writer"}[package]
-    return registry.exported(package.__name__, nested=package is steps, suffix=suffix)
+    classes: dict[str, str] = package.REGISTRY.classes
+    return classes
 
 
 def in_words(hint: Any) -> str:

@@ -81,7 +81,7 @@ def gold_pages(folder: Path) -> list[GoldPage]:
 def _records(folder: Path) -> Iterator[tuple[str, str, bytes, str | None]]:
     reader = read.find("warc")()
     for file in storage.expand(str(folder / "*.warc.gz")):
-        for batch in reader.read(read.whole(file), "gold", read.ReadCounts()):
+        for batch in reader.read(read.whole_file(file), "gold", read.ReadCounts()):
             for row in batch.to_pylist():
                 yield json.loads(row["metadata"])["warc_record_id"], row["url"], row["raw"], row["charset"]
 

@@ -17,7 +17,7 @@ import corpusmill
 from corpusmill.engine.plan import inputs
 from corpusmill.engine.plan import lower as lowering
 from corpusmill.execute.serial import Serial
-from corpusmill.read.jsonl import Jsonl
+from corpusmill.read.jsonl import JsonlReader
 from corpusmill.recipe import Recipe, Source
 from corpusmill.report import page as report_page
 from corpusmill.report.run_files import RunFiles
@@ -89,7 +89,7 @@ def recipe(folder: Path, documents: Mapping[str, Any], *steps: Any, cuts: Sequen
         content = "".join(f"{line}\n" for line in lines[start:stop])
         if not path.exists() or path.read_text() != content:  # a file written anew is a changed input
             path.write_text(content)
-    return Recipe(read=[Source(Jsonl(), [str(path) for path in paths])], steps=steps, name="dedup")
+    return Recipe(read=[Source(JsonlReader(), [str(path) for path in paths])], steps=steps, name="dedup")
 
 
 def dedup(

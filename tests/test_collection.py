@@ -11,7 +11,7 @@ import corpusmill as mill
 from corpusmill.engine.plan.inputs import files_of
 from corpusmill.errors import RecipeError
 from corpusmill.execute.serial import Serial
-from corpusmill.read.jsonl import Jsonl
+from corpusmill.read.jsonl import JsonlReader
 from corpusmill.recipe.parts import Source
 from corpusmill.store.run_folder import RunFolder
 
@@ -223,13 +223,13 @@ def test_names_are_relative_to_the_root_and_exclude_leaves_out(tmp_path, monkeyp
     monkeypatch.chdir(tmp_path)
     month("a")
     month("b")
-    source = Source(Jsonl(), ["data/a", "data/b"], root="data/b", exclude="data/*/part-1.jsonl")
+    source = Source(JsonlReader(), ["data/a", "data/b"], root="data/b", exclude="data/*/part-1.jsonl")
     assert [file.name for file in files_of(source)] == ["part-0.jsonl", "../a/part-0.jsonl"]
-    assert files_of(Source(Jsonl(), "data/a", root="."))[0].name == "data/a/part-0.jsonl"
+    assert files_of(Source(JsonlReader(), "data/a", root="."))[0].name == "data/a/part-0.jsonl"
     made = mill.Recipe(read=[source])
     assert mill.Recipe.parse(made.dump()) == made and mill.Recipe.parse(made.dump(resolved=True)) == made
-    assert made.fingerprint() != mill.Recipe(read=[Source(Jsonl(), ["data/a", "data/b"])]).fingerprint()
+    assert made.fingerprint() != mill.Recipe(read=[Source(JsonlReader(), ["data/a", "data/b"])]).fingerprint()
     with pytest.raises(RecipeError, match="exclude: a path is empty"):
-        Source(Jsonl(), "data/a", exclude=[""])
+        Source(JsonlReader(), "data/a", exclude=[""])
     done = mill.run(made, folder="run", executor=Serial())
     assert done.waterfall.documents_in == 42

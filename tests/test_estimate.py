@@ -11,7 +11,7 @@ from corpusmill import Recipe, Source
 from corpusmill.engine.plan.inputs import measured
 from corpusmill.execute.serial import Serial
 from corpusmill.ops.estimate import estimate, sample
-from corpusmill.read.jsonl import Jsonl
+from corpusmill.read.jsonl import JsonlReader
 from corpusmill.recipe import RunSettings
 from corpusmill.report.figures.mix import mixes
 from corpusmill.report.numbers import size
@@ -22,7 +22,7 @@ from corpusmill.steps.mix.sources import Sources
 from corpusmill.steps.pack.concat import Concat
 from corpusmill.steps.tokenize.bpe import Bpe
 from corpusmill.storage import expand
-from corpusmill.write.shards import Shards
+from corpusmill.write.shards import ShardsWriter
 
 WORDS = "river stone winter garden letter window market silver morning captain forest bridge candle harbour".split()
 
@@ -40,9 +40,11 @@ def corpus(folder, name, documents, seed):
 
 
 def recipe(folder, *steps, **sources):
-    read = [Source(Jsonl(), str(path), name) for name, path in sources.items()]
+    read = [Source(JsonlReader(), str(path), name) for name, path in sources.items()]
     steps = (Basic(min_words=20), Exact(), *steps, Bpe(), Concat(length=128))
-    return Recipe(read=read, steps=steps, write=[Shards()], run=RunSettings(folder=str(folder / "run"), unit_mb=1))
+    return Recipe(
+        read=read, steps=steps, write=[ShardsWriter()], run=RunSettings(folder=str(folder / "run"), unit_mb=1)
+    )
 
 
 def test_of_a_sample_that_is_everything_it_says_what_a_run_gives(tmp_path):
@@ -77,7 +79,7 @@ def test_a_part_says_nearly_the_same(tmp_path):
 
 def test_a_sample_comes_from_all_over_the_files(tmp_path):
     path = corpus(tmp_path, "web", 4000, 4)
-    pieces = sample(Jsonl(), measured(tuple(expand((str(path),), ()))), 0.25)
+    pieces = sample(JsonlReader(), measured(tuple(expand((str(path),), ()))), 0.25)
     assert len(pieces) > 1 and len({str(piece) for piece in pieces}) == len(pieces)
     starts = [piece.start for piece in pieces]
     assert starts == sorted(starts) and starts[-1] > 0.75 * path.stat().st_size and starts[0] < starts[-1] / 2
@@ -86,14 +88,14 @@ def test_a_sample_comes_from_all_over_the_files(tmp_path):
 def test_another_start_is_another_sample_and_no_piece_is_taken_twice(tmp_path):
     source = measured(tuple(expand((str(corpus(tmp_path, "web", 4000, 4)),), ())))
     for share in (0.05, 0.25, 0.7, 1.0):
-        found = [sample(Jsonl(), source, share, start) for start in (0.0, 0.5, 0.999)]
+        found = [sample(JsonlReader(), source, share, start) for start in (0.0, 0.5, 0.999)]
         assert all(len({piece.start for piece in pieces}) == len(pieces) == len(found[0]) for pieces in found)
         assert (found[0] == found[1]) == (share == 1.0)
 
 
 def test_files_that_are_alike_are_not_sampled_at_the_same_places(tmp_path):
     files = [corpus(tmp_path, f"web-{i}", 1500, 9) for i in range(4)]
-    pieces = sample(Jsonl(), measured(tuple(expand(tuple(map(str, files)), ()))), 0.25)
+    pieces = sample(JsonlReader(), measured(tuple(expand(tuple(map(str, files)), ()))), 0.25)
     places = [{piece.start for piece in pieces if piece.file.path == str(path)} for path in files]
     assert all(places) and places[0] != places[1]
 

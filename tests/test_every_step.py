@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conftest import docs
-from corpusmill import steps
+from corpusmill import read, steps
 from corpusmill.engine.work.batch import Batch
 from corpusmill.errors import MissingExtraError
 from corpusmill.recipe.names import name_of
@@ -386,7 +386,7 @@ def test_what_reads_text_cannot_come_before_text_is_extracted(step):
     if name.partition("/")[0] in ("extract", "mix"):
         return
     parts = [
-        RecipePart("read", 0, "warc", None),
+        RecipePart("read", 0, "warc", read.find("warc")),
         RecipePart("steps", 0, name, type(step)),
         RecipePart("steps", 1, "extract/blocks", None),
     ]

@@ -14,8 +14,8 @@ from corpusmill.ops.runs import run
 from corpusmill.recipe import Recipe, shipped
 from corpusmill.report.page import write_page
 from corpusmill.shards.reader import open_shards
-from corpusmill.write.parquet import Parquet
-from corpusmill.write.shards import Shards
+from corpusmill.write.parquet import ParquetWriter
+from corpusmill.write.shards import ShardsWriter
 from inspected import Walk
 
 ROOT = Path(__file__).parents[1]
@@ -98,10 +98,10 @@ def test_a_recipe_runs_and_its_account_adds_up(name, given, tmp_path):
     assert {row.step for row in rows if row.reasons} >= AT_WORK[name]
     assert stay > 10
     assert done.checked and not any(checked.problems for checked in done.checked)
-    if any(isinstance(writer, Shards) for writer in recipe.write):
+    if any(isinstance(writer, ShardsWriter) for writer in recipe.write):
         assert done.shards is not None
         assert open_shards(done.shards).verify() == []
-    if any(isinstance(writer, Parquet) for writer in recipe.write):
+    if any(isinstance(writer, ParquetWriter) for writer in recipe.write):
         files = (done.output / "parquet").rglob("*.parquet")
         assert sum(pq.read_metadata(file).num_rows for file in files) == stay
     if find_spec("starlette"):  # the extra inspect

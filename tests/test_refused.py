@@ -414,9 +414,9 @@ def test_without_steps_the_libraries_of_writers_are_looked_for(corpusmill, folde
     (folder / "refused_writer.py").write_text(
         "from dataclasses import dataclass\n"
         "from corpusmill.errors import MissingExtraError\n"
-        "from corpusmill.write.jsonl import Jsonl\n"
+        "from corpusmill.write import JsonlWriter\n"
         "@dataclass(frozen=True, kw_only=True)\n"
-        "class Rare(Jsonl):\n"
+        "class Rare(JsonlWriter):\n"
         "    def check(self):\n"
         "        raise MissingExtraError('writing rare files', 'rare')\n"
     )

@@ -1,13 +1,13 @@
 """A class is found by the place of its file, and by nothing else."""
 
-import doctest
 import importlib
 import sys
 
 import pytest
 
-from corpusmill import read, registry, steps, write
+from corpusmill import read, steps, write
 from corpusmill.errors import RecipeError
+from corpusmill.registry import Registry
 
 FILES = {
     "__init__.py": "",
@@ -17,7 +17,8 @@ FILES = {
     "folder/__init__.py": "",
     "folder/inner_one.py": "class InnerOne: ...",
     "folder/shared.py": "class Shared: ...\nclass FolderShared: ...",
-    "table.py": "class TableThing: ...",
+    "further/__init__.py": "",
+    "further/shared.py": "class FurtherShared: ...",
     "_hidden/__init__.py": "",
     "_hidden/other.py": "class Other: ...",
 }
@@ -36,11 +37,11 @@ def package(tmp_path, monkeypatch):
 
 
 def test_the_entries_are_the_files_without_the_helpers(package):
-    assert registry.names(package) == ["plain", "table", "two_words"]
+    assert Registry(package, "thing").names() == ["plain", "two_words"]
 
 
 def test_nested_entries_are_the_files_in_folders_without_those_beside_them(package):
-    assert registry.names(package, nested=True) == ["folder/inner_one", "folder/shared"]
+    assert Registry(package, "thing", nested=True).names() == ["folder/inner_one", "folder/shared", "further/shared"]
 
 
 @pytest.mark.parametrize(
@@ -50,23 +51,27 @@ def test_nested_entries_are_the_files_in_folders_without_those_beside_them(packa
         ("two_words", False, "TwoWords"),
         ("folder/inner_one", True, "InnerOne"),
         ("folder/shared", True, "FolderShared"),
-        ("table", False, "TableThing"),
+        ("further/shared", True, "FurtherShared"),
         ("things._helper:Helper", False, "Helper"),
         ("things.plain:Plain", True, "Plain"),
     ],
 )
 def test_a_name_leads_to_its_class(package, name, nested, cls):
-    assert registry.find(package, name, "thing", nested=nested).__name__ == cls
+    assert Registry(package, "thing", nested=nested).find(name).__name__ == cls
 
 
 @pytest.mark.parametrize(
     ("name", "nested", "message"),
     [
-        ("plane", False, 'there is no thing "plane"; did you mean "plain"? There are: plain, table, two_words.'),
-        ("_helper", False, 'there is no thing "_helper". There are: plain, table, two_words.'),
-        ("folder/inner_one", False, 'there is no thing "folder/inner_one". There are: plain, table, two_words.'),
-        ("plain", True, 'there is no thing "plain". There are: folder/inner_one, folder/shared.'),
-        ("_hidden/other", True, 'there is no thing "_hidden/other". There are: folder/inner_one, folder/shared.'),
+        ("plane", False, 'there is no thing "plane"; did you mean "plain"? There are: plain, two_words.'),
+        ("_helper", False, 'there is no thing "_helper". There are: plain, two_words.'),
+        ("folder/inner_one", False, 'there is no thing "folder/inner_one". There are: plain, two_words.'),
+        ("plain", True, 'there is no thing "plain". There are: folder/inner_one, folder/shared, further/shared.'),
+        (
+            "_hidden/other",
+            True,
+            'there is no thing "_hidden/other". There are: folder/inner_one, folder/shared, further/shared.',
+        ),
         ("things:Nothing", False, 'cannot import the thing "things:Nothing": '),
         ("no_such_module:Thing", False, 'cannot import the thing "no_such_module:Thing": '),
         ("things.two_words:number", False, '"things.two_words:number" is not a class'),
@@ -74,25 +79,28 @@ def test_a_name_leads_to_its_class(package, name, nested, cls):
 )
 def test_another_name_is_an_error_that_names_what_there_is(package, name, nested, message):
     with pytest.raises(RecipeError) as error:
-        registry.find(package, name, "thing", nested=nested)
+        Registry(package, "thing", nested=nested).find(name)
     assert str(error.value).startswith(message)
+
+
+def test_the_kind_may_be_a_part_of_every_class_name(package):
+    registry = Registry(package, "thing", "Words")
+    assert registry.classes == {"PlainWords": "plain", "TwoWordsWords": "two_words"}
+    with pytest.raises(AttributeError, match="has no attribute 'PlainWord'; did you mean \"PlainWords\""):
+        registry.importer()("PlainWord")
 
 
 def test_a_hint_stands_in_for_a_long_list(package):
     with pytest.raises(RecipeError, match=r'^there is no thing "x"\. Look in things\.$'):
-        registry.find(package, "x", "thing", hint="Look in things.")
+        Registry(package, "thing", hint="Look in things.").find("x")
 
 
-def test_the_examples_in_the_docstrings_hold():
-    assert doctest.testmod(registry).failed == 0
+PACKAGES = [steps, read, write]
 
 
-PACKAGES = [(steps, {"nested": True}), (read, {"suffix": "Reader"}), (write, {"suffix": "Writer"})]
-
-
-@pytest.mark.parametrize(("package", "rule"), PACKAGES, ids=lambda value: getattr(value, "__name__", ""))
-def test_every_class_is_imported_from_its_package_by_one_name(package, rule):
-    names = registry.exported(package.__name__, **rule)
+@pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.__name__)
+def test_every_class_is_imported_from_its_package_by_one_name(package):
+    names = package.REGISTRY.classes
     assert sorted(names.values()) == package.names()
     assert {name: getattr(package, name) for name in names} == {
         name: package.find(entry) for name, entry in names.items()
@@ -103,7 +111,7 @@ def test_every_class_is_imported_from_its_package_by_one_name(package, rule):
 
 
 def test_of_two_classes_of_one_name_each_has_its_folders_before_it():
-    names = registry.exported("corpusmill.steps", nested=True)
+    names = steps.REGISTRY.classes
     assert (names["FilterUrl"], names["DedupUrl"], names["GopherQuality"]) == (
         "filter/url",
         "dedup/url",
@@ -113,9 +121,9 @@ def test_of_two_classes_of_one_name_each_has_its_folders_before_it():
         _ = steps.GoferQuality  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize(("package", "rule"), PACKAGES, ids=lambda value: getattr(value, "__name__", ""))
-def test_type_checkers_know_the_same_names(package, rule):
+@pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.__name__)
+def test_type_checkers_know_the_same_names(package):
     exported = importlib.import_module(f"{package.__name__}._exported")
-    names = registry.exported(package.__name__, **rule)
+    names = package.REGISTRY.classes
     assert sorted(exported.__all__) == sorted(names), "run docs/make_reference.py"
     assert all(getattr(exported, name) is getattr(package, name) for name in names)

@@ -16,8 +16,8 @@ import pyarrow.parquet as pq
 import zstandard
 
 from benchmarks.common import Workload
-from corpusmill.read import ReadCounts, whole
-from corpusmill.read.wet import Wet
+from corpusmill.read import ReadCounts, whole_file
+from corpusmill.read.wet import WetReader
 from corpusmill.storage import expand
 
 Pairs = list[tuple[int, int]]
@@ -78,7 +78,7 @@ def crawl(folder: Path) -> Copies:
     texts: list[str] = []
     at = defaultdict(list)
     for file in expand(f"{folder}/*.warc.wet.gz"):
-        for batch in Wet().read(whole(file), "web", ReadCounts()):
+        for batch in WetReader().read(whole_file(file), "web", ReadCounts()):
             for text, url in zip(batch["text"].to_pylist(), batch["url"].to_pylist()):
                 at[url].append(len(texts))
                 texts.append(text)

@@ -281,7 +281,7 @@ def pages_with_gold(folder: Path, gold: dict[str, Any], limit: int) -> Iterator[
     reader = read.find("warc")()
     left = limit or sys.maxsize
     for file in storage.expand(str(folder / "*.warc.gz")):
-        for batch in reader.read(read.whole(file), "benchmark", read.ReadCounts()):
+        for batch in reader.read(read.whole_file(file), "benchmark", read.ReadCounts()):
             ids = [json.loads(row)["warc_record_id"] for row in batch["metadata"].to_pylist()]
             known = batch.filter(pa.array([name in gold for name in ids], pa.bool_())).slice(0, left)
             left -= len(known)

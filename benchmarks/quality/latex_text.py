@@ -22,7 +22,7 @@ from typing import Any
 from benchmarks.common import heading
 from corpusmill.errors import DocumentError
 from corpusmill.read import ReadCounts
-from corpusmill.read.latex import Latex as Reader
+from corpusmill.read.latex import LatexReader as Reader
 from corpusmill.steps.extract.latex import Latex
 from corpusmill.storage import stat
 

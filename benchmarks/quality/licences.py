@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
-from corpusmill.formats.code.licence_texts import known, licence_of_text
+from corpusmill.formats.code.licence_texts import licence_list, licence_of_text
 
 PARTS = ("train", "train", "dev", "test")
 GPL_WITH = {
@@ -36,7 +36,7 @@ def main() -> None:
     for one in records(parser.parse_args().data / "neardup" / "license_texts.jsonl.gz"):
         labels = one["labels"]
         kind = one["id"].partition("/")[0].lower() if one["kind"] == "reference" else "in the wild"
-        in_list = all(label.lower() in known().every for label in labels)
+        in_list = all(label.lower() in licence_list().every for label in labels)
         part = PARTS[crc32((labels[0] if labels else one["id"]).encode()) % 4]
         found = licence_of_text(one["text"])
         name = plain(found.name) if found else None

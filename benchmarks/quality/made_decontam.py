@@ -14,7 +14,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from benchmarks import samples
-from corpusmill.read import ReadCounts, whole
+from corpusmill.read import ReadCounts, whole_file
 from corpusmill.storage import expand
 
 DEVELOPMENT = ("arc_easy", "commonsense_qa", "hellaswag", "mbpp", "openbookqa", "truthfulqa")
@@ -68,7 +68,7 @@ def documents(data: Path, part: str) -> list[str]:
     texts = []
     for reader, pattern in samples.SOURCES:
         for info in expand(str(data / pattern)):
-            for batch in reader.read(whole(info), "made", ReadCounts()):
+            for batch in reader.read(whole_file(info), "made", ReadCounts()):
                 texts += [text for text in batch["text"].to_pylist() if text and len(text) >= 500]
     chosen = [text[:LONGEST] for text in texts if (sha256(text.encode()).digest()[0] % 2 == 0) == (part == "test")]
     return list(dict.fromkeys(chosen))
@@ -93,8 +93,8 @@ def made(data: Path, part: str) -> list[Made]:
                 chosen = [chance.choice([item for item in chance.sample(items, 50) if item.words >= 14])]
             text = "\n".join(write(item, chance) for item in chosen)
             bad = mode not in NOT_BAD
-            whole, start = put(text, hosts.pop(), chance)
-            result.append(Made(whole, mode, bad, frozenset(item.id for item in chosen), (start, start + len(text))))
+            made, start = put(text, hosts.pop(), chance)
+            result.append(Made(made, mode, bad, frozenset(item.id for item in chosen), (start, start + len(text))))
     return result + [Made(text, "clean", False, frozenset()) for text in hosts]
 
 

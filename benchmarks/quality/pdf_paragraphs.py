@@ -12,7 +12,7 @@ from typing import Any
 
 from benchmarks.common import heading
 from corpusmill.read import ReadCounts
-from corpusmill.read.pdf import Pdf
+from corpusmill.read.pdf import PdfReader
 from corpusmill.steps.extract.blocks import Blocks
 from corpusmill.storage import stat
 
@@ -41,7 +41,7 @@ def paragraphs(folder: Path) -> set[str]:
 
 
 def ours(pdf: Path) -> str:
-    reader, counts = Pdf(), ReadCounts()
+    reader, counts = PdfReader(), ReadCounts()
     pieces = reader.split([stat(str(pdf))], 1 << 40)
     return "".join(batch["text"][0].as_py() for piece in pieces for batch in reader.read(piece, "pdf", counts))
 

@@ -28,8 +28,8 @@ from numpy.typing import NDArray
 from benchmarks.common import Figure, row, table
 from corpusmill.models.language import Identifier
 from corpusmill.models.wide import LID_176
-from corpusmill.read import ReadCounts, whole
-from corpusmill.read.wet import Wet
+from corpusmill.read import ReadCounts, whole_file
+from corpusmill.read.wet import WetReader
 from corpusmill.schema import DOCUMENT, document_id
 from corpusmill.steps.annotate.perplexity import Perplexity
 from corpusmill.storage import expand
@@ -163,7 +163,7 @@ def web(data: Path) -> Iterator[tuple[Origin, str]]:
 def pages(data: Path) -> Iterator[tuple[Origin, str]]:
     """All text of web pages, menus too."""
     for path in expand(str(data / "warc/crawl/*.warc.wet.gz")):
-        for batch in Wet().read(whole(path), "crawl", ReadCounts()):
+        for batch in WetReader().read(whole_file(path), "crawl", ReadCounts()):
             for url, text in zip(batch["url"].to_pylist(), batch["text"].to_pylist(), strict=True):
                 yield urlsplit(url or "").hostname or "", text or ""
 

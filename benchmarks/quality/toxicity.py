@@ -34,8 +34,8 @@ from benchmarks.quality.perplexity import area
 from corpusmill.assets import demo_path
 from corpusmill.models.language import Identifier
 from corpusmill.models.toxicity import Rater
-from corpusmill.read import ReadCounts, whole
-from corpusmill.read.wet import Wet
+from corpusmill.read import ReadCounts, whole_file
+from corpusmill.read.wet import WetReader
 from corpusmill.steps.filter.toxicity import FilterToxicity, counted
 from corpusmill.steps.verdict import rules_of
 from corpusmill.storage import expand
@@ -195,7 +195,7 @@ def pages(data: Path) -> Labelled:
     """Those of the test half of the domains."""
     texts: list[str] = []
     for path in expand(str(data / CRAWL)):
-        for batch in Wet().read(whole(path), "crawl", ReadCounts()):
+        for batch in WetReader().read(whole_file(path), "crawl", ReadCounts()):
             language = Identifier().columns(batch["text"])
             english = pc.and_(pc.equal(language["label"], "en"), pc.greater_equal(language["score"], SURE))
             hosts = [urlsplit(url or "").hostname or "" for url in batch["url"].to_pylist()]

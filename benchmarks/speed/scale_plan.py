@@ -36,7 +36,7 @@ from corpusmill.engine.plan.lower import lower_inputs
 from corpusmill.execute import Check, Failure, OnAside, OnCommit
 from corpusmill.execute.task import StageTask
 from corpusmill.ops.estimate import peak
-from corpusmill.read import Piece, ReadCounts, split_bytes
+from corpusmill.read import FilePiece, ReadCounts, split_bytes
 from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.parts import Source
 from corpusmill.storage import FileInfo
@@ -183,10 +183,10 @@ class Nowhere:
 
     suffixes = (".parquet",)
 
-    def split(self, files: Sequence[FileInfo], target_bytes: int) -> list[Piece]:
+    def split(self, files: Sequence[FileInfo], target_bytes: int) -> list[FilePiece]:
         return [piece for file in files for piece in split_bytes(file, target_bytes)]
 
-    def read(self, piece: Piece, source: str, counts: ReadCounts) -> Iterator[pa.RecordBatch]:
+    def read(self, piece: FilePiece, source: str, counts: ReadCounts) -> Iterator[pa.RecordBatch]:
         raise NotImplementedError
 
 

@@ -1,81 +1,82 @@
-"""A folder is a registry: read/jsonl.py holds the class Jsonl, and being there is all that registers it.
+"""A folder is a registry: read/jsonl.py holds the class JsonlReader, and being there is all that registers it.
 
-Where two packages or folders have a file of one name, the classes have the name of the folder before theirs, or the
-kind after it: `DedupUrl` in steps/dedup/url.py, `JsonlReader` in read/jsonl.py.
-
-The names in a recipe are looked up here: `corpusmill.read` and `corpusmill.write` have a file for each format,
-`corpusmill.steps` has folders of them. Files whose name begins with "_" are helpers, not entries.
+Where two folders have a file of one name, the classes have the name of the folder before theirs: `DedupUrl` in
+steps/dedup/url.py. The names in a recipe are looked up here: `corpusmill.read` and `corpusmill.write` have a file for
+each format, `corpusmill.steps` has folders of them. Files whose name begins with "_" are helpers, not entries.
 """
 
 import pkgutil
-from functools import cache
+from collections.abc import Callable
+from functools import cache, cached_property
 from importlib import import_module
 from typing import Any
 
 from corpusmill.errors import RecipeError, did_you_mean, raised
 
 
-def names(package: str, *, nested: bool = False) -> list[str]:
-    """The names of all entries of a package, sorted.
+class Registry:
+    """The entries of a package.
 
-    nested   the entries are in the folders of the package, named `folder/file`; files beside the folders are not
-             entries
-
-    >>> names("corpusmill.read")[:2]
-    ['arrow', 'code']
+    kind     what they are, for messages: "step"
+    suffix   what the names of their classes end in: JsonlReader
+    nested   they are in the folders of the package, named `folder/file`; files beside the folders are not entries
+    hint     where a message sends the user who asked for an unknown one; if empty, it lists all
     """
-    if nested:
-        return sorted(f"{folder}/{name}" for folder in _members(package, True) for name in names(f"{package}.{folder}"))
-    return sorted(_members(package, False))
+
+    def __init__(self, package: str, kind: str, suffix: str = "", *, nested: bool = False, hint: str = "") -> None:
+        self.package, self.kind, self.suffix, self.nested, self.hint = package, kind, suffix, nested, hint
+
+    def names(self) -> list[str]:
+        """The names of all that ship, as a recipe would write them, sorted."""
+        if not self.nested:
+            return sorted(_members(self.package, False))
+        folders = _members(self.package, True)
+        return sorted(f"{folder}/{name}" for folder in folders for name in _members(f"{self.package}.{folder}", False))
+
+    def find(self, name: str) -> type[Any]:
+        """The class behind a name in a recipe: `jsonl`, `filter/gopher_quality`, or `my.module:MyClass` of your own.
+
+        Raises RecipeError if there is none, naming the nearest that exists.
+        """
+        if ":" in name:
+            return _own_class(name, self.kind)
+        names = self.names()
+        if name not in names:
+            hint = self.hint or f"There are: {', '.join(names)}."
+            raise RecipeError(f'there is no {self.kind} "{name}"{did_you_mean(name, names) or "."} {hint}')
+        module = import_module(f"{self.package}.{name.replace('/', '.')}")
+        cls = getattr(module, self._class_names[name])
+        assert isinstance(cls, type)
+        return cls
+
+    @cached_property
+    def classes(self) -> dict[str, str]:
+        """The names of the classes, by which Python code imports them from the package itself -> the entries."""
+        return {class_name: entry for entry, class_name in self._class_names.items()}
+
+    @cached_property
+    def _class_names(self) -> dict[str, str]:
+        """Of two classes of one name, each has the name of its folder before its own: FilterUrl, DedupUrl."""
+        entries = self.names()
+        files = [entry.rpartition("/")[2] for entry in entries]
+        return {
+            entry: (_title(entry.partition("/")[0]) if files.count(file) > 1 else "") + _title(file) + self.suffix
+            for entry, file in zip(entries, files)
+        }
+
+    def importer(self) -> Callable[[str], Any]:
+        """A `__getattr__` for the package: a class is imported when it is first used."""
+
+        def import_class(name: str) -> Any:
+            if name in self.classes:
+                return self.find(self.classes[name])
+            near = did_you_mean(name, self.classes)
+            raise AttributeError(f"module {self.package!r} has no attribute {name!r}{near}")
+
+        return import_class
 
 
-def find(package: str, name: str, kind: str, *, nested: bool = False, hint: str = "") -> type[Any]:
-    """The class of an entry, `filter/gopher_quality` or `jsonl`, or `my.module:MyClass` from outside the package.
-
-    kind   what the entries are, for messages: "step"
-    hint   where a message sends the user who asked for an unknown one; if empty, it lists all
-
-    Raises RecipeError if there is none, naming the nearest that exists.
-    """
-    if ":" in name:
-        return _own_class(name, kind)
-    known = names(package, nested=nested)
-    if name not in known:
-        hint = hint or f"There are: {', '.join(known)}."
-        raise RecipeError(f'there is no {kind} "{name}"{did_you_mean(name, known) or "."} {hint}')
-    module = import_module(f"{package}.{name.replace('/', '.')}")
-    folder, _, file = name.rpartition("/")
-    plain = _class_name(file)
-    for class_name in (_class_name(folder) + plain, plain + _class_name(kind), plain):
-        if isinstance(cls := getattr(module, class_name, None), type):
-            return cls
-    raise AttributeError(f"{module.__name__} has no class {plain}")
-
-
-@cache
-def exported(package: str, *, nested: bool = False, suffix: str = "") -> dict[str, str]:
-    """The names by which Python code imports the classes from the package itself -> the entries.
-
-    nested   of two classes of one name, each has the name of its folder before its own: FilterUrl, DedupUrl
-    suffix   what they all end in: JsonlReader
-
-    >>> list(exported("corpusmill.read", suffix="Reader"))[:2]
-    ['ArrowReader', 'CodeReader']
-    """
-    entries = names(package, nested=nested)
-    plain = [_class_name(entry.rpartition("/")[2]) for entry in entries]
-    return {
-        (_class_name(entry.partition("/")[0]) if plain.count(name) > 1 else "") + name + suffix: entry
-        for entry, name in zip(entries, plain)
-    }
-
-
-def unknown_attribute(package: str, name: str, known: dict[str, str]) -> AttributeError:
-    """The error of a package that has no class of this name, with the nearest that it has."""
-    return AttributeError(f"module {package!r} has no attribute {name!r}{did_you_mean(name, known)}")
-
-
-def _class_name(file: str) -> str:
+def _title(file: str) -> str:
     return "".join(part.title() for part in file.split("_"))
 
 
@@ -87,9 +88,9 @@ def _members(package: str, folders: bool) -> list[str]:
 
 
 def _own_class(name: str, kind: str) -> type[Any]:
-    module, _, wanted = name.partition(":")
+    module, _, class_name = name.partition(":")
     try:
-        cls = getattr(import_module(module), wanted)
+        cls = getattr(import_module(module), class_name)
     except (ImportError, AttributeError) as error:
         raise RecipeError(f'cannot import the {kind} "{name}": {error}') from error
     except Exception as error:  # whatever the module does when it is imported

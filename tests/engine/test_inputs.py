@@ -23,8 +23,8 @@ from corpusmill.engine.plan.inputs import (
     suffix,
     unit_bytes,
 )
-from corpusmill.read import END, Piece, expansion
-from corpusmill.read.jsonl import Jsonl
+from corpusmill.read import END, FilePiece, expansion
+from corpusmill.read.jsonl import JsonlReader
 from corpusmill.recipe.parts import Source
 from corpusmill.storage import FileInfo, stat
 
@@ -105,7 +105,7 @@ sizes = st.lists(st.integers(0, 40), max_size=60)
 
 @given(sizes)
 def test_units_hold_every_piece_once_in_order(sizes):
-    pieces = [(0, Piece(file(f"{i}", size), 0, END, size), 1.0) for i, size in enumerate(sizes)]
+    pieces = [(0, FilePiece(file(f"{i}", size), 0, END, size), 1.0) for i, size in enumerate(sizes)]
     groups = list(grouped(pieces, 16))
     assert [piece for group in groups for piece in group] == [(index, piece) for index, piece, _ in pieces]
     for group in groups:
@@ -121,7 +121,7 @@ def test_one_more_file_moves_its_neighbourhood_only(sizes, at, size):
         files = list(zip(names, sizes))
         if added:
             files.insert(min(at, len(files)), ("added", size))
-        pieces = [(0, Piece(file(name, size), 0, END, size), 1.0) for name, size in files]
+        pieces = [(0, FilePiece(file(name, size), 0, END, size), 1.0) for name, size in files]
         return {tuple(piece.file.name for _, piece in group) for group in grouped(pieces, 16)}
 
     before, after = groups(False), groups(True)
@@ -131,14 +131,14 @@ def test_one_more_file_moves_its_neighbourhood_only(sizes, at, size):
 def test_many_small_files_are_spread(tmp_path):
     for i in range(40):
         (tmp_path / f"{i:02d}.jsonl").write_bytes((TEXT * 2)[:700_000])
-    sources = [Source(Jsonl(), [str(tmp_path)])]
+    sources = [Source(JsonlReader(), [str(tmp_path)])]
     units = list(plan_inputs(sources, find_inputs(sources), 128))
     assert 4 <= len(units) <= 7  # 28 MB, by 4 to 8 MB
 
 
 def test_units_do_not_depend_on_where_a_file_is_cut_off_from_the_others(tmp_path):
     (tmp_path / "large.jsonl").write_bytes(TEXT * 30)
-    sources = [Source(Jsonl(), [str(tmp_path)])]
+    sources = [Source(JsonlReader(), [str(tmp_path)])]
     units = list(plan_inputs(sources, find_inputs(sources), 128))
     assert len(units) == -(-(tmp_path / "large.jsonl").stat().st_size // SMALLEST)
     assert len({unit.content for unit in units}) == len(units)

@@ -11,7 +11,7 @@ from corpusmill import Recipe, Source
 from corpusmill.engine.plan.lower import lower
 from corpusmill.execute.processes import Processes
 from corpusmill.execute.serial import Serial
-from corpusmill.read.jsonl import Jsonl
+from corpusmill.read.jsonl import JsonlReader
 from corpusmill.report.run_files import RunFiles
 from corpusmill.steps.annotate.stats import Stats
 from corpusmill.steps.clean.normalize import Normalize
@@ -43,7 +43,7 @@ KEEP = KeepWhere(condition="dear.score > 20")
 def source(tmp_path):
     lines = [json.dumps({"text": "word " * (i % 9 + 1)}) for i in range(60)]
     (tmp_path / "in.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
-    return Source(Jsonl(), str(tmp_path / "in.jsonl"))
+    return Source(JsonlReader(), str(tmp_path / "in.jsonl"))
 
 
 def passes(source, *steps):

@@ -11,7 +11,7 @@ from corpusmill.engine.plan.lower import lower
 from corpusmill.errors import RecipeError
 from corpusmill.execute.serial import Serial
 from corpusmill.ops.runs import run
-from corpusmill.read.jsonl import Jsonl
+from corpusmill.read.jsonl import JsonlReader
 from corpusmill.recipe import Recipe, Source
 from corpusmill.steps.annotate.language import AnnotateLanguage
 from corpusmill.steps.dedup.exact import Exact
@@ -44,7 +44,7 @@ def recipe(tmp_path):
     file.write_text('{"text": "The river runs to the sea."}\n{"text": "one"}\n{"text": "one"}\n')
 
     def make(*steps: Any) -> Recipe:
-        return Recipe(read=[Source(Jsonl(), [str(file)])], steps=steps, name="checked")
+        return Recipe(read=[Source(JsonlReader(), [str(file)])], steps=steps, name="checked")
 
     return make
 

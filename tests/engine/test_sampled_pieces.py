@@ -7,7 +7,7 @@ import pytest
 
 from corpusmill.ops.estimate.sampled_pieces import Joined, Several, joined
 from corpusmill.read import BATCH_ROWS, ReadCounts
-from corpusmill.read.jsonl import Jsonl
+from corpusmill.read.jsonl import JsonlReader
 from corpusmill.storage import expand
 
 
@@ -15,7 +15,7 @@ from corpusmill.storage import expand
 def pieces(tmp_path):
     path = tmp_path / "web.jsonl"
     path.write_text("".join(json.dumps({"text": f"{i} " + "river " * (i % 7)}) + "\n" for i in range(9000)), "utf-8")
-    return Jsonl().split(expand((str(path),), ()), 4000)
+    return JsonlReader().split(expand((str(path),), ()), 4000)
 
 
 def read(reader, pieces):
@@ -26,7 +26,10 @@ def read(reader, pieces):
 
 def test_documents_are_those_of_the_pieces_in_order(pieces):
     some = pieces[1::3]
-    (alone, counts), (together, counts_together) = read(Jsonl(), some), read(Joined(Jsonl()), [Several.of(some)])
+    (alone, counts), (together, counts_together) = (
+        read(JsonlReader(), some),
+        read(Joined(JsonlReader()), [Several.of(some)]),
+    )
     assert pa.Table.from_batches(together).equals(pa.Table.from_batches(alone))
     assert counts_together == counts and counts.documents > BATCH_ROWS
     assert len(alone) == len(some) > 10 * len(together)
@@ -34,7 +37,7 @@ def test_documents_are_those_of_the_pieces_in_order(pieces):
 
 
 def test_a_piece_by_itself_is_read_as_it_is(pieces):
-    assert read(Joined(Jsonl()), pieces[:1])[0] == read(Jsonl(), pieces[:1])[0]
+    assert read(Joined(JsonlReader()), pieces[:1])[0] == read(JsonlReader(), pieces[:1])[0]
 
 
 def test_pieces_are_joined_by_source(pieces):

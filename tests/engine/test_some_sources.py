@@ -27,7 +27,7 @@ from corpusmill.recipe import RunSettings
 from corpusmill.report.index import export
 from corpusmill.report.run_files import RunFiles
 from corpusmill.schema import COUNTED, document_id
-from corpusmill.write.shards import Shards
+from corpusmill.write.shards import ShardsWriter
 
 WORDS = "river stone winter garden the letter window market of silver morning that captain forest bridge".split()
 NOTICE = "This notice stands at the end of very many of these documents, as a footer."
@@ -267,7 +267,7 @@ def test_how_batches_and_units_mix_the_sources_makes_no_difference(three, unit, 
         patch.setattr(inputs, "unit_bytes", lambda found, unit_mb: unit)
         patch.setattr(passes, "ReadCounts", partial(ReadCounts, batch_rows=rows_read))
         patch.setattr(passes, "ROWS", rows_kept)
-        made = replace(recipe(folder, THREE), write=[Shards()])
+        made = replace(recipe(folder, THREE), write=[ShardsWriter()])
         done = corpusmill.run(made, folder=Path(place) / "run", executor=Serial())
         assert outputs(done.folder) == expected
         assert rows(done.folder) == signals
@@ -277,7 +277,7 @@ def test_how_batches_and_units_mix_the_sources_makes_no_difference(three, unit, 
 def three(tmp_path_factory):
     """A run of three sources, each with its own steps: the folder, what it writes, and what it found out."""
     folder = tmp_path_factory.mktemp("three")
-    made = replace(recipe(folder, THREE), write=[Shards()])
+    made = replace(recipe(folder, THREE), write=[ShardsWriter()])
     done = corpusmill.run(made, folder=folder / "run", executor=Serial())
     return folder, outputs(done.folder), rows(done.folder)
 

@@ -15,8 +15,8 @@ from corpusmill import Recipe, Rows, RunSettings
 from corpusmill.engine.plan.stored_rows import lines, stored, with_inputs
 from corpusmill.errors import InputError, RecipeError
 from corpusmill.execute.serial import Serial
-from corpusmill.read import ReadCounts, whole
-from corpusmill.read.jsonl import Jsonl
+from corpusmill.read import ReadCounts, whole_file
+from corpusmill.read.jsonl import JsonlReader
 from corpusmill.storage import stat
 from corpusmill.store.run_folder import RunFolder
 
@@ -83,7 +83,7 @@ def test_values_that_json_has_not_become_text_or_null(tmp_path):
         "nan": float("nan"),
     }
     (tmp_path / "rows.jsonl").write_bytes(written([row]))
-    (batch,) = Jsonl().read(whole(stat(str(tmp_path / "rows.jsonl"))), "web", ReadCounts())
+    (batch,) = JsonlReader().read(whole_file(stat(str(tmp_path / "rows.jsonl"))), "web", ReadCounts())
     assert batch["text"].to_pylist() == ["a\ufffd"]
     kept = {"big": 1e30, "cost": "1.50", "day": "2024-05-01", "nan": None, "raw": "\ufffd"}
     assert json.loads(batch["metadata"][0].as_py()) == kept

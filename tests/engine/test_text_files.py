@@ -12,8 +12,8 @@ from corpusmill.store.run_folder import RunFolder
 from corpusmill.store.tables import TableWriter
 from corpusmill.store.unit_io import Upstream
 from corpusmill.store.units import Results
-from corpusmill.write.jsonl import Jsonl
-from corpusmill.write.parquet import Parquet
+from corpusmill.write.jsonl import JsonlWriter
+from corpusmill.write.parquet import ParquetWriter
 
 MILLION = 1_000_000
 UNITS = ((MILLION, 2 * MILLION), (), (3 * MILLION, 10, 10))
@@ -41,29 +41,29 @@ def numbers(files):
 
 
 def test_small_units_share_a_file():
-    assert numbers(text_files(megabytes_of(Jsonl()), results(*UNITS))) == [[(0, 0, 2), (1, 0, 0), (2, 0, 3)]]
+    assert numbers(text_files(megabytes_of(JsonlWriter()), results(*UNITS))) == [[(0, 0, 2), (1, 0, 0), (2, 0, 3)]]
 
 
 def test_all_in_one_file():
-    assert numbers(text_files(megabytes_of(Jsonl(single_file=True, mb_per_file=1)), results(*UNITS))) == [
+    assert numbers(text_files(megabytes_of(JsonlWriter(single_file=True, mb_per_file=1)), results(*UNITS))) == [
         [(0, 0, 2), (1, 0, 0), (2, 0, 3)]
     ]
 
 
 def test_files_end_with_the_row_group_that_fills_them():
-    assert numbers(text_files(megabytes_of(Parquet(mb_per_file=1)), results(*UNITS))) == [
+    assert numbers(text_files(megabytes_of(ParquetWriter(mb_per_file=1)), results(*UNITS))) == [
         [(0, 0, 1)],
         [(0, 1, 2)],
         [(1, 0, 0), (2, 0, 1)],
         [(2, 1, 3)],
     ]
-    assert numbers(text_files(megabytes_of(Parquet(mb_per_file=5)), results(*UNITS))) == [
+    assert numbers(text_files(megabytes_of(ParquetWriter(mb_per_file=5)), results(*UNITS))) == [
         [(0, 0, 2), (1, 0, 0), (2, 0, 1)],
         [(2, 1, 3)],
     ]
 
 
-@pytest.mark.parametrize("writer", [Jsonl(), Jsonl(single_file=True), Jsonl(mb_per_file=1)], ids=repr)
+@pytest.mark.parametrize("writer", [JsonlWriter(), JsonlWriter(single_file=True), JsonlWriter(mb_per_file=1)], ids=repr)
 def test_without_documents_there_is_one_empty_file(writer):
     assert numbers(text_files(megabytes_of(writer), results(()))) == [[(0, 0, 0)]]
 

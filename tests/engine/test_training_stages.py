@@ -29,7 +29,7 @@ from corpusmill.report.tables import RunTables
 from corpusmill.shards import open_shards
 from corpusmill.steps.pack.best_fit import BestFit
 from corpusmill.steps.tokenize.bpe import Bpe
-from corpusmill.write.shards import Goldfish, Shards
+from corpusmill.write.shards import Goldfish, ShardsWriter
 
 WORDS = "river stone winter garden letter window market silver morning captain forest bridge candle harbour".split()
 SOURCES = {"web": 240, "code": 80, "wiki": 60}
@@ -248,7 +248,7 @@ def test_a_recipe_with_stages_is_written_and_read_again(folder):
     stages = (
         TrainingStage(name="pretrain", tokens=6000, batch=8, mix=(("web", 3), ("code", 1))),
         TrainingStage(
-            name="long", tokens="2k", batch=2, pack=BestFit(length=256), shards=Shards(goldfish=Goldfish(k=3))
+            name="long", tokens="2k", batch=2, pack=BestFit(length=256), shards=ShardsWriter(goldfish=Goldfish(k=3))
         ),
     )
     python = Recipe(read=made.read, steps=made.steps, write=made.write, stages=stages)

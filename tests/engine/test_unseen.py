@@ -6,7 +6,7 @@ import pytest
 
 from corpusmill.ops.estimate.sampled_copies import pieces_of
 from corpusmill.ops.estimate.unseen import Range, both, duplicates, of_pieces
-from corpusmill.read import Piece
+from corpusmill.read import FilePiece
 from corpusmill.storage import FileInfo
 
 LAWS = {
@@ -60,7 +60,7 @@ def test_pieces_that_are_alike_say_more_than_pieces_that_differ():
 
 def of_rows(name, start):
     """A piece whose start says nothing of bytes, as a row group."""
-    return Piece(FileInfo(name, name, 1000, ""), start, start + 1, 300)
+    return FilePiece(FileInfo(name, name, 1000, ""), start, start + 1, 300)
 
 
 def test_pieces_are_told_by_the_gaps_between_positions():
@@ -76,7 +76,7 @@ def test_pieces_are_told_by_the_gaps_between_positions():
 def test_pieces_of_bytes_are_told_by_where_they_begin():
     """Even where two touch each other, and where one has no document."""
     files = [FileInfo(name, name, 5000, "") for name in "ab"]
-    pieces = [Piece(file, start, start + 100, 100) for file in files for start in (1000, 1100, 2000, 4000)]
+    pieces = [FilePiece(file, start, start + 100, 100) for file in files for start in (1000, 1100, 2000, 4000)]
     file, position = pa.array(["b", "a", "a", "b", "a"]), np.array([4010, 1099, 1100, 1001, 4090])
     assert pieces_of(file, position, pieces).tolist() == [7, 0, 1, 4, 3]
 

@@ -63,7 +63,7 @@ class OnGpu:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reader(jsonl.Jsonl):
+class Reader(jsonl.JsonlReader):
     """JSON lines; marked ones end the worker that reads them."""
 
     def read(self, piece, source, counts):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import zstandard
 
-from corpusmill.read import Piece, ReadCounts
+from corpusmill.read import FilePiece, ReadCounts
 from corpusmill.storage import FileInfo, stat
 
 DEAD_COLUMNS = ("position", "kind", "expected")
@@ -33,7 +33,7 @@ def read_all(reader, *files: FileInfo, target: int = 1 << 40):
     return rows, dead, counts
 
 
-def read_piece(reader, piece: Piece):
+def read_piece(reader, piece: FilePiece):
     counts = ReadCounts()
     rows = [row for batch in reader.read(piece, "made", counts) for row in batch.to_pylist()]
     return rows, counts

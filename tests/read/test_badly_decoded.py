@@ -12,12 +12,12 @@ import pytest
 from reading import read_all, save, warc
 
 from conftest import docs
-from corpusmill.read.arrow import Arrow
-from corpusmill.read.csv import Csv
-from corpusmill.read.jsonl import Jsonl
-from corpusmill.read.parquet import Parquet
-from corpusmill.read.text import Text
-from corpusmill.read.wet import Wet
+from corpusmill.read.arrow import ArrowReader
+from corpusmill.read.csv import CsvReader
+from corpusmill.read.jsonl import JsonlReader
+from corpusmill.read.parquet import ParquetReader
+from corpusmill.read.text import TextReader
+from corpusmill.read.wet import WetReader
 from corpusmill.steps.measures import MEASURES
 
 BAD = {
@@ -32,19 +32,19 @@ BAD = {
 
 
 def as_jsonl(folder):
-    return Jsonl(), save(folder, "a.jsonl", b"".join(b'{"text":"%s"}\n' % text for text in BAD))
+    return JsonlReader(), save(folder, "a.jsonl", b"".join(b'{"text":"%s"}\n' % text for text in BAD))
 
 
 def as_csv(folder):
-    return Csv(), save(folder, "a.csv", b"\n".join([b"text", *BAD]) + b"\n")
+    return CsvReader(), save(folder, "a.csv", b"\n".join([b"text", *BAD]) + b"\n")
 
 
 def as_wet(folder):
-    return Wet(), save(folder, "a.wet", b"".join(warc("conversion", text) for text in BAD))
+    return WetReader(), save(folder, "a.wet", b"".join(warc("conversion", text) for text in BAD))
 
 
 def as_text(folder):
-    return Text(separator="<end>"), save(folder, "a.txt", b"<end>".join(BAD))
+    return TextReader(separator="<end>"), save(folder, "a.txt", b"<end>".join(BAD))
 
 
 def table():
@@ -54,14 +54,14 @@ def table():
 
 def as_parquet(folder):
     pq.write_table(table(), folder / "made.parquet")
-    return Parquet(), save(folder, "a.parquet", (folder / "made.parquet").read_bytes())
+    return ParquetReader(), save(folder, "a.parquet", (folder / "made.parquet").read_bytes())
 
 
 def as_arrow(folder):
     sink = pa.BufferOutputStream()
     with pa.ipc.new_file(sink, table().schema) as file:
         file.write_table(table())
-    return Arrow(), save(folder, "a.arrow", sink.getvalue().to_pybytes())
+    return ArrowReader(), save(folder, "a.arrow", sink.getvalue().to_pybytes())
 
 
 @pytest.mark.parametrize("made", [as_jsonl, as_csv, as_wet, as_text, as_parquet, as_arrow])
@@ -73,7 +73,7 @@ def test_invalid_bytes_become_the_replacement_character(made, tmp_path):
 @pytest.mark.parametrize("escape", [r"\ud800", r"\udfff", r"\udc00\ud800", r"\ud83d\u0041", r"\ud83dude00"])
 def test_half_of_a_pair_as_an_escape_in_json_becomes_one_too(escape, tmp_path):
     line = f'{{"text": "a {escape} b", "url": "http://a.org/{escape}", "k": "{escape}"}}\n'
-    [row], dead, _ = read_all(Jsonl(), save(tmp_path, "a.jsonl", line.encode()))
+    [row], dead, _ = read_all(JsonlReader(), save(tmp_path, "a.jsonl", line.encode()))
     clean = "".join("\ufffd" if "\ud800" <= c <= "\udfff" else c for c in json.loads(line)["k"])
     assert (row["text"], row["url"], row["metadata"]) == (f"a {clean} b", f"http://a.org/{clean}", f'{{"k":"{clean}"}}')
     assert "\ufffd" in clean and not dead

@@ -17,7 +17,7 @@ from fastwarc.stream_io import Lz4Writer
 from reading import briefly, http, page, read_all, save, warc
 
 from corpusmill.errors import RecipeError
-from corpusmill.read import BATCH_BYTES, BATCH_ROWS, Piece, ReadCounts, _http, expansion
+from corpusmill.read import BATCH_BYTES, BATCH_ROWS, FilePiece, ReadCounts, _http, expansion
 from corpusmill.read import csv as csv_reader
 from corpusmill.read._bytes import (
     MAX_DICTIONARY,
@@ -30,12 +30,12 @@ from corpusmill.read._bytes import (
     blocks,
     zstd_dictionary,
 )
-from corpusmill.read.csv import Csv
-from corpusmill.read.html import Html
-from corpusmill.read.jsonl import Jsonl
-from corpusmill.read.text import Text
-from corpusmill.read.warc import HTML_BEGINS, Warc
-from corpusmill.read.wet import Wet
+from corpusmill.read.csv import CsvReader
+from corpusmill.read.html import HtmlReader
+from corpusmill.read.jsonl import JsonlReader
+from corpusmill.read.text import TextReader
+from corpusmill.read.warc import HTML_BEGINS, WarcReader
+from corpusmill.read.wet import WetReader
 
 CODECS = ["gz", "zst", "bz2", "xz", "lz4"]
 GOOD = b'{"text": "The river runs over stones."}\n'
@@ -105,16 +105,16 @@ def test_a_hostile_window_is_a_dead_letter_that_says_what_to_do(tmp_path):
     window = bytes([0, (28 - 10) << 3])  # 256 MiB
     data = b"\x28\xb5\x2f\xfd" + window + struct.pack("<I", len(GOOD) << 3 | 1)[:3] + GOOD
     file = save(tmp_path, "a.jsonl.zst", data)
-    rows, dead, _ = read_all(Jsonl(), file)
+    rows, dead, _ = read_all(JsonlReader(), file)
     assert not rows and briefly(dead) == [(0, "window_too_large", False)]
     assert "takes 256 MiB of memory, and at most 122 MiB are allowed" in dead[0]["reason"]
     assert "max_window_mb" in dead[0]["reason"]
-    assert len(read_all(Jsonl(max_window_mb=269), file)[0]) == 1
+    assert len(read_all(JsonlReader(max_window_mb=269), file)[0]) == 1
     assert expansion(file) == 1.0 and expansion(save(tmp_path, "b.zst", frame(100 << 20, (31 - 10) << 3))) > 100
-    for reader in (Text(), Html(), Warc(), Wet()):
+    for reader in (TextReader(), HtmlReader(), WarcReader(), WetReader()):
         assert [letter["kind"] for letter in read_all(reader, file)[1]] == ["window_too_large"]
     with pytest.raises(RecipeError, match="max_window_mb"):
-        Jsonl(max_window_mb=3000)
+        JsonlReader(max_window_mb=3000)
     packed = save(tmp_path, "a.xz", lzma.compress(GOOD, preset=6))  # a dictionary of 8 MiB
     with pytest.raises(WindowTooLarge, match="xz"):
         list(blocks(packed.path, window=4 << 20))
@@ -123,7 +123,7 @@ def test_a_hostile_window_is_a_dead_letter_that_says_what_to_do(tmp_path):
 def test_a_record_with_a_hostile_window_costs_itself_only(tmp_path):
     bad = b"\x28\xb5\x2f\xfd" + bytes([0, 21 << 3]) + b"\x01\0\0"
     data = zstandard.compress(page("one")) + bad + zstandard.compress(page("two"))
-    rows, dead, _ = read_all(Warc(), save(tmp_path, "a.warc.zst", data))
+    rows, dead, _ = read_all(WarcReader(), save(tmp_path, "a.warc.zst", data))
     assert len(rows) == 2 and [letter["kind"] for letter in dead] == ["window_too_large"]
 
 
@@ -131,7 +131,7 @@ def test_a_record_with_a_hostile_window_costs_itself_only(tmp_path):
 def test_a_hostile_dictionary_is_a_dead_letter(tmp_path, content):
     head = b"\x5d\x2a\x4d\x18" + struct.pack("<I", len(content)) + content
     file = save(tmp_path, "a.warc.zst", head + zstandard.compress(page("one")))
-    rows, dead, _ = read_all(Warc(), file)
+    rows, dead, _ = read_all(WarcReader(), file)
     assert not rows and briefly(dead) == [(0, "damaged", False)]
     with pytest.raises(Damaged):
         zstd_dictionary(file.path)
@@ -177,10 +177,10 @@ def test_bombs_are_read_in_little_memory(tmp_path):
 @pytest.mark.parametrize("outer", CODECS)
 def test_what_is_compressed_twice_is_decompressed_twice(tmp_path, outer, inner):
     lines = compressed(compressed(GOOD * 3, inner), outer)
-    assert len(read_all(Jsonl(), save(tmp_path, "a.jsonl.gz", lines))[0]) == 3
+    assert len(read_all(JsonlReader(), save(tmp_path, "a.jsonl.gz", lines))[0]) == 3
     pages = b"".join(compressed(page(f"page {i}"), inner) for i in range(4))
     file = save(tmp_path, "a.warc.gz", compressed(pages, outer))
-    rows, dead, _ = read_all(Warc(), file, target=50)
+    rows, dead, _ = read_all(WarcReader(), file, target=50)
     assert len(rows) == 4 and not dead
     assert len({row["position"] for row in rows}) == 4
 
@@ -190,17 +190,17 @@ def test_what_is_compressed_three_times_or_cannot_be_read_says_so(tmp_path):
     for _ in range(3):
         thrice = gzip.compress(thrice)
     for data, said in ((thrice, "three times"), (gzip.compress(compressed(GOOD, "lz4")), "holds lz4 data")):
-        for reader in (Jsonl(), Text(), Html(), Csv(), Warc()):
+        for reader in (JsonlReader(), TextReader(), HtmlReader(), CsvReader(), WarcReader()):
             rows, dead, _ = read_all(reader, save(tmp_path, "a.gz", data))
             assert not rows and [letter["kind"] for letter in dead] == ["damaged"] and said in dead[0]["reason"]
     cut = gzip.compress(gzip.compress(GOOD * 3)[:-9])
-    assert [letter["kind"] for letter in read_all(Jsonl(), save(tmp_path, "a.gz", cut))[1]] == ["truncated"]
+    assert [letter["kind"] for letter in read_all(JsonlReader(), save(tmp_path, "a.gz", cut))[1]] == ["truncated"]
 
 
 def test_zeros_between_records_are_passed_in_linear_time(tmp_path):
     zeros = gzip.compress(bytes(150 << 20), 1)  # 16 bytes at a time took half a minute
     file = save(tmp_path, "a.warc.gz", gzip.compress(page("one")) + zeros + gzip.compress(page("two")))
-    rows, dead, _ = read_all(Warc(), file)
+    rows, dead, _ = read_all(WarcReader(), file)
     assert len(rows) == 2 and not dead
 
 
@@ -224,9 +224,9 @@ def test_a_stream_of_tiny_blocks_is_read_in_large_ones():
 def test_dead_letters_do_not_pile_up(tmp_path):
     file = save(tmp_path, "a.jsonl", b"x\n" * 10_000 + GOOD)
     other = save(tmp_path, "a.warc", b"WARC/1.0\r\nA:\r\n" * 10_000 + page("one"))
-    for reader, made in ((Jsonl(), file), (Warc(), other)):
+    for reader, made in ((JsonlReader(), file), (WarcReader(), other)):
         counts, most, rows = ReadCounts(), 0, 0
-        for batch in reader.read(Piece(made), "made", counts):
+        for batch in reader.read(FilePiece(made), "made", counts):
             rows += len(batch)
             most = max(most, len(counts.letters))
             counts.drain()
@@ -237,28 +237,28 @@ def test_long_metadata_and_addresses_fill_a_batch_too(tmp_path):
     for name in ("url", "other"):
         line = json.dumps({"text": "The river runs.", name: "x" * (BATCH_BYTES // 2)}).encode()
         file = save(tmp_path, "a.jsonl", b"\n".join([line] * 5))
-        assert [len(batch) for batch in Jsonl().read(Piece(file), "made", ReadCounts())] == [2, 2, 1]
+        assert [len(batch) for batch in JsonlReader().read(FilePiece(file), "made", ReadCounts())] == [2, 2, 1]
 
 
 @pytest.mark.parametrize("value", [b"[],", b'{"a":1},', b'"ab",'])
 def test_a_long_line_of_many_values_is_not_parsed(tmp_path, value):
     bomb = b'{"text": "x", "many": [' + value * (24_000_000 // len(value)) + b"0]}\n"
-    rows, dead, _ = read_all(Jsonl(), save(tmp_path, "a.jsonl", bomb + GOOD))
+    rows, dead, _ = read_all(JsonlReader(), save(tmp_path, "a.jsonl", bomb + GOOD))
     assert len(rows) == 1 and [letter["kind"] for letter in dead] == ["too_many_values"]
     prose = json.dumps({"text": 'He said, "Look [there], {friend}": ' * 300_000}).encode()
-    assert len(read_all(Jsonl(), save(tmp_path, "a.jsonl", prose))[0]) == 1
+    assert len(read_all(JsonlReader(), save(tmp_path, "a.jsonl", prose))[0]) == 1
 
 
 def test_a_quotation_mark_that_is_not_closed_does_not_swallow_a_file(tmp_path, monkeypatch):
     monkeypatch.setattr(csv_reader, "MAX_ROW", 10_000)
     monkeypatch.setattr(csv_reader, "MAX_FIELDS", 1000)
     good = b"a text of its own\n"
-    rows, dead, _ = read_all(Csv(), save(tmp_path, "a.csv", b"text\n" + good + b'"open\n' + good * 1000))
+    rows, dead, _ = read_all(CsvReader(), save(tmp_path, "a.csv", b"text\n" + good + b'"open\n' + good * 1000))
     assert len(rows) == 1 and briefly(dead) == [(1, "too_long", False)] and "quotation" in dead[0]["reason"]
-    rows, dead, _ = read_all(Csv(), save(tmp_path, "a.csv", b"text\n" + good + b"," * 2000 + b"\n" + good))
+    rows, dead, _ = read_all(CsvReader(), save(tmp_path, "a.csv", b"text\n" + good + b"," * 2000 + b"\n" + good))
     assert len(rows) == 1 and briefly(dead) == [(1, "too_long", False)] and "fields" in dead[0]["reason"]
     long = b'"' + good * 100 + b'"\n'
-    assert len(read_all(Csv(), save(tmp_path, "a.csv", b"text\n" + long * 40))[0]) == 40
+    assert len(read_all(CsvReader(), save(tmp_path, "a.csv", b"text\n" + long * 40))[0]) == 40
 
 
 def test_headers_of_http_are_read_in_linear_time():
@@ -287,6 +287,6 @@ def test_comments_before_nothing_take_no_time():
 
 def test_unknown_types_of_records_are_counted_as_one(tmp_path):
     data = b"".join(warc(f"made-{i}", b"x") for i in range(50)) + warc("revisit", b"")
-    _, _, counts = read_all(Warc(), save(tmp_path, "a.warc", data))
+    _, _, counts = read_all(WarcReader(), save(tmp_path, "a.warc", data))
     assert dict(counts.skipped) == {"warc_other": 50, "warc_revisit": 1}
-    assert read_all(Warc(), save(tmp_path, "a.warc", warc("response", http(b"<html>x</html>"))))[0]
+    assert read_all(WarcReader(), save(tmp_path, "a.warc", warc("response", http(b"<html>x</html>"))))[0]

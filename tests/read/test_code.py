@@ -15,7 +15,7 @@ import store_server as store_server_module
 from corpusmill import storage
 from corpusmill.errors import InputError, RecipeError
 from corpusmill.read import files_at
-from corpusmill.read.code import Code
+from corpusmill.read.code import CodeReader
 from corpusmill.recipe import Recipe
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -75,7 +75,7 @@ def make_zip(path):
 
 
 def documents(path, target=1 << 40, **settings):
-    reader = Code(**settings)
+    reader = CodeReader(**settings)
     rows, dead, counts = read_all(reader, *files_at(reader, [str(path)]), target=target)
     return [{**row, **json.loads(row["metadata"])} for row in rows], dead, counts
 
@@ -113,12 +113,12 @@ def test_an_archive_gives_the_same_documents_as_its_folder(tmp_path, name):
 def test_pieces_give_what_the_whole_gives(tmp_path, target):
     (tmp_path / "repo.tar").write_bytes(tar_bytes())
     (tmp_path / "repo.tar.zst").write_bytes(zstandard.compress(tar_bytes()))
-    assert len(Code().split(files_at(Code(), [str(tmp_path / "repo.tar.zst")]), target)) == 1
+    assert len(CodeReader().split(files_at(CodeReader(), [str(tmp_path / "repo.tar.zst")]), target)) == 1
     for place in (make_folder(tmp_path / "repo"), make_zip(tmp_path / "repo.zip"), tmp_path / "repo.tar"):
         whole, _, counts = documents(place)
         cut, _, counts_of_cut = documents(place, target=target)
         assert cut == whole and counts_of_cut.skipped == counts.skipped
-        assert target > 100 or len(Code().split(files_at(Code(), [str(place)]), target)) > 1
+        assert target > 100 or len(CodeReader().split(files_at(CodeReader(), [str(place)]), target)) > 1
 
 
 @pytest.mark.parametrize("name", ["repo.tar", "repo.zip"])
@@ -197,15 +197,15 @@ def test_folders_of_repositories_and_archives_are_found(tmp_path):
     make_folder(tmp_path / "in" / "one" / "x")
     make_folder(tmp_path / "in" / "one" / "y")
     make_zip(tmp_path / "in" / "z.zip")
-    assert [file.name for file in files_at(Code(), [str(tmp_path / "in")])] == ["one/x", "one/y", "z.zip"]
-    assert [file.name for file in files_at(Code(), [str(tmp_path / "in/one/*")])] == ["x", "y"]
+    assert [file.name for file in files_at(CodeReader(), [str(tmp_path / "in")])] == ["one/x", "one/y", "z.zip"]
+    assert [file.name for file in files_at(CodeReader(), [str(tmp_path / "in/one/*")])] == ["x", "y"]
 
 
 def test_a_folder_has_another_fingerprint_when_a_file_in_it_changes(tmp_path):
     folder = make_folder(tmp_path / "repo")
-    (before,) = files_at(Code(), [str(folder)])
+    (before,) = files_at(CodeReader(), [str(folder)])
     (folder / "b.py").write_text("x = 22\n", "utf-8")
-    (after,) = files_at(Code(), [str(folder)])
+    (after,) = files_at(CodeReader(), [str(folder)])
     assert before.fingerprint != after.fingerprint and before.is_folder
 
 
@@ -250,7 +250,7 @@ def test_attributes_and_patterns_of_the_recipe_count(tmp_path):
 ])  # fmt: skip
 def test_wrong_settings_are_said(settings, said):
     with pytest.raises(RecipeError) as error:
-        Code(**settings)
+        CodeReader(**settings)
     assert said in str(error.value)
 
 
@@ -259,7 +259,7 @@ def test_a_path_that_is_no_repository_is_said(tmp_path):
     (tmp_path / "empty").mkdir()
     for path, said in (("a.txt", "neither a folder nor an archive"), ("empty", "no file"), ("gone", "no such file")):
         with pytest.raises(InputError, match=said):
-            files_at(Code(), [str(tmp_path / path)])
+            files_at(CodeReader(), [str(tmp_path / path)])
 
 
 def test_git_archive_is_read(tmp_path):

@@ -15,8 +15,8 @@ from reading import briefly, read_all, save
 
 from corpusmill.errors import InputError
 from corpusmill.read import expansion
-from corpusmill.read.arrow import Arrow
-from corpusmill.read.parquet import Parquet
+from corpusmill.read.arrow import ArrowReader
+from corpusmill.read.parquet import ParquetReader
 
 MUTATIONS = 420
 MANY = 120  # rows in three batches
@@ -45,7 +45,7 @@ def test_mutated_files_are_read_without_a_crash(tmp_path):
                 file = save(tmp_path, "a.arrow", data)
                 expansion(file)
                 with suppress(InputError):  # the name or type of a column is another one
-                    read_all(Arrow(), file, target=300 if number % 2 else 1 << 40)
+                    read_all(ArrowReader(), file, target=300 if number % 2 else 1 << 40)
         except BaseException as error:
             (tmp_path / "error").write_text(f"mutation {number}: {type(error).__name__}: {error}")
             os._exit(1)
@@ -62,7 +62,7 @@ def test_the_batches_after_a_damaged_one_are_read(tmp_path, new, target):
         struct.pack("<3i", 0, 14, 28)
     )  # where the texts of the second batch begin: those before are shorter
     data[at + 4 : at + 8] = struct.pack("<i", -5)
-    rows, dead, _ = read_all(Arrow(), save(tmp_path, "a.arrow", bytes(data)), target=target)
+    rows, dead, _ = read_all(ArrowReader(), save(tmp_path, "a.arrow", bytes(data)), target=target)
     assert [row["position"] for row in rows] == [*range(40), *range(80, 120)]
     assert rows[-1]["text"] == "text number 119"
     assert briefly(dead) == [(40, "damaged", False)]
@@ -72,14 +72,14 @@ def test_the_batches_after_a_damaged_one_are_read(tmp_path, new, target):
 def test_every_kind_of_file_is_read_alike_whole_and_in_pieces(tmp_path):
     for name, data in made_arrow.files().items():
         file = save(tmp_path, f"{name}.arrow", data)
-        whole, dead, _ = read_all(Arrow(), file)
+        whole, dead, _ = read_all(ArrowReader(), file)
         assert len(whole) == made_arrow.ROWS and not dead, name
-        assert read_all(Arrow(), file, target=1)[0] == whole, name
+        assert read_all(ArrowReader(), file, target=1)[0] == whole, name
 
 
 def test_a_second_stream_in_a_file_is_not_lost_silently(tmp_path):
     data = written(numbered_texts(), pa.ipc.new_stream)
-    rows, dead, _ = read_all(Arrow(), save(tmp_path, "a.arrow", data + data))
+    rows, dead, _ = read_all(ArrowReader(), save(tmp_path, "a.arrow", data + data))
     assert len(rows) == MANY and briefly(dead) == [(MANY, "damaged", False)]
     assert "another one follows" in dead[0]["reason"]
 
@@ -87,7 +87,9 @@ def test_a_second_stream_in_a_file_is_not_lost_silently(tmp_path):
 @pytest.mark.parametrize("target", [1, 1 << 40])
 def test_a_file_without_its_end_is_read_as_far_as_it_goes(tmp_path, target):
     data = written(numbered_texts())
-    rows, dead, _ = read_all(Arrow(), save(tmp_path, "a.arrow", data[: data.index(b"text number 85")]), target=target)
+    rows, dead, _ = read_all(
+        ArrowReader(), save(tmp_path, "a.arrow", data[: data.index(b"text number 85")]), target=target
+    )
     assert [row["position"] for row in rows] == list(range(80))
     assert briefly(dead) == [(80, "damaged", False)]
     assert "from row 80 on" in dead[0]["reason"] and "footer is missing" in dead[0]["reason"]
@@ -102,7 +104,7 @@ def test_a_batch_that_says_it_is_huge_is_refused_before_memory_is_taken(tmp_path
     data[frames[3] - 8 : frames[3]] = struct.pack("<q", claim)  # before a frame is the size of what it holds
     before = pa.total_allocated_bytes()
     pool = pa.default_memory_pool()
-    rows, dead, _ = read_all(Arrow(), save(tmp_path, "a.arrow", bytes(data)))
+    rows, dead, _ = read_all(ArrowReader(), save(tmp_path, "a.arrow", bytes(data)))
     assert [row["position"] for row in rows] == [*range(10), *range(20, 30)]
     assert briefly(dead) == [(10, "damaged", False)] and "it says " in dead[0]["reason"]
     assert pa.total_allocated_bytes() <= before + (1 << 20) and pool.max_memory() < 1 << 36
@@ -115,10 +117,10 @@ def test_few_bytes_that_stand_for_many_values_are_a_dead_letter(tmp_path):
         [0, 1 << 34, (1 << 34) + 2], pa.Array.from_buffers(pa.null(), (1 << 34) + 2, [None])
     )
     file = save(tmp_path, "a.arrow", written(pa.table({"text": ["a", "b"], "nulls": many}), allow_64bit=True))
-    rows, dead, _ = read_all(Arrow(), file)
+    rows, dead, _ = read_all(ArrowReader(), file)
     assert [row["metadata"] for row in rows] == ['{"nulls":[null,null]}'] and briefly(dead) == [(0, "too_large", False)]
     file = save(tmp_path, "b.arrow", written(pa.table({"text": [str(n) for n in range(8)], "shared": shared})))
-    rows, dead, _ = read_all(Arrow(), file)
+    rows, dead, _ = read_all(ArrowReader(), file)
     assert len(rows) == 8 and not dead
 
 
@@ -132,7 +134,7 @@ def test_strings_within_values_that_are_not_utf8_get_replacement_characters(tmp_
             "shared": pa.DictionaryArray.from_arrays([0], bad),
         }
     )
-    [row] = read_all(Arrow(), save(tmp_path, "a.arrow", written(table)))[0]
+    [row] = read_all(ArrowReader(), save(tmp_path, "a.arrow", written(table)))[0]
     assert row["text"] == "caf\ufffd"
     assert row["metadata"] == '{"list":["caf\ufffd"],"shared":"caf\ufffd","struct":{"a":"caf\ufffd","b":1}}'
 
@@ -150,4 +152,4 @@ def test_mutated_parquet_is_read_without_an_exception(tmp_path):
     for number in range(90):
         data = made_arrow.mutated(made[list(made)[number % len(made)]], random.Random(number))
         with suppress(InputError):
-            read_all(Parquet(), save(tmp_path, "a.parquet", data))
+            read_all(ParquetReader(), save(tmp_path, "a.parquet", data))

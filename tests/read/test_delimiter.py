@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from reading import read_all, save
 
 from corpusmill.errors import InputError
-from corpusmill.read.csv import Csv
+from corpusmill.read.csv import CsvReader
 
 USUAL = [",", ";", "\t", "|"]
 fields = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=8)
@@ -31,8 +31,8 @@ def test_what_is_found_out_reads_as_what_was_written(tmp_path_factory, table, na
     written = io.StringIO(newline="")
     csv.writer(written, delimiter=delimiter, quoting=quoting).writerows(rows)
     file = save(tmp_path_factory.mktemp("d"), name, written.getvalue().encode())
-    found, _, _ = read_all(Csv(), file)
-    told, _, _ = read_all(Csv(delimiter=delimiter), file)
+    found, _, _ = read_all(CsvReader(), file)
+    told, _, _ = read_all(CsvReader(delimiter=delimiter), file)
     assert found == told
     texts = [row[0] for row in csv.reader(io.StringIO(written.getvalue(), newline=""), delimiter=delimiter)][1:]
     assert [row["text"] for row in found] == [text for text in texts if text and not text.isspace()]
@@ -55,18 +55,18 @@ def test_what_is_found_out_reads_as_what_was_written(tmp_path_factory, table, na
 )
 def test_which_delimiter_is_found(tmp_path, name, data, said):
     file = save(tmp_path, name, data)
-    assert Csv().describe(file) == f"fields separated by {said}"
+    assert CsvReader().describe(file) == f"fields separated by {said}"
 
 
 def test_each_file_has_its_own(tmp_path):
     files = [save(tmp_path, "a.csv", b"id;text\n1;one\n"), save(tmp_path, "b.csv", b"id,text\n1,two\n")]
-    rows, _, _ = read_all(Csv(), *files)
+    rows, _, _ = read_all(CsvReader(), *files)
     assert [row["text"] for row in rows] == ["one", "two"]
 
 
 def test_a_header_that_is_one_column_is_not_suggested(tmp_path):
     file = save(tmp_path, "a.csv", b"Nr.;Der Text;Sprache\n1;x;de\n")
     with pytest.raises(InputError, match='it seems to be separated by ";": write delimiter: ";"'):
-        read_all(Csv(delimiter=","), file)
+        read_all(CsvReader(delimiter=","), file)
     with pytest.raises(InputError, match=r"It has: Nr\., Der Text, Sprache"):
-        read_all(Csv(), file)
+        read_all(CsvReader(), file)

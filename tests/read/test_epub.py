@@ -7,7 +7,7 @@ import pytest
 from reading import briefly, read_all, save
 
 from corpusmill.errors import RecipeError
-from corpusmill.read.epub import Epub
+from corpusmill.read.epub import EpubReader
 from corpusmill.steps.extract.blocks import Blocks
 
 CONTAINER = '<container><rootfiles><rootfile full-path="OPS/book.opf"/></rootfiles></container>'
@@ -42,7 +42,7 @@ def book(**changed: str | bytes | None) -> bytes:
 
 
 def test_a_book_is_its_pages_in_the_order_of_the_spine(tmp_path):
-    rows, dead, _ = read_all(Epub(), save(tmp_path, "a.epub", book()))
+    rows, dead, _ = read_all(EpubReader(), save(tmp_path, "a.epub", book()))
     assert not dead and rows[0]["metadata"] == '{"creator":"A. Writer","language":"en","title":"Two rivers"}'
     assert rows[0]["raw"].decode() == (
         "<html><head><title>Two rivers</title></head><body><h1>One</h1><p>The first.</p>\n<p>Zwölf Uhr.</p></body></html>"
@@ -52,7 +52,7 @@ def test_a_book_is_its_pages_in_the_order_of_the_spine(tmp_path):
 
 
 def test_a_chapter_may_be_a_document(tmp_path):
-    rows, _, _ = read_all(Epub(document="chapter"), save(tmp_path, "a.epub", book()))
+    rows, _, _ = read_all(EpubReader(document="chapter"), save(tmp_path, "a.epub", book()))
     assert [row["position"] for row in rows] == [0, 1] and b"first" in rows[0]["raw"] and b"Uhr" in rows[1]["raw"]
     assert '"chapter":2,"chapter_file":"OPS/two b.xhtml"' in rows[1]["metadata"]
 
@@ -78,12 +78,12 @@ GROWS = '<!DOCTYPE a [<!ENTITY b "ccc">]>' + CONTAINER
     ],
 )
 def test_what_is_no_book_is_a_dead_letter(tmp_path, data, kind, expected):
-    _, dead, _ = read_all(Epub(max_mb=1), save(tmp_path, "a.epub", data))
+    _, dead, _ = read_all(EpubReader(max_mb=1), save(tmp_path, "a.epub", data))
     assert briefly(dead) == [(0, kind, expected)]
 
 
 def test_encrypted_fonts_do_not_matter_and_parameters_are_checked(tmp_path):
     data = book(**{"META-INF/encryption.xml": SECRET.format("font.otf")})
-    assert len(read_all(Epub(), save(tmp_path, "a.epub", data))[0]) == 1
-    with pytest.raises(RecipeError, match='document must be book or chapter, got "boek"; did you mean "book"'):
-        Epub(document="boek")  # type: ignore[arg-type]
+    assert len(read_all(EpubReader(), save(tmp_path, "a.epub", data))[0]) == 1
+    with pytest.raises(RecipeError, match='document must be one of book, chapter, got "boek"; did you mean "book"'):
+        EpubReader(document="boek")  # type: ignore[arg-type]

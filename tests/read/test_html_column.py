@@ -9,10 +9,10 @@ import pytest
 from reading import briefly, read_all
 
 from corpusmill.errors import InputError, RecipeError
-from corpusmill.read.arrow import Arrow
-from corpusmill.read.csv import Csv
-from corpusmill.read.jsonl import Jsonl
-from corpusmill.read.parquet import Parquet
+from corpusmill.read.arrow import ArrowReader
+from corpusmill.read.csv import CsvReader
+from corpusmill.read.jsonl import JsonlReader
+from corpusmill.read.parquet import ParquetReader
 from corpusmill.recipe.model import Recipe
 from corpusmill.steps.extract.resiliparse import Resiliparse
 from corpusmill.storage import stat
@@ -26,7 +26,7 @@ ROWS = [
 
 def jsonl(folder):
     (folder / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
-    return Jsonl, stat(str(folder / "a.jsonl"))
+    return JsonlReader, stat(str(folder / "a.jsonl"))
 
 
 def table(folder):
@@ -34,19 +34,19 @@ def table(folder):
         writer = csv.DictWriter(file, list(ROWS[0]))
         writer.writeheader()
         writer.writerows(ROWS)
-    return Csv, stat(str(folder / "a.csv"))
+    return CsvReader, stat(str(folder / "a.csv"))
 
 
 def parquet(folder):
     pq.write_table(pa.Table.from_pylist(ROWS), folder / "a.parquet")
-    return Parquet, stat(str(folder / "a.parquet"))
+    return ParquetReader, stat(str(folder / "a.parquet"))
 
 
 def ipc(folder):
     made = pa.Table.from_pylist(ROWS)
     with pa.ipc.new_file(str(folder / "a.arrow"), made.schema) as file:
         file.write_table(made)
-    return Arrow, stat(str(folder / "a.arrow"))
+    return ArrowReader, stat(str(folder / "a.arrow"))
 
 
 formats = pytest.mark.parametrize("write", [jsonl, table, parquet, ipc])
@@ -80,13 +80,13 @@ def test_pages_may_be_bytes_whose_charset_is_to_be_found(tmp_path):
     made = pa.table({"page": pa.array([page, None], pa.binary()), "n": [1, 2]})
     pq.write_table(made, tmp_path / "a.parquet")
     file = stat(str(tmp_path / "a.parquet"))
-    rows, dead, _ = read_all(Parquet(html="page", keep=()), file)
+    rows, dead, _ = read_all(ParquetReader(html="page", keep=()), file)
     assert (rows[0]["raw"], rows[0]["charset"], rows[0]["metadata"]) == (page, None, None)
     assert briefly(dead) == [(1, "no_page", False)]
     with pytest.raises(InputError, match=r'the column "n" holds int64, not pages. Columns with pages: page\.'):
-        Parquet(html="n").split([file], 1 << 20)
+        ParquetReader(html="n").split([file], 1 << 20)
     with pytest.raises(InputError, match=r'the column "page" holds binary, not text. Columns with text: none\.'):
-        Parquet(text="page").split([file], 1 << 20)
+        ParquetReader(text="page").split([file], 1 << 20)
 
 
 def test_pages_in_a_column_need_an_extractor():

@@ -13,7 +13,7 @@ import corpusmill as package
 from corpusmill.errors import InputError, RecipeError
 from corpusmill.read import _hub_datasets as datasets
 from corpusmill.read import dataset_files
-from corpusmill.read.parquet import Parquet
+from corpusmill.read.parquet import ParquetReader
 from corpusmill.recipe.parts import Source
 from made_hub import COMMIT, serving, write_cache
 
@@ -183,7 +183,7 @@ def test_files_that_are_not_cached_are_read_from_the_hub_at_its_commit(cache, mo
 )
 def test_a_split_is_of_whole_data_sets(paths):
     with pytest.raises(RecipeError, match="split is of whole data sets"):
-        Source(Parquet(), paths, split="train")
+        Source(ParquetReader(), paths, split="train")
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from reading import briefly, read_all, save
 
 from corpusmill.errors import InputError, RecipeError
-from corpusmill.read import Piece, ReadCounts
+from corpusmill.read import FilePiece, ReadCounts
 from corpusmill.read._columns import iso
-from corpusmill.read.jsonl import Jsonl
+from corpusmill.read.jsonl import JsonlReader
 from corpusmill.schema import document_id
 
 PACK: dict[str, Callable[[bytes], bytes]] = {
@@ -47,7 +47,7 @@ def test_reads_lines_however_they_are_compressed(tmp_path, how):
         {"text": "Still.", "url": None},
     ]
     file = save(tmp_path, "a.jsonl", PACK[how](lines(*made)))
-    rows, dead, _ = read_all(Jsonl(), file)
+    rows, dead, _ = read_all(JsonlReader(), file)
     assert not dead and texts(rows) == ["The river runs.", "Still."]
     assert rows[0]["id"] == document_id("made", "x-1")
     assert (rows[0]["url"], rows[0]["date"]) == ("http://a.org", "2024-05-01")
@@ -59,7 +59,7 @@ def test_reads_lines_however_they_are_compressed(tmp_path, how):
 
 @pytest.mark.parametrize("name", ["text", "content", "body", "raw_content", "document"])
 def test_finds_the_text_under_its_usual_names(tmp_path, name):
-    assert texts(read_all(Jsonl(), save(tmp_path, "a.jsonl", lines({"x": 1, name: "found"})))[0]) == ["found"]
+    assert texts(read_all(JsonlReader(), save(tmp_path, "a.jsonl", lines({"x": 1, name: "found"})))[0]) == ["found"]
 
 
 def test_named_columns_may_be_nested_and_a_dotted_name_comes_first(tmp_path):
@@ -67,26 +67,26 @@ def test_named_columns_may_be_nested_and_a_dotted_name_comes_first(tmp_path):
         {"body": {"text": "in", "x": 1}, "src": {"link": "http://a"}},
         {"body.text": "flat", "body": {"text": "in"}},
     ]
-    rows, _, _ = read_all(Jsonl(text="body.text", url="src.link"), save(tmp_path, "a.jsonl", lines(*made)))
+    rows, _, _ = read_all(JsonlReader(text="body.text", url="src.link"), save(tmp_path, "a.jsonl", lines(*made)))
     assert texts(rows) == ["in", "flat"] and rows[0]["url"] == "http://a"
     assert rows[0]["metadata"] == '{"body":{"x":1},"src":{}}'
 
 
 def test_url_and_date_are_found_in_metadata(tmp_path):
     made = {"text": "t", "metadata": {"url": "http://a", "WARC-Date": "2020-03-29T09:04:10Z", "n": 1}}
-    [row] = read_all(Jsonl(), save(tmp_path, "a.jsonl", lines(made)))[0]
+    [row] = read_all(JsonlReader(), save(tmp_path, "a.jsonl", lines(made)))[0]
     assert (row["url"], row["date"], row["metadata"]) == ("http://a", "2020-03-29T09:04:10Z", '{"metadata":{"n":1}}')
 
 
 def test_a_number_is_an_id_only_if_it_is_named(tmp_path):
     file = save(tmp_path, "a.jsonl", lines({"text": "t", "id": 7}))
-    assert read_all(Jsonl(), file)[0][0]["id"] == document_id("made", "a.jsonl:0")
-    assert read_all(Jsonl(id="id"), file)[0][0]["id"] == document_id("made", "7")
+    assert read_all(JsonlReader(), file)[0][0]["id"] == document_id("made", "a.jsonl:0")
+    assert read_all(JsonlReader(id="id"), file)[0][0]["id"] == document_id("made", "7")
 
 
 @pytest.mark.parametrize(("keep", "metadata"), [(None, '{"a":1,"b":2}'), ((), None), (["b", "z"], '{"b":2}')])
 def test_keeps_the_columns_that_are_asked_for(tmp_path, keep, metadata):
-    [row] = read_all(Jsonl(keep=keep), save(tmp_path, "a.jsonl", lines({"b": 2, "a": 1, "text": "t"})))[0]
+    [row] = read_all(JsonlReader(keep=keep), save(tmp_path, "a.jsonl", lines({"b": 2, "a": 1, "text": "t"})))[0]
     assert row["metadata"] == metadata
 
 
@@ -103,7 +103,7 @@ def test_every_bad_line_is_explained_and_costs_itself_only(tmp_path):
         (b"[" * 5000, "too_long", False),
     ]
     data = lines({"text": "first"}, *(line for line, _, _ in bad), b"", b"  \r", {"text": "last"})
-    rows, dead, counts = read_all(Jsonl(max_line_mb=0.0003), save(tmp_path, "a.jsonl", data))
+    rows, dead, counts = read_all(JsonlReader(max_line_mb=0.0003), save(tmp_path, "a.jsonl", data))
     assert texts(rows) == ["first", "last"]
     assert briefly(dead) == [(data.index(line), kind, expected) for line, kind, expected in bad]
     assert dead[3]["url"] == "http://a" and dead[0]["file"].endswith("a.jsonl")
@@ -114,7 +114,7 @@ def test_what_is_not_quite_json_is_read_as_far_as_it_makes_sense(tmp_path):
     data = b"\xef\xbb\xbf" + lines({"text": "mark"}) + b'{"text": "line end"}\r\n'
     data += b'{"text": "caf\xe9"}\n{"text": "half \\ud83d pair", "k": "\\udc00"}\n{"text": "whole \\ud83d\\ude00"}\n'
     data += b'{"text": "nan", "score": NaN, "big": 123456789012345678901234567890, "inf": 1e999}\n{"text": "no end"}'
-    rows, dead, _ = read_all(Jsonl(), save(tmp_path, "a.jsonl", data))
+    rows, dead, _ = read_all(JsonlReader(), save(tmp_path, "a.jsonl", data))
     assert not dead
     assert texts(rows) == ["mark", "line end", "caf\ufffd", "half \ufffd pair", "whole 😀", "nan", "no end"]
     assert rows[3]["metadata"] == '{"k":"\ufffd"}'
@@ -122,7 +122,7 @@ def test_what_is_not_quite_json_is_read_as_far_as_it_makes_sense(tmp_path):
 
 
 def test_deep_nesting_is_a_dead_letter_and_no_crash(tmp_path):
-    rows, dead, _ = read_all(Jsonl(), save(tmp_path, "a.jsonl", lines({"text": "a"}, b"[" * 200_000)))
+    rows, dead, _ = read_all(JsonlReader(), save(tmp_path, "a.jsonl", lines({"text": "a"}, b"[" * 200_000)))
     assert texts(rows) == ["a"] and [letter["kind"] for letter in dead] == ["too_deep"]
 
 
@@ -130,7 +130,7 @@ def test_deep_nesting_is_a_dead_letter_and_no_crash(tmp_path):
 def test_a_truncated_file_gives_the_lines_before_the_cut(tmp_path, how):
     made = lines(*({"text": f"line {i} {i * 7919 % 10007}"} for i in range(12_000)))
     packed = PACK[how](made)
-    rows, dead, _ = read_all(Jsonl(), save(tmp_path, "a.jsonl", packed[: len(packed) * 3 // 4]))
+    rows, dead, _ = read_all(JsonlReader(), save(tmp_path, "a.jsonl", packed[: len(packed) * 3 // 4]))
     assert texts(rows) == [json.loads(line)["text"] for line in made.splitlines()[: len(rows)]]
     assert [(letter["kind"], letter["position"]) for letter in dead] == [
         ("truncated", len(b"".join(made.splitlines(True)[: len(rows)])))
@@ -141,7 +141,7 @@ def test_a_truncated_file_gives_the_lines_before_the_cut(tmp_path, how):
 def test_damage_within_a_compressed_file_is_said(tmp_path):
     first, second = gzip.compress(lines({"text": "one"})), bytearray(gzip.compress(lines({"text": "two"})))
     second[-6] ^= 255
-    rows, dead, _ = read_all(Jsonl(), save(tmp_path, "a.jsonl.gz", first + bytes(second)))
+    rows, dead, _ = read_all(JsonlReader(), save(tmp_path, "a.jsonl.gz", first + bytes(second)))
     assert texts(rows) == ["one"] and [letter["kind"] for letter in dead] == ["damaged"]
 
 
@@ -156,7 +156,7 @@ def test_damage_within_a_compressed_file_is_said(tmp_path):
 def test_pieces_give_the_same_records_as_one_piece(tmp_path_factory, made, target, ends):
     data = b"\n".join(made) + (b"\n" if ends else b"")
     file = save(tmp_path_factory.mktemp("j"), "a.jsonl", data)
-    reader = Jsonl(text="text")
+    reader = JsonlReader(text="text")
     try:
         together = read_all(reader, file)
     except InputError:  # the first record has no text
@@ -171,29 +171,29 @@ def test_a_column_that_is_not_there_is_an_input_error_that_lists_those_that_are(
     with pytest.raises(
         InputError, match=r"a\.jsonl, first record: none of its columns is called text.*It has: txt, n\."
     ):
-        Jsonl().split([file], 1000)
+        JsonlReader().split([file], 1000)
     with pytest.raises(InputError, match=r'no column "tx" for the text; did you mean "txt"\?'):
-        Jsonl(text="tx").split([file], 1000)
+        JsonlReader(text="tx").split([file], 1000)
     with pytest.raises(InputError, match='no column "link" for the url'):
-        Jsonl(text="txt", url="link").split([file], 1000)
+        JsonlReader(text="txt", url="link").split([file], 1000)
     with pytest.raises(InputError, match=r"not one object per line\. Convert it, for example with: jq"):
-        Jsonl().split([save(tmp_path, "b.json", b'[\n{"text": "x"}]')], 1000)
+        JsonlReader().split([save(tmp_path, "b.json", b'[\n{"text": "x"}]')], 1000)
 
 
 def test_an_empty_file_is_one_expected_dead_letter(tmp_path):
-    rows, dead, _ = read_all(Jsonl(), save(tmp_path, "a.jsonl", b""))
+    rows, dead, _ = read_all(JsonlReader(), save(tmp_path, "a.jsonl", b""))
     assert not rows and briefly(dead) == [(0, "empty_file", True)]
-    assert not read_all(Jsonl(), save(tmp_path, "b.jsonl", b"\n\n"))[1]
+    assert not read_all(JsonlReader(), save(tmp_path, "b.jsonl", b"\n\n"))[1]
 
 
 def test_batches_are_bounded(tmp_path):
     file = save(tmp_path, "a.jsonl", lines(*({"text": str(i)} for i in range(2100)), *({"text": "x" * 5_000_000},) * 3))
-    assert [len(batch) for batch in Jsonl().read(Piece(file), "made", ReadCounts())] == [2048, 54, 1]
+    assert [len(batch) for batch in JsonlReader().read(FilePiece(file), "made", ReadCounts())] == [2048, 54, 1]
 
 
 def test_bad_parameters_fail_when_the_reader_is_made():
     with pytest.raises(RecipeError, match="max_line_mb > 0"):
-        Jsonl(max_line_mb=0)
+        JsonlReader(max_line_mb=0)
 
 
 @pytest.mark.parametrize(

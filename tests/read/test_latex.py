@@ -7,7 +7,7 @@ import tarfile
 import pytest
 from reading import briefly, read_all, save
 
-from corpusmill.read.latex import Latex
+from corpusmill.read.latex import LatexReader
 from corpusmill.storage import stat
 
 MAIN = "\\documentclass{article}\n\\begin{document}\nThe river. % no\n\\input{parts/one}\n\\end{document}\n"
@@ -34,7 +34,7 @@ def test_a_paper_in_a_folder_has_its_files_in_their_places(tmp_path):
         save(folder / "parts", "one.tex", b"One.\\input{parts/one}\\input{missing}"),
         save(folder, "two.tex", "Zwölf".encode("latin-1")),
     ]
-    rows, dead, counts = read_all(Latex(), *files)
+    rows, dead, counts = read_all(LatexReader(), *files)
     assert not dead and counts.skipped == {"included_file": 2}
     assert rows[0]["raw"].decode() == (
         "\\documentclass{article}\n\\begin{document}\n  Zwölf The river. One.\n\\end{document}\n"
@@ -48,7 +48,7 @@ def test_an_archive_is_a_paper(tmp_path, how):
     main = MAIN.replace("\\begin", "\\usepackage{amsmath,own}\n\\begin", 1)
     data = tar(x__main_tex=main, x__parts__one_tex="One.", x__own_sty=style, x__z_tex=MAIN + "%" * 999, fig_png=b"\0")
     file = save(tmp_path, "2401.00001.tar" + ("." + how if how else ""), gzip.compress(data) if how else data)
-    rows, dead, _ = read_all(Latex(), file)
+    rows, dead, _ = read_all(LatexReader(), file)
     assert not dead and rows[0]["url"] == "https://arxiv.org/abs/2401.00001"
     text = rows[0]["raw"].decode()
     assert "One." in text and "\\newcommand{\\R}{R}" in text and "no\n" not in text
@@ -61,10 +61,10 @@ def test_an_archive_of_papers_as_arxiv_gives_them(tmp_path):
     data = data.replace(b"hep.th9901001", b"hep-th9901001")
     data = fixed(data)
     bomb = tar(d__bomb_gz=gzip.compress(bytes(20 << 20)))
-    rows, dead, _ = read_all(Latex(), save(tmp_path, "arXiv_src_1.tar", data))
+    rows, dead, _ = read_all(LatexReader(), save(tmp_path, "arXiv_src_1.tar", data))
     assert [row["url"] for row in rows] == ["https://arxiv.org/abs/2401.00001", "https://arxiv.org/abs/hep-th/9901001"]
     assert [letter[1:] for letter in briefly(dead)] == [("damaged", False), ("no_main_file", True)]
-    dead = read_all(Latex(max_mb=1), save(tmp_path, "bomb.tar", bomb))[1]
+    dead = read_all(LatexReader(max_mb=1), save(tmp_path, "bomb.tar", bomb))[1]
     assert briefly(dead) == [(0, "too_large", True)]
 
 
@@ -90,7 +90,7 @@ def test_what_is_no_paper_is_a_dead_letter(tmp_path):
         save(tmp_path, "d.tar", tar(main_tex=MAIN * 40)),
         save(tmp_path, "e.gz", b"\x1f\x8b\x08\x00nonsense"),
     ]
-    _, dead, _ = read_all(Latex(max_mb=0.001), *files)
+    _, dead, _ = read_all(LatexReader(max_mb=0.001), *files)
     assert [kind for _, kind, _ in briefly(dead)] == [
         "no_main_file",
         "truncated",
@@ -103,5 +103,5 @@ def test_what_is_no_paper_is_a_dead_letter(tmp_path):
 
 def test_an_included_name_that_no_file_can_have_is_left_out(tmp_path):
     text = MAIN.replace("parts/one", "no\0name").replace("The river.", "\\input{\ud800} The river.")
-    rows, dead, _ = read_all(Latex(), save(tmp_path, "a.tex", text.encode("utf-8", "surrogatepass")))
+    rows, dead, _ = read_all(LatexReader(), save(tmp_path, "a.tex", text.encode("utf-8", "surrogatepass")))
     assert not dead and b"The river." in rows[0]["raw"]

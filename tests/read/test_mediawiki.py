@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from reading import briefly, read_all, save
 
 from corpusmill.errors import RecipeError
-from corpusmill.read.mediawiki import Mediawiki
+from corpusmill.read.mediawiki import MediawikiReader
 
 HEAD = """<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/" version="0.11" xml:lang="de">
   <siteinfo><sitename>Made</sitename><dbname>madewiki</dbname><base>https://made.org/wiki/Start</base>
@@ -48,7 +48,7 @@ def texts(rows):
 
 
 def test_a_page_has_its_title_address_date_and_number(tmp_path):
-    rows, dead, _ = read_all(Mediawiki(), save(tmp_path, "a.xml", export(wiki_page(7))))
+    rows, dead, _ = read_all(MediawikiReader(), save(tmp_path, "a.xml", export(wiki_page(7))))
     assert not dead and rows[0]["text"] is None
     assert rows[0]["raw"] == b"The river 7 runs & runs." and rows[0]["date"] == "2024-05-01T00:00:00Z"
     assert rows[0]["url"] == "https://made.org/wiki/River_7"
@@ -69,7 +69,7 @@ def test_what_is_no_article_is_counted_by_kind(tmp_path):
         '<page><title>a</title><!DOCTYPE a [<!ENTITY b "c">]><revision></revision></page>',
         wiki_page(7),
     ]
-    rows, dead, counts = read_all(Mediawiki(max_mb=0.001), save(tmp_path, "a.xml", export(*pages)))
+    rows, dead, counts = read_all(MediawikiReader(max_mb=0.001), save(tmp_path, "a.xml", export(*pages)))
     assert [row["url"] for row in rows] == ["https://made.org/wiki/River_7"]
     assert counts.skipped == {"other_namespace": 1, "redirect": 2}
     kinds = [(kind, expected) for _, kind, expected in briefly(dead)]
@@ -84,14 +84,14 @@ def test_what_is_no_article_is_counted_by_kind(tmp_path):
 
 def test_files_and_categories_have_the_names_that_every_wiki_knows(tmp_path):
     page = wiki_page(1, revision("[[datei:a.jpg]] [[ Kategorie :Rivers]] [[Dateien]]"))
-    rows, _, _ = read_all(Mediawiki(), save(tmp_path, "a.xml", export(page)))
+    rows, _, _ = read_all(MediawikiReader(), save(tmp_path, "a.xml", export(page)))
     assert texts(rows) == ["[[File:a.jpg]] [[Category:Rivers]] [[Dateien]]"]
 
 
 def test_of_a_history_the_latest_revision_or_all(tmp_path):
     file = save(tmp_path, "a.xml", export(wiki_page(1, revision("old", 1), revision("new", 2)), wiki_page(2)))
-    assert texts(read_all(Mediawiki(), file)[0]) == ["new", "The river 2 runs & runs."]
-    rows, _, _ = read_all(Mediawiki(revisions="all"), file)
+    assert texts(read_all(MediawikiReader(), file)[0]) == ["new", "The river 2 runs & runs."]
+    rows, _, _ = read_all(MediawikiReader(revisions="all"), file)
     assert texts(rows) == ["old", "new", "The river 2 runs & runs."] and len({row["id"] for row in rows}) == 3
 
 
@@ -112,11 +112,11 @@ ONE_STREAM = bz2.compress(export(*PAGES))
 @pytest.mark.parametrize("target", [100, 333, 1000, 5000])
 def test_the_pieces_of_a_file_give_what_the_file_gives(tmp_path, name, data, target):
     file = save(tmp_path, name, data)
-    rows, dead, _ = read_all(Mediawiki(), file)
+    rows, dead, _ = read_all(MediawikiReader(), file)
     assert len(rows) == len(PAGES) and not dead
     positions = [row["position"] for row in rows]
     assert positions == sorted(set(positions))
-    assert read_all(Mediawiki(), file, target=target)[0] == rows
+    assert read_all(MediawikiReader(), file, target=target)[0] == rows
 
 
 @settings(max_examples=15, deadline=None)
@@ -125,9 +125,9 @@ def test_streams_may_begin_anywhere_in_the_text(tmp_path_factory, cuts, target):
     data = export(*PAGES[:9])
     parts = [data[a:b] for a, b in itertools.pairwise([0, *sorted(cuts), len(data)])]
     file = save(tmp_path_factory.mktemp("cuts"), "a.xml.bz2", b"".join(map(bz2.compress, parts)))
-    rows, dead, _ = read_all(Mediawiki(), file)
+    rows, dead, _ = read_all(MediawikiReader(), file)
     assert len(rows) == 9 and not dead
-    assert read_all(Mediawiki(), file, target=target)[0] == rows
+    assert read_all(MediawikiReader(), file, target=target)[0] == rows
 
 
 @pytest.mark.parametrize("target", [1 << 30, 300])
@@ -136,29 +136,29 @@ def test_a_damaged_stream_costs_its_own_pages(tmp_path, target):
     starts = [at for at in range(len(good)) if good.startswith(b"BZh91AY&SY", at)]
     hurt = starts[5] + 40
     file = save(tmp_path, "a.xml.bz2", good[:hurt] + b"\0\0\0\0" + good[hurt + 4 :])
-    rows, dead, _ = read_all(Mediawiki(), file, target=target)
+    rows, dead, _ = read_all(MediawikiReader(), file, target=target)
     assert len(rows) == len(PAGES) - 2 and briefly(dead) == [(starts[5], "damaged", False)]
 
 
 def test_a_file_that_ends_early_says_so(tmp_path):
     whole = export(*PAGES[:3])
-    rows, dead, _ = read_all(Mediawiki(), save(tmp_path, "a.xml", whole[: whole.rindex(b"<revision>") + 30]))
+    rows, dead, _ = read_all(MediawikiReader(), save(tmp_path, "a.xml", whole[: whole.rindex(b"<revision>") + 30]))
     assert len(rows) == 2 and [kind for _, kind, _ in briefly(dead)] == ["truncated"]
     file = save(tmp_path, "b.xml.bz2", streams(*PAGES[:6])[:-200])
-    assert "truncated" in [kind for _, kind, _ in briefly(read_all(Mediawiki(), file)[1])]
-    assert briefly(read_all(Mediawiki(), save(tmp_path, "c.xml", b""))[1]) == [(0, "empty_file", True)]
+    assert "truncated" in [kind for _, kind, _ in briefly(read_all(MediawikiReader(), file)[1])]
+    assert briefly(read_all(MediawikiReader(), save(tmp_path, "c.xml", b""))[1]) == [(0, "empty_file", True)]
 
 
 def test_a_page_that_never_ends_takes_no_memory(tmp_path):
     data = (
         HEAD.encode() + b"<page><title>a</title><revision>" + b"x" * (8 << 20) + b"</revision></page>" + TAIL.encode()
     )
-    _, dead, _ = read_all(Mediawiki(max_mb=1), save(tmp_path, "a.xml.bz2", bz2.compress(data)))
+    _, dead, _ = read_all(MediawikiReader(max_mb=1), save(tmp_path, "a.xml.bz2", bz2.compress(data)))
     assert briefly(dead)[0][1:] == ("too_large", True)
 
 
 def test_parameters_are_checked():
-    with pytest.raises(RecipeError, match='revisions must be latest or all, got "lates"; did you mean "latest"'):
-        Mediawiki(revisions="lates")  # type: ignore[arg-type]
+    with pytest.raises(RecipeError, match='revisions must be one of latest, all, got "lates"; did you mean "latest"'):
+        MediawikiReader(revisions="lates")  # type: ignore[arg-type]
     with pytest.raises(RecipeError, match="name one at least"):
-        Mediawiki(namespaces=())
+        MediawikiReader(namespaces=())

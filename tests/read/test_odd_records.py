@@ -20,11 +20,11 @@ from reading import briefly, read_all, save
 
 from corpusmill.errors import InputError, RecipeError
 from corpusmill.read._values import _plain, numbered, to_python
-from corpusmill.read.arrow import Arrow
-from corpusmill.read.csv import Csv
-from corpusmill.read.jsonl import Jsonl
-from corpusmill.read.parquet import Parquet
-from corpusmill.read.text import Text
+from corpusmill.read.arrow import ArrowReader
+from corpusmill.read.csv import CsvReader
+from corpusmill.read.jsonl import JsonlReader
+from corpusmill.read.parquet import ParquetReader
+from corpusmill.read.text import TextReader
 from corpusmill.schema import document_id
 from corpusmill.storage import stat
 
@@ -45,7 +45,7 @@ def kinds(dead) -> list[str]:
 @pytest.mark.parametrize(("depth", "kind"), [(200, None), (300, "too_deep"), (2000, "too_deep"), (100_000, "too_deep")])
 @pytest.mark.parametrize("more", ["", ', "n": NaN'])
 def test_a_deep_column_costs_one_record(tmp_path, depth, kind, more):
-    rows, dead, _ = read_all(Jsonl(), save(tmp_path, "a.jsonl", deep(depth, more) + b'\n{"text": "b"}\n'))
+    rows, dead, _ = read_all(JsonlReader(), save(tmp_path, "a.jsonl", deep(depth, more) + b'\n{"text": "b"}\n'))
     assert [row["text"] for row in rows] == (["b"] if kind else ["a", "b"])
     assert kinds(dead) == [kind] * bool(kind)
 
@@ -53,32 +53,32 @@ def test_a_deep_column_costs_one_record(tmp_path, depth, kind, more):
 def test_what_is_kept_as_metadata_can_be_written_inside_of_a_record(tmp_path):
     for depth in range(248, 256):
         file = save(tmp_path, "a.jsonl", deep(depth))
-        for row in read_all(Jsonl(), file)[0]:
+        for row in read_all(JsonlReader(), file)[0]:
             orjson.dumps({"metadata": orjson.loads(row["metadata"])})
 
 
 def test_a_deep_column_that_is_not_kept_does_no_harm(tmp_path):
     file = save(tmp_path, "a.jsonl", deep(500))
-    assert len(read_all(Jsonl(keep=()), file)[0]) == 1
+    assert len(read_all(JsonlReader(keep=()), file)[0]) == 1
 
 
 def test_json_lines_that_end_with_carriage_returns(tmp_path):
     data = b'{"text": "a"}\r{"text": "b"}\r\r{"text": NaN}\r{"text": "c"}\r'
-    rows, dead, _ = read_all(Jsonl(), save(tmp_path, "a.jsonl", data))
+    rows, dead, _ = read_all(JsonlReader(), save(tmp_path, "a.jsonl", data))
     assert [(row["position"], row["text"]) for row in rows] == [(0, "a"), (14, "b"), (43, "c")]
     assert briefly(dead) == [(29, "no_text", False)]
 
 
 def test_a_byte_order_mark_before_any_line(tmp_path):
     part = '{"text": "a"}\n{"text": "b"}\n'.encode("utf-8-sig")
-    assert [row["text"] for row in read_all(Jsonl(), save(tmp_path, "a.jsonl", part + part))[0]] == ["a", "b"] * 2
+    assert [row["text"] for row in read_all(JsonlReader(), save(tmp_path, "a.jsonl", part + part))[0]] == ["a", "b"] * 2
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
 def test_utf16_with_a_mark_is_read_whole(tmp_path, encoding):
     texts = [f"größer {number} \u4e2d\u0a0d \U0001f600" for number in range(2000)]
     data = "".join(json.dumps({"text": text}, ensure_ascii=False) + "\n" for text in texts).encode(encoding)
-    rows, dead, _ = read_all(Jsonl(), save(tmp_path, "a.jsonl", data), target=1000)
+    rows, dead, _ = read_all(JsonlReader(), save(tmp_path, "a.jsonl", data), target=1000)
     assert [row["text"] for row in rows] == texts and not dead
 
 
@@ -87,30 +87,30 @@ def test_utf16_without_a_mark_is_named(tmp_path, encoding):
     name = f"{encoding[:6]}{encoding[7:]}".upper()
     good = save(tmp_path, "a.jsonl", b'{"text": "a"}\n')
     bad = save(tmp_path, "b.jsonl", '{"text": "a"}\n{"text": "b"}\n'.encode(encoding))
-    rows, dead, _ = read_all(Jsonl(), good, bad)
+    rows, dead, _ = read_all(JsonlReader(), good, bad)
     assert len(rows) == 1 and kinds(dead) == ["bad_encoding"]
     assert f"iconv -f {name} -t UTF-8 b.jsonl" in dead[0]["reason"]
     with pytest.raises(InputError, match=f"seems to be {name}"):
-        Jsonl().split([bad], 1000)
+        JsonlReader().split([bad], 1000)
     table = save(tmp_path, "b.csv", "id,text\n1,a\n".encode(encoding))
     with pytest.raises(InputError, match=f"seems to be {name}"):
-        Csv().split([table], 1000)
+        CsvReader().split([table], 1000)
     texts = save(tmp_path, "b.txt", "Some words of text.\n".encode(encoding))
-    for reader in (Text(), Text(document="paragraph")):
+    for reader in (TextReader(), TextReader(document="paragraph")):
         rows, dead, _ = read_all(reader, texts)
         assert not rows and kinds(dead) == ["bad_encoding"]
-    assert read_all(Text(charset=encoding), texts)[0][0]["text"] == "Some words of text.\n"
+    assert read_all(TextReader(charset=encoding), texts)[0][0]["text"] == "Some words of text.\n"
 
 
 def test_paragraphs_of_utf16_are_one_dead_letter(tmp_path):
     file = save(tmp_path, "a.txt", "One.\n\nTwo.\n".encode("utf-16"))
-    assert kinds(read_all(Text(document="paragraph"), file, target=4)[1]) == ["bad_encoding"]
-    assert read_all(Text(), file)[0][0]["text"] == "One.\n\nTwo.\n"
+    assert kinds(read_all(TextReader(document="paragraph"), file, target=4)[1]) == ["bad_encoding"]
+    assert read_all(TextReader(), file)[0][0]["text"] == "One.\n\nTwo.\n"
 
 
 def test_whole_numbers_of_any_size_are_numbers(tmp_path):
     row = b'{"text": "a", "n": [%d, %d, -%s], "x": "\\ud800"}' % (2**64 - 1, 2**64, b"9" * 5000)
-    [row] = read_all(Jsonl(), save(tmp_path, "a.jsonl", row))[0]
+    [row] = read_all(JsonlReader(), save(tmp_path, "a.jsonl", row))[0]
     assert row["metadata"] == '{"n":[18446744073709551615,1.8446744073709552e+19,null],"x":"\ufffd"}'
 
 
@@ -131,7 +131,7 @@ def test_any_json_is_a_document_or_a_dead_letter(tmp_path, records, readable):
     ]
     ending = b"\n" if readable else b"\r"
     file = save(tmp_path, "a.jsonl", b'{"text": "first"}\n' + ending.join(lines))
-    rows, _, counts = read_all(Jsonl(), file)
+    rows, _, counts = read_all(JsonlReader(), file)
     if readable:
         assert counts.records == 1 + len([*lines[:-1], *filter(None, lines[-1:])])
     for row in rows:
@@ -158,29 +158,29 @@ def test_any_json_is_a_document_or_a_dead_letter(tmp_path, records, readable):
     ],
 )
 def test_csv_with_carriage_returns_and_other_odd_bytes(tmp_path, data, texts):
-    rows, dead, _ = read_all(Csv(), save(tmp_path, "a.csv", data))
+    rows, dead, _ = read_all(CsvReader(), save(tmp_path, "a.csv", data))
     assert [row["text"] for row in rows] == texts and not dead
 
 
 def test_a_quotation_mark_that_is_not_closed_costs_the_rest_and_says_how_much(tmp_path):
     data = b'id,text\n1,a\n2,"two\nlines"\n3,"b\n4,c\n5,d\n'
-    rows, dead, _ = read_all(Csv(), save(tmp_path, "a.csv", data))
+    rows, dead, _ = read_all(CsvReader(), save(tmp_path, "a.csv", data))
     assert [row["text"] for row in rows] == ["a", "two\nlines"]
     assert briefly(dead) == [(2, "bad_row", False)]
     assert dead[0]["reason"] == (
         "a quotation mark opens a field in line 5 of the file, and none closes it: 3 lines are lost"
     )
     with pytest.raises(InputError, match=r"a\.csv, header: a quotation mark opens a name"):
-        Csv().split([save(tmp_path, "a.csv", b'id,"text\n1,a\n')], 10)
+        CsvReader().split([save(tmp_path, "a.csv", b'id,"text\n1,a\n')], 10)
 
 
 def test_csv_columns_of_one_name(tmp_path):
     file = save(tmp_path, "a.csv", b"tag,text,tag\nx,a,y\n")
-    assert read_all(Csv(), file)[0][0]["metadata"] == '{"tag":"x","tag_1":"y"}'
+    assert read_all(CsvReader(), file)[0][0]["metadata"] == '{"tag":"x","tag_1":"y"}'
     with pytest.raises(InputError, match='2 columns are called "text"'):
-        Csv().split([save(tmp_path, "a.csv", b"text,text\na,b\n")], 10)
+        CsvReader().split([save(tmp_path, "a.csv", b"text,text\na,b\n")], 10)
     with pytest.raises(RecipeError, match="delimiter cannot be"):
-        Csv(delimiter='"')
+        CsvReader(delimiter='"')
 
 
 @many
@@ -190,7 +190,7 @@ def test_any_csv_file_is_read_as_pythons_writer_wrote_it(tmp_path, rows, ending)
     writer = csv.writer(out, lineterminator=ending, quoting=csv.QUOTE_ALL)
     writer.writerows([["text", "b"], *rows])
     file = save(tmp_path, "a.csv", out.getvalue().encode("utf-8", "replace"))
-    found, _, _ = read_all(Csv(), file)
+    found, _, _ = read_all(CsvReader(), file)
     texts = [row[0].encode("utf-8", "replace").decode() for row in rows if len(row) == 2]
     assert [row["text"] for row in found] == [text for text in texts if text and not text.isspace()]
 
@@ -198,9 +198,9 @@ def test_any_csv_file_is_read_as_pythons_writer_wrote_it(tmp_path, rows, ending)
 @many
 @given(st.text(alphabet='a,"\r\n\0\ufeff \t', max_size=60))
 def test_any_text_is_a_csv_file(tmp_path, text):
-    read_all(Csv(), save(tmp_path, "a.csv", f"text,b\n{text}".encode()))
+    read_all(CsvReader(), save(tmp_path, "a.csv", f"text,b\n{text}".encode()))
     with suppress(InputError):  # the header
-        read_all(Csv(), save(tmp_path, "a.csv", f"text{text}".encode()))
+        read_all(CsvReader(), save(tmp_path, "a.csv", f"text{text}".encode()))
 
 
 # ------------------------------------------------------------------ Arrow and Parquet
@@ -213,7 +213,7 @@ def table_of(kind: pa.DataType, values) -> pa.Table:
 def shown(tmp_path: Path, table: pa.Table) -> list[str]:
     with pa.ipc.new_file(str(tmp_path / "a.arrow"), table.schema) as file:
         file.write_table(table)
-    rows, dead, _ = read_all(Arrow(), stat(str(tmp_path / "a.arrow")))
+    rows, dead, _ = read_all(ArrowReader(), stat(str(tmp_path / "a.arrow")))
     assert not dead and len(rows) == table.num_rows
     return [json.dumps(json.loads(row["metadata"])["x"]) for row in rows]
 
@@ -263,12 +263,12 @@ def test_unions_runs_and_fields_of_one_name(tmp_path):
     assert shown(tmp_path, pa.table({"text": ["a"], "x": twice})) == ['{"a": 1, "a_1": 2}']
 
 
-@pytest.mark.parametrize("reader", [Arrow, Parquet])
+@pytest.mark.parametrize("reader", [ArrowReader, ParquetReader])
 def test_columns_of_one_name(tmp_path, reader):
     def made(names):
         table = pa.table([["t"], ["x"], ["y"], ["z"]], names=names)
         path = tmp_path / "a"
-        if reader is Parquet:
+        if reader is ParquetReader:
             pq.write_table(table, path)
         else:
             with pa.ipc.new_file(str(path), table.schema) as file:
@@ -382,7 +382,7 @@ def test_any_table_of_arrow_is_read(tmp_path, data):
     table = pa.table([[f"t{number}" for number in range(size)], *columns], names=["text", *names])
     with pa.ipc.new_stream(str(tmp_path / "a.arrow"), table.schema) as file:
         file.write_table(table)
-    rows, dead, _ = read_all(Arrow(), stat(str(tmp_path / "a.arrow")))
+    rows, dead, _ = read_all(ArrowReader(), stat(str(tmp_path / "a.arrow")))
     assert len(rows) == size and not dead
     for row in rows:
         orjson.loads(row["metadata"] or "{}")
@@ -403,7 +403,7 @@ def test_values_are_the_same_one_by_one(data):
 def test_dates_of_arrow_are_dates_of_documents(tmp_path):
     table = pa.table({"text": ["a", "b"], "date": pa.array([1, 10**9], pa.timestamp("ns"))})
     pq.write_table(table, tmp_path / "a.parquet")
-    rows = read_all(Parquet(), stat(str(tmp_path / "a.parquet")))[0]
+    rows = read_all(ParquetReader(), stat(str(tmp_path / "a.parquet")))[0]
     assert [row["date"] for row in rows] == ["1970-01-01T00:00:00.000000001", "1970-01-01T00:00:01"]
 
 
@@ -423,10 +423,10 @@ def test_a_file_whose_name_is_not_utf8_is_read_like_any_other(tmp_path):
     for name in names:
         pq.write_table(table, tmp_path / "plain")
         for reader, suffix, data in (
-            (Parquet(), ".parquet", (tmp_path / "plain").read_bytes()),
-            (Jsonl(), ".jsonl", b'{"text": "a"}\nbad\n'),
-            (Csv(), ".csv", b"text\na\n"),
-            (Arrow(), ".arrow", _ipc(table)),
+            (ParquetReader(), ".parquet", (tmp_path / "plain").read_bytes()),
+            (JsonlReader(), ".jsonl", b'{"text": "a"}\nbad\n'),
+            (CsvReader(), ".csv", b"text\na\n"),
+            (ArrowReader(), ".arrow", _ipc(table)),
         ):
             rows, dead, _ = read_all(reader, save(tmp_path, f"{name}{suffix}", data))
             assert rows[0]["file"].endswith(f"caf\\x{name.encode('utf-8', 'surrogateescape')[-1]:02x}{suffix}")

@@ -10,10 +10,10 @@ import pytest
 from reading import briefly, read_all, save
 
 from corpusmill.errors import InputError, RecipeError
-from corpusmill.read import END, Piece
-from corpusmill.read.arrow import Arrow
-from corpusmill.read.csv import Csv
-from corpusmill.read.parquet import Parquet
+from corpusmill.read import END, FilePiece
+from corpusmill.read.arrow import ArrowReader
+from corpusmill.read.csv import CsvReader
+from corpusmill.read.parquet import ParquetReader
 from corpusmill.schema import document_id
 from corpusmill.storage import stat
 
@@ -30,19 +30,19 @@ MADE = pa.table(
 
 def parquet(folder, table, rows=2):
     pq.write_table(table, folder / "a.parquet", row_group_size=rows)
-    return Parquet, stat(str(folder / "a.parquet"))
+    return ParquetReader, stat(str(folder / "a.parquet"))
 
 
 def ipc(folder, table, rows=2):
     with pa.ipc.new_file(str(folder / "a.arrow"), table.schema) as file:
         file.write_table(table, rows)
-    return Arrow, stat(str(folder / "a.arrow"))
+    return ArrowReader, stat(str(folder / "a.arrow"))
 
 
 def stream(folder, table, rows=2):
     with pa.ipc.new_stream(str(folder / "s.arrow"), table.schema) as file:
         file.write_table(table, rows)
-    return Arrow, stat(str(folder / "s.arrow"))
+    return ArrowReader, stat(str(folder / "s.arrow"))
 
 
 formats = pytest.mark.parametrize("write", [parquet, ipc, stream])
@@ -85,8 +85,8 @@ def test_parquet_reads_no_column_that_it_does_not_need(tmp_path):
     start = column.dictionary_page_offset or column.data_page_offset
     bare[start : start + column.total_compressed_size] = b"\xff" * column.total_compressed_size
     spoilt = save(tmp_path, "b.parquet", bytes(bare))
-    assert len(read_all(Parquet(keep=()), spoilt)[0]) == 500
-    rows, dead, _ = read_all(Parquet(), spoilt)
+    assert len(read_all(ParquetReader(keep=()), spoilt)[0]) == 500
+    rows, dead, _ = read_all(ParquetReader(), spoilt)
     assert len(rows) == 498 and briefly(dead) == [(0, "damaged", False)]
     assert "row group 0 is damaged, rows 0 to 1 are lost" in dead[0]["reason"]
 
@@ -114,18 +114,18 @@ def test_a_file_without_text_is_an_input_error_even_after_a_good_one(tmp_path, w
     reader, good = write(tmp_path, MADE)
     _, bad = write(tmp_path / "x", pa.table({"prose": ["x"]}))
     with pytest.raises(InputError, match=r"none of its columns is called text.*It has: prose\."):
-        list(reader().read(Piece(bad, 0, END), "made", read_all(reader(), good)[2]))
+        list(reader().read(FilePiece(bad, 0, END), "made", read_all(reader(), good)[2]))
 
 
-@pytest.mark.parametrize("reader", [Parquet, Arrow])
+@pytest.mark.parametrize("reader", [ParquetReader, ArrowReader])
 def test_a_damaged_file_is_one_fault_and_no_crash(tmp_path, reader):
-    _, good = parquet(tmp_path, MADE) if reader is Parquet else ipc(tmp_path, MADE)
+    _, good = parquet(tmp_path, MADE) if reader is ParquetReader else ipc(tmp_path, MADE)
     data = Path(good.path).read_bytes()
     for number, spoilt in enumerate([data[:-9], data[: len(data) // 2], b"rubbish"]):
         file = save(tmp_path, f"bad{number}", spoilt)
         rows, dead, counts = read_all(reader(), file)
         # Of an Arrow file without its end all batches are there, and are read as a stream.
-        most = 3 if reader is Arrow and number == 0 else 2
+        most = 3 if reader is ArrowReader and number == 0 else 2
         assert counts.faults >= 1 and len(rows) <= most
         assert {letter["kind"] for letter in dead if not letter["expected"]} <= {"damaged", "no_text"}
     assert read_all(reader(), save(tmp_path, "empty", b""))[1][0]["kind"] == "empty_file"
@@ -149,7 +149,7 @@ CSV = b'\xef\xbb\xbfid,text,url\r\n1,"two\nlines, ""quoted""",http://a\r\n\r\n2,
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
 def test_csv_rows_are_documents(tmp_path, pack):
-    rows, dead, counts = read_all(Csv(), save(tmp_path, "a.csv", pack(CSV)))
+    rows, dead, counts = read_all(CsvReader(), save(tmp_path, "a.csv", pack(CSV)))
     assert [(row["position"], row["text"]) for row in rows] == [
         (0, 'two\nlines, "quoted"'),
         (2, "caf\ufffd"),
@@ -163,22 +163,22 @@ def test_csv_rows_are_documents(tmp_path, pack):
 
 def test_tsv_by_name_and_other_delimiters_by_parameter(tmp_path):
     for name, data, reader in [
-        ("a.tsv", b"n\ttext\n1\ta,b\n", Csv()),
-        ("a.csv", b"n;text\n1;a,b\n", Csv(delimiter=";")),
+        ("a.tsv", b"n\ttext\n1\ta,b\n", CsvReader()),
+        ("a.csv", b"n;text\n1;a,b\n", CsvReader(delimiter=";")),
     ]:
         assert [row["text"] for row in read_all(reader, save(tmp_path, name, data))[0]] == ["a,b"]
     with pytest.raises(RecipeError, match="one character"):
-        Csv(delimiter=";;")
+        CsvReader(delimiter=";;")
 
 
 def test_csv_fields_may_be_long(tmp_path):
-    rows, _, _ = read_all(Csv(), save(tmp_path, "a.csv", b"text\n" + b"x" * 300_000 + b"\n"))
+    rows, _, _ = read_all(CsvReader(), save(tmp_path, "a.csv", b"text\n" + b"x" * 300_000 + b"\n"))
     assert [len(row["text"]) for row in rows] == [300_000]
 
 
 def test_a_csv_without_the_column_or_cut_off(tmp_path):
     with pytest.raises(InputError, match=r"a\.csv, header: none of its columns.*It has: x, y\."):
-        Csv().split([save(tmp_path, "a.csv", b"x,y\n1,2\n")], 9)
+        CsvReader().split([save(tmp_path, "a.csv", b"x,y\n1,2\n")], 9)
     data = gzip.compress(b"text\n" + b"".join(b"row %d\n" % (i * 7919 % 10007) for i in range(30_000)))
-    rows, dead, _ = read_all(Csv(), save(tmp_path, "b.csv.gz", data[:-2000]))
+    rows, dead, _ = read_all(CsvReader(), save(tmp_path, "b.csv.gz", data[:-2000]))
     assert rows and briefly(dead) == [(len(rows), "truncated", False)]

@@ -9,7 +9,7 @@ from made_pdf import made_pdf
 pytest.importorskip("pypdfium2")
 
 from corpusmill.errors import RecipeError
-from corpusmill.read.pdf import Pdf
+from corpusmill.read.pdf import PdfReader
 
 FIRST = [
     "The river runs through the whole of the val-",
@@ -24,7 +24,7 @@ def column(x: float, lines: list[str], top: float = 650) -> list[tuple[float, fl
 
 
 def text_of(tmp_path, *pages) -> list[str]:
-    rows, dead, _ = read_all(Pdf(), save(tmp_path, "a.pdf", made_pdf(*pages)))
+    rows, dead, _ = read_all(PdfReader(), save(tmp_path, "a.pdf", made_pdf(*pages)))
     assert not dead
     return rows[0]["text"].split("\n")
 
@@ -78,14 +78,14 @@ def test_a_hyphen_stays_where_the_word_has_one(tmp_path):
 
 def test_a_document_says_how_much_of_it_is_text(tmp_path):
     full = column(50, FIRST)
-    rows, _, _ = read_all(Pdf(), save(tmp_path, "a.pdf", made_pdf(full, [], [], title="On rivers")))
+    rows, _, _ = read_all(PdfReader(), save(tmp_path, "a.pdf", made_pdf(full, [], [], title="On rivers")))
     assert orjson.loads(rows[0]["metadata"]) == {
         "needs_ocr": True,
         "pages": 3,
         "pages_without_text": 2,
         "title": "On rivers",
     }
-    _, dead, _ = read_all(Pdf(scans=False), save(tmp_path, "a.pdf", made_pdf(full, [], [])))
+    _, dead, _ = read_all(PdfReader(scans=False), save(tmp_path, "a.pdf", made_pdf(full, [], [])))
     assert briefly(dead) == [(0, "needs_ocr", True)]
 
 
@@ -100,10 +100,10 @@ def test_a_document_says_how_much_of_it_is_text(tmp_path):
     ],
 )
 def test_what_gives_no_text_is_a_dead_letter(tmp_path, data, kind, expected):
-    _, dead, _ = read_all(Pdf(max_mb=0.02, max_pages=2), save(tmp_path, "a.pdf", data))
+    _, dead, _ = read_all(PdfReader(max_mb=0.02, max_pages=2), save(tmp_path, "a.pdf", data))
     assert briefly(dead) == [(0, kind, expected)]
 
 
 def test_parameters_are_checked():
     with pytest.raises(RecipeError, match="need max_mb > 0 and max_pages > 0"):
-        Pdf(max_pages=0)
+        PdfReader(max_pages=0)

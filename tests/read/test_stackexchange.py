@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from reading import briefly, read_all, save
 
 from corpusmill.errors import RecipeError
-from corpusmill.read.stackexchange import Stackexchange
+from corpusmill.read.stackexchange import StackexchangeReader
 
 QUESTION, ANSWER, WIKI = 1, 2, 4
 
@@ -44,7 +44,7 @@ def bodies(rows):
 def test_a_question_and_its_answers_are_a_document(tmp_path):
     (tmp_path / "cooking.stackexchange.com").mkdir()
     file = save(tmp_path / "cooking.stackexchange.com", "Posts.xml", posts(*ROWS))
-    rows, dead, counts = read_all(Stackexchange(), file)
+    rows, dead, counts = read_all(StackexchangeReader(), file)
     assert not dead and counts.skipped == {"answer": 4, "other_post": 1, "no_answer": 1}
     assert rows[0]["raw"].decode() == (
         "<html><head><title>Why &lt;b&gt;?</title></head><body><h1>Why &lt;b&gt;?</h1>\n<p>A &amp; b</p>\n"
@@ -70,7 +70,7 @@ def test_a_question_and_its_answers_are_a_document(tmp_path):
     ],
 )
 def test_order_and_cuts(tmp_path, parameters, expected):
-    rows, _, _ = read_all(Stackexchange(**parameters), save(tmp_path, "Posts.xml", posts(*ROWS)))
+    rows, _, _ = read_all(StackexchangeReader(**parameters), save(tmp_path, "Posts.xml", posts(*ROWS)))
     assert bodies(rows) == [[part.replace("&", "&amp;") for part in each] for each in expected]
 
 
@@ -86,9 +86,9 @@ def test_the_pieces_of_a_file_give_what_the_file_gives(tmp_path_factory, kinds, 
         for at, (kind, number) in enumerate(kinds)
     ]
     file = save(tmp_path_factory.mktemp("posts"), "Posts.xml", posts(*made))
-    whole, _, counts = read_all(Stackexchange(answered=False), file)
+    whole, _, counts = read_all(StackexchangeReader(answered=False), file)
     assert len(whole) == sum(kind == QUESTION for kind, _ in kinds)
-    rows, _, in_pieces = read_all(Stackexchange(answered=False), file, target=target)
+    rows, _, in_pieces = read_all(StackexchangeReader(answered=False), file, target=target)
     assert rows == whole and in_pieces.skipped == counts.skipped
     for doc, (number, own) in zip(whole, [(n, at) for at, (kind, n) in enumerate(kinds) if kind == QUESTION]):
         answers = {str(at) for at, (kind, parent) in enumerate(kinds) if kind == ANSWER and parent == number}
@@ -102,9 +102,9 @@ def test_a_compressed_file_and_rows_that_are_wrong(tmp_path):
         '<!DOCTYPE a [<!ENTITY b "c">]><row Id="9" PostTypeId="1" Title="&b;" />\n',
     ]
     file = save(tmp_path, "Posts.xml.gz", gzip.compress(posts(*ROWS, *bad)))
-    rows, dead, _ = read_all(Stackexchange(site="a.org"), file)
+    rows, dead, _ = read_all(StackexchangeReader(site="a.org"), file)
     assert [doc["url"] for doc in rows] == ["https://a.org/questions/1"]
     assert [letter[1:] for letter in briefly(dead)] == [("bad_xml", False), ("bad_xml", False)]
-    assert briefly(read_all(Stackexchange(), save(tmp_path, "Posts.xml", b""))[1]) == [(0, "empty_file", True)]
-    with pytest.raises(RecipeError, match="order must be accepted, score or date"):
-        Stackexchange(order="best")  # type: ignore[arg-type]
+    assert briefly(read_all(StackexchangeReader(), save(tmp_path, "Posts.xml", b""))[1]) == [(0, "empty_file", True)]
+    with pytest.raises(RecipeError, match="order must be one of accepted, score, date"):
+        StackexchangeReader(order="best")  # type: ignore[arg-type]

@@ -8,8 +8,8 @@ from reading import briefly, read_all, save
 
 from corpusmill.errors import RecipeError
 from corpusmill.read._lines import READ
-from corpusmill.read.html import Html
-from corpusmill.read.text import Text, overlaps, strip_gutenberg
+from corpusmill.read.html import HtmlReader
+from corpusmill.read.text import TextReader, overlaps, strip_gutenberg
 
 BOOK = "The Project Gutenberg EBook of X\n\n*** START OF THIS PROJECT GUTENBERG EBOOK X ***\n\nOnce.\n\nTwice.\n\n"
 TAIL = "End of the Project Gutenberg EBook of X\n\n*** END OF THIS PROJECT GUTENBERG EBOOK X ***\n\nLicence\n"
@@ -32,7 +32,7 @@ def texts(rows):
     ],
 )
 def test_a_file_is_a_document(tmp_path, data, options, text):
-    rows, dead, _ = read_all(Text(**options), save(tmp_path, "a.txt", data), target=2)
+    rows, dead, _ = read_all(TextReader(**options), save(tmp_path, "a.txt", data), target=2)
     assert texts(rows) == [text] and rows[0]["position"] == 0 and not dead
 
 
@@ -47,21 +47,21 @@ def test_a_file_is_a_document(tmp_path, data, options, text):
     ],
 )
 def test_a_file_that_is_not_a_document_has_a_reason(tmp_path, data, kind, expected):
-    for reader in (Text(max_mb=0.001), Html(max_mb=0.001)):
+    for reader in (TextReader(max_mb=0.001), HtmlReader(max_mb=0.001)):
         rows, dead, _ = read_all(reader, save(tmp_path, "a", data))
         assert not rows and briefly(dead) == [
-            (0, kind.replace("text", (reader.__class__ is Html and "page") or "text"), expected)
+            (0, kind.replace("text", (reader.__class__ is HtmlReader and "page") or "text"), expected)
         ]
 
 
 def test_an_html_file_is_a_page(tmp_path):
-    [row] = read_all(Html(), save(tmp_path, "a.html", b"<p>caf\xe9"))[0]
+    [row] = read_all(HtmlReader(), save(tmp_path, "a.html", b"<p>caf\xe9"))[0]
     assert row["raw"] == b"<p>caf\xe9" and row["text"] is None and row["charset"] is None
 
 
 def test_a_separator_splits_a_file(tmp_path):
     data = b"one\n<|endoftext|>\n<|endoftext|>\n two <|end\n<|endoftext|>" + b"x" * 1001 + b"<|endoftext|>last"
-    rows, dead, counts = read_all(Text(separator="<|endoftext|>", max_mb=0.001), save(tmp_path, "a.txt", data))
+    rows, dead, counts = read_all(TextReader(separator="<|endoftext|>", max_mb=0.001), save(tmp_path, "a.txt", data))
     assert [(row["position"], row["text"]) for row in rows] == [
         (0, "one"),
         (data.index(b"\n two"), "two <|end"),
@@ -72,7 +72,7 @@ def test_a_separator_splits_a_file(tmp_path):
 
 def test_blank_lines_end_paragraphs(tmp_path):
     data = b"\n\none\nline two\n \t\r\n\n  two\n\nthree"
-    rows, _, counts = read_all(Text(document="paragraph"), save(tmp_path, "a.txt", data))
+    rows, _, counts = read_all(TextReader(document="paragraph"), save(tmp_path, "a.txt", data))
     assert [(row["position"], row["text"]) for row in rows] == [
         (2, "one\nline two"),
         (data.index(b"  two"), "two"),
@@ -83,7 +83,7 @@ def test_blank_lines_end_paragraphs(tmp_path):
 
 def test_headings_of_the_first_level_begin_articles(tmp_path):
     data = b" \n = One = \n \n text \n = = Part = = \n more = not this = \n = Two, and = = \n text\n = Three = \n"
-    rows, _, _ = read_all(Text(document="article"), save(tmp_path, "a.tokens", data))
+    rows, _, _ = read_all(TextReader(document="article"), save(tmp_path, "a.tokens", data))
     assert [text.split("\n")[0].strip() for text in texts(rows)] == ["= One =", "= Three ="]
     assert "= = Part = =" in rows[0]["text"]
 
@@ -100,8 +100,8 @@ ALPHABET = st.sampled_from(["\n", "\n\n", " \n", "a", "bc d", "\r\n", "<s>", "<"
 @pytest.mark.parametrize("options", [{"document": "paragraph"}, {"document": "article"}, {"separator": "<s>"}])
 def test_pieces_give_the_same_records_as_one_piece(tmp_path_factory, options, text, target):
     file = save(tmp_path_factory.mktemp("t"), "a.txt", text.encode())
-    together = read_all(Text(**options), file)
-    apart = read_all(Text(**options), file, target=target)
+    together = read_all(TextReader(**options), file)
+    apart = read_all(TextReader(**options), file, target=target)
     assert apart[0] == together[0]
     if options == {"document": "paragraph"}:
         assert texts(together[0]) == slow_paragraphs(text)
@@ -113,7 +113,7 @@ def test_pieces_agree_across_the_blocks_that_files_are_read_in(tmp_path):
     text = b"<|endoftext|>".join(b"document %d " % i * (i // 8 + 1) for i in range(0, 50_000, 500))
     file = save(tmp_path, "a.txt", text)
     assert file.size > 4 << 20
-    reader = Text(separator="<|endoftext|>")
+    reader = TextReader(separator="<|endoftext|>")
     together = texts(read_all(reader, file)[0])
     assert together == [part.decode().strip() for part in text.split(b"<|endoftext|>")]
     assert texts(read_all(reader, file, target=(1 << 20) + 7)[0]) == together
@@ -122,19 +122,19 @@ def test_pieces_agree_across_the_blocks_that_files_are_read_in(tmp_path):
 @pytest.mark.parametrize("shift", range(-3, 1))
 def test_a_separator_may_lie_across_two_blocks(tmp_path, shift):
     file = save(tmp_path, "a.txt", b"x" * (READ + shift) + b"<s>" + b"y" * 9)
-    assert [len(text) for text in texts(read_all(Text(separator="<s>"), file)[0])] == [READ + shift, 9]
+    assert [len(text) for text in texts(read_all(TextReader(separator="<s>"), file)[0])] == [READ + shift, 9]
 
 
 def test_a_piece_that_ends_where_a_line_and_a_block_end_takes_no_more(tmp_path):
     file = save(tmp_path, "a.txt", (b"x" * 65_535 + b"\n") * (2 * READ // 65_536))
-    rows, _, _ = read_all(Text(separator="\n"), file, target=READ)
+    rows, _, _ = read_all(TextReader(separator="\n"), file, target=READ)
     assert [row["position"] for row in rows] == list(range(0, 2 * READ, 65_536))
 
 
 @pytest.mark.parametrize(("separator", "expected"), [(b"<s>", False), (b"\n\n", True), (b"abab", True), (b"ab", False)])
 def test_a_separator_that_overlaps_itself_is_not_cut_at(tmp_path, separator, expected):
     assert overlaps(separator) == expected
-    pieces = Text(separator=separator.decode()).split([save(tmp_path, "a.txt", b"x" * 100)], 10)
+    pieces = TextReader(separator=separator.decode()).split([save(tmp_path, "a.txt", b"x" * 100)], 10)
     assert len(pieces) == (1 if expected else 10)
 
 
@@ -154,7 +154,7 @@ def test_a_separator_that_overlaps_itself_is_not_cut_at(tmp_path, separator, exp
 )
 def test_bad_parameters_fail_when_the_reader_is_made(options, message):
     with pytest.raises(RecipeError, match=message):
-        Text(**options)
+        TextReader(**options)
 
 
 @pytest.mark.parametrize(

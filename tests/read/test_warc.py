@@ -16,9 +16,9 @@ from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
 from corpusmill.errors import RecipeError
-from corpusmill.read import END, Piece, ReadCounts, find, names
+from corpusmill.read import END, FilePiece, ReadCounts, find, names
 from corpusmill.read._archive import Record, records
-from corpusmill.read.warc import Warc
+from corpusmill.read.warc import WarcReader
 
 HTML = b"<html><p>The river runs.</p></html>"
 
@@ -42,7 +42,7 @@ def test_reads_what_warcio_writes(tmp_path):
     )
     writer.write_request_response_pair(request, response)
     file = save(tmp_path, "made.warc.gz", out.getvalue())
-    [row], dead, counts = read_all(Warc(), file)
+    [row], dead, counts = read_all(WarcReader(), file)
     assert (row["raw"], row["charset"], row["url"], row["position"]) == (HTML, "latin-1", "http://made.org/a", where)
     assert row["text"] is None and row["date"] == response.rec_headers["WARC-Date"]
     assert row["file"] == file.path and row["source"] == "made"
@@ -69,7 +69,7 @@ def test_says_of_every_response_what_became_of_it(tmp_path, how):
         warc("resource", b"log"),
         warc("revisit", b""),
     ]
-    rows, dead, counts = read_all(Warc(max_mb=0.002), save(tmp_path, "a.warc", packed(records_, how)))
+    rows, dead, counts = read_all(WarcReader(max_mb=0.002), save(tmp_path, "a.warc", packed(records_, how)))
     assert raws(rows) == [HTML] * 4
     assert [letter["kind"] for letter in dead] == [
         *("not_html", "http_status", "empty_page", "too_large", "not_html", "not_html"),
@@ -88,9 +88,9 @@ def test_pages_of_plain_text_are_documents_if_asked_for(tmp_path):
         warc("resource", b"plain", Content_Type="text/plain"),
     ]
     file = save(tmp_path, "a.warc", b"".join(made))
-    _, dead, counts = read_all(Warc(), file)
+    _, dead, counts = read_all(WarcReader(), file)
     assert [letter["reason"] for letter in dead] == ["text/plain"] * 2 and counts.skipped["warc_resource"] == 1
-    rows, dead, _ = read_all(Warc(plain_text=True), file)
+    rows, dead, _ = read_all(WarcReader(plain_text=True), file)
     assert [(row["text"], row["raw"], row["charset"]) for row in rows] == [
         *[(text, None, None), (None, HTML, None), ("plain", None, None)]
     ]
@@ -99,7 +99,7 @@ def test_pages_of_plain_text_are_documents_if_asked_for(tmp_path):
 
 def test_positions_are_where_the_records_begin(tmp_path):
     parts = [packed([page(f"page {i}")], "gz") for i in range(5)]
-    rows, _, _ = read_all(Warc(), save(tmp_path, "a.warc.gz", b"".join(parts)))
+    rows, _, _ = read_all(WarcReader(), save(tmp_path, "a.warc.gz", b"".join(parts)))
     starts = [sum(map(len, parts[:i])) for i in range(5)]
     assert [row["position"] for row in rows] == starts
     for start, row in zip(starts, rows, strict=True):
@@ -137,10 +137,10 @@ def test_pieces_give_the_same_records_as_one_piece(tmp_path_factory, how, sizes,
             for item in records(piece, 1 << 20, look_back)
         ]
 
-    together = items_of(Piece(file, 0, END))
+    together = items_of(FilePiece(file, 0, END))
     count = -(-file.size // target)
     cuts = [file.size * i // count for i in range(count)] + [END]
-    assert [item for a, b in pairwise(cuts) for item in items_of(Piece(file, a, b))] == together
+    assert [item for a, b in pairwise(cuts) for item in items_of(FilePiece(file, a, b))] == together
     assert [offset for _, offset, _, _ in together] == sorted({offset for _, offset, _, _ in together})
     if how != "junk":
         assert [body for _, _, body, _ in together] == [record.partition(b"\r\n\r\n")[2][:-4] for record in made]
@@ -152,24 +152,24 @@ def test_an_archive_within_a_record_is_not_read_by_the_piece_that_begins_in_it(t
     stored = warc("response", http(inner, content_type="application/gzip"))
     outer = [packed([page("before")], how), gzip.compress(stored, 0) if how else stored, packed([page("after")], how)]
     file = save(tmp_path, "a.warc", b"".join(outer))
-    rows, dead, _ = read_all(Warc(), file, target=1000)
+    rows, dead, _ = read_all(WarcReader(), file, target=1000)
     assert raws(rows) == [b"<html>before</html>", b"<html>after</html>"]
     assert [letter["reason"] for letter in dead] == ["application/gzip"]
 
 
 def test_split_and_read_through_the_reader_agree(tmp_path):
     file = save(tmp_path, "a.warc.gz", packed([page(f"{i}" * 50) for i in range(60)], "gz"))
-    together = read_all(Warc(), file)[0]
-    assert len(Warc().split([file], 500)) > 5
-    assert read_all(Warc(), file, target=500)[0] == together
-    assert sum(piece.size for piece in Warc().split([file], 500)) == file.size
+    together = read_all(WarcReader(), file)[0]
+    assert len(WarcReader().split([file], 500)) > 5
+    assert read_all(WarcReader(), file, target=500)[0] == together
+    assert sum(piece.size for piece in WarcReader().split([file], 500)) == file.size
 
 
 def test_a_file_that_ends_too_soon_gives_what_came_before(tmp_path):
     parts = [packed([page(f"page {i} " + "x" * 200)], "gz") for i in range(3)]
     data = b"".join(parts)
     for cut in range(len(data) - len(parts[2]) + 1, len(data)):
-        rows, dead, counts = read_all(Warc(), save(tmp_path, "a.warc.gz", data[:cut]))
+        rows, dead, counts = read_all(WarcReader(), save(tmp_path, "a.warc.gz", data[:cut]))
         assert len(rows) >= 2 and counts.faults == len(dead) == 1
         assert dead[0]["kind"] == "truncated" and dead[0]["position"] >= len(data) - len(parts[2])
         assert len(rows) == 2 or dead[0]["position"] > len(data) - len(parts[2])
@@ -177,7 +177,7 @@ def test_a_file_that_ends_too_soon_gives_what_came_before(tmp_path):
 
 def test_a_record_shorter_than_its_length_is_not_a_document(tmp_path):
     short = packed([warc("response", http(HTML), length="900"), page("next")], "gz")
-    rows, dead, _ = read_all(Warc(), save(tmp_path, "a.warc.gz", short))
+    rows, dead, _ = read_all(WarcReader(), save(tmp_path, "a.warc.gz", short))
     assert raws(rows) == [b"<html>next</html>"]
     assert briefly(dead) == [(0, "truncated", False)] and "900 bytes" in dead[0]["reason"]
     assert dead[0]["url"] == "http://made.org/"
@@ -195,7 +195,7 @@ def test_a_damaged_member_costs_its_own_record_only(tmp_path, spoil):
         bad[0:2] = b"XX"
     where = len(parts[0])
     parts[1] = bytes(bad)
-    rows, dead, _ = read_all(Warc(), save(tmp_path, "a.warc.gz", b"".join(parts)))
+    rows, dead, _ = read_all(WarcReader(), save(tmp_path, "a.warc.gz", b"".join(parts)))
     assert [row["raw"][:12] for row in rows] == [b"<html>page 0", b"<html>page 2", b"<html>page 3"]
     assert briefly(dead) == [(where, "damaged", False)]
 
@@ -204,26 +204,26 @@ def test_a_large_record_whose_checksum_is_wrong_is_not_trusted(tmp_path):
     noise = random.Random(0).randbytes(200_000).hex()
     large = bytearray(packed([page(noise)], "gz"))
     large[-7] ^= 1
-    rows, dead, _ = read_all(Warc(), save(tmp_path, "a.warc.gz", bytes(large) + packed([page("next")], "gz")))
+    rows, dead, _ = read_all(WarcReader(), save(tmp_path, "a.warc.gz", bytes(large) + packed([page("next")], "gz")))
     assert raws(rows) == [b"<html>next</html>"]
     assert briefly(dead) == [(0, "damaged", False)] and dead[0]["url"] == "http://made.org/" + noise[:20]
 
 
 def test_addresses_in_angle_brackets_lose_them(tmp_path):
     file = save(tmp_path, "a.warc", warc("response", http(HTML), "<http://made.org/x>"))
-    assert [row["url"] for row in read_all(Warc(), file)[0]] == ["http://made.org/x"]
+    assert [row["url"] for row in read_all(WarcReader(), file)[0]] == ["http://made.org/x"]
 
 
 def test_a_wrong_length_does_not_swallow_the_records_that_follow(tmp_path):
     data = page("one") + warc("response", http(HTML), length="400") + page("two") + page("three")
-    rows, dead, _ = read_all(Warc(), save(tmp_path, "a.warc", data))
+    rows, dead, _ = read_all(WarcReader(), save(tmp_path, "a.warc", data))
     assert raws(rows) == [b"<html>one</html>", b"<html>two</html>", b"<html>three</html>"]
     assert briefly(dead) == [(len(page("one")), "truncated", False)]
 
 
 def test_junk_between_records_is_said_and_passed_over(tmp_path):
     data = page("one") + b"some junk without sense\r\n" + page("two")
-    rows, dead, _ = read_all(Warc(), save(tmp_path, "a.warc", data))
+    rows, dead, _ = read_all(WarcReader(), save(tmp_path, "a.warc", data))
     assert raws(rows) == [b"<html>one</html>", b"<html>two</html>"]
     assert briefly(dead) == [(len(page("one")), "damaged", False)]
     assert "found b'some junk" in dead[0]["reason"]
@@ -231,7 +231,7 @@ def test_junk_between_records_is_said_and_passed_over(tmp_path):
 
 def test_zeros_and_empty_members_are_padding(tmp_path):
     data = packed([page("one")], "gz") + b"\0" * 700 + gzip.compress(b"") + packed([page("two")], "gz") + b"\0" * 90
-    rows, dead, _ = read_all(Warc(), save(tmp_path, "a.warc.gz", data))
+    rows, dead, _ = read_all(WarcReader(), save(tmp_path, "a.warc.gz", data))
     assert raws(rows) == [b"<html>one</html>", b"<html>two</html>"] and not dead
 
 
@@ -239,7 +239,7 @@ def test_zeros_and_empty_members_are_padding(tmp_path):
 @settings(max_examples=60)
 def test_any_bytes_are_survived_and_explained(tmp_path_factory, data, how):
     data = gzip.compress(data) if how == "gz" else b"\x1f\x8b\x08" + data if how == "magic" else data
-    rows, dead, _ = read_all(Warc(), save(tmp_path_factory.mktemp("x"), "a.warc", data))
+    rows, dead, _ = read_all(WarcReader(), save(tmp_path_factory.mktemp("x"), "a.warc", data))
     assert not rows
     assert dead or how == "gz" or not data.strip(b"\r\n\0")
 
@@ -250,7 +250,7 @@ def test_any_bytes_are_survived_and_explained(tmp_path_factory, data, how):
 def test_any_changed_byte_is_survived(tmp_path_factory, at, byte):
     data = bytearray(packed([page(f"page {i} " + "text " * 60) for i in range(4)], "gz"))
     data[at % len(data)] = byte
-    rows, _, counts = read_all(Warc(), save(tmp_path_factory.mktemp("x"), "a.warc.gz", bytes(data)))
+    rows, _, counts = read_all(WarcReader(), save(tmp_path_factory.mktemp("x"), "a.warc.gz", bytes(data)))
     assert len(rows) >= 3
     assert len(rows) == 4 or counts.faults
 
@@ -266,14 +266,14 @@ def test_reads_arc_files(tmp_path, how):
         arc("http://made.org/d", http(HTML)),
     ]
     file = save(tmp_path, "a.arc", packed(made, how))
-    rows, dead, counts = read_all(Warc(), file)
+    rows, dead, counts = read_all(WarcReader(), file)
     assert [(row["url"], row["date"], row["raw"]) for row in rows] == [
         ("http://made.org/a b", "2008-05-09T19:02:41Z", HTML),
         ("http://made.org/d", "2008-05-09T19:02:41Z", HTML),
     ]
     assert [letter["kind"] for letter in dead] == ["not_html", "http_status"]
     assert dict(counts.skipped) == {"warc_filedesc": 1}
-    assert read_all(Warc(), file, target=150)[0] == rows
+    assert read_all(WarcReader(), file, target=150)[0] == rows
 
 
 def test_a_zstd_dictionary_at_the_head_of_the_file_is_used(tmp_path):
@@ -284,8 +284,8 @@ def test_a_zstd_dictionary_at_the_head_of_the_file_is_used(tmp_path):
     for content in (known.as_bytes(), zstandard.compress(known.as_bytes())):
         head = b"\x5d\x2a\x4d\x18" + struct.pack("<I", len(content)) + content
         file = save(tmp_path, "a.warc.zst", head + frames)
-        assert len(read_all(Warc(), file)[0]) == 300
-        assert len(read_all(Warc(), file, target=4000)[0]) == 300
+        assert len(read_all(WarcReader(), file)[0]) == 300
+        assert len(read_all(WarcReader(), file, target=4000)[0]) == 300
 
 
 @pytest.mark.parametrize("how", ["bz2", "xz", "lz4"])
@@ -304,27 +304,27 @@ def test_other_compression_is_one_piece(tmp_path, how):
     else:
         data = bz2.compress(data) if how == "bz2" else lzma.compress(data)
     file = save(tmp_path, f"a.warc.{how}", data)
-    assert len(Warc().split([file], 10)) == 1
-    assert len(read_all(Warc(), file)[0]) == 9
+    assert len(WarcReader().split([file], 10)) == 1
+    assert len(read_all(WarcReader(), file)[0]) == 9
 
 
 def test_a_body_beyond_the_limit_is_not_kept_in_memory(tmp_path):
     file = save(tmp_path, "a.warc", page("x" * 50_000) + page("y"))
-    first, second = records(Piece(file), 1000)
+    first, second = records(FilePiece(file), 1000)
     assert isinstance(first, Record) and len(first.body) == 1000 < first.length
     assert isinstance(second, Record) and second.length == len(second.body)
 
 
 def test_an_empty_file_is_one_expected_dead_letter(tmp_path):
-    rows, dead, _ = read_all(Warc(), save(tmp_path, "a.warc.gz", b""))
+    rows, dead, _ = read_all(WarcReader(), save(tmp_path, "a.warc.gz", b""))
     assert not rows and briefly(dead) == [(0, "empty_file", True)]
 
 
 def test_batches_are_bounded(tmp_path):
     many = save(tmp_path, "many.warc", b"".join(page(str(i)) for i in range(2500)))
     large = save(tmp_path, "large.warc", b"".join(page(f"{i}" + "x" * (3 << 20)) for i in range(7)))
-    assert [len(batch) for batch in Warc().read(Piece(many), "made", ReadCounts())] == [2048, 452]
-    assert [len(batch) for batch in Warc().read(Piece(large), "made", ReadCounts())] == [3, 3, 1]
+    assert [len(batch) for batch in WarcReader().read(FilePiece(many), "made", ReadCounts())] == [2048, 452]
+    assert [len(batch) for batch in WarcReader().read(FilePiece(large), "made", ReadCounts())] == [3, 3, 1]
 
 
 @pytest.mark.parametrize(
@@ -338,7 +338,7 @@ def test_batches_are_bounded(tmp_path):
 )
 def test_the_charset_is_what_the_header_says(tmp_path, content_type, charset):
     file = save(tmp_path, "a.warc", warc("response", http(HTML, content_type=content_type)))
-    assert [row["charset"] for row in read_all(Warc(), file)[0]] == [charset]
+    assert [row["charset"] for row in read_all(WarcReader(), file)[0]] == [charset]
 
 
 def test_names_and_finds_every_format():
@@ -346,7 +346,7 @@ def test_names_and_finds_every_format():
     assert names() == sorted(["arrow", "code", "csv", "html", "jsonl", "parquet", "text", "warc", "wet", *markup])
     for name in names():
         reader = find(name)()
-        assert type(reader).__name__ == name.title() and all("." in suffix for suffix in reader.suffixes)
+        assert type(reader).__name__ == f"{name.title()}Reader" and all("." in suffix for suffix in reader.suffixes)
     with pytest.raises(RecipeError, match='there is no reader "jsonlines"'):
         find("jsonlines")
     with pytest.raises(RecipeError, match='cannot import the reader "made:Nothing"'):
@@ -356,5 +356,5 @@ def test_names_and_finds_every_format():
 def test_zlib_damage_counts_as_a_fault(tmp_path):
     body = zlib.compress(HTML)
     bad = warc("response", http(b"\x1f\x8b\x08\x00" + body, Content_Encoding="gzip"))
-    rows, dead, counts = read_all(Warc(), save(tmp_path, "a.warc", bad))
+    rows, dead, counts = read_all(WarcReader(), save(tmp_path, "a.warc", bad))
     assert not rows and [letter["kind"] for letter in dead] == ["bad_encoding"] and counts.faults == 1

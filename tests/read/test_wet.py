@@ -1,7 +1,7 @@
 import pytest
 from reading import briefly, packed, read_all, save, warc
 
-from corpusmill.read.wet import Wet
+from corpusmill.read.wet import WetReader
 
 
 @pytest.mark.parametrize("how", ["", "gz", "zst"])
@@ -14,7 +14,7 @@ def test_conversion_records_are_documents(tmp_path, how):
         warc("conversion", b"x" * 2000),
         warc("metadata", b"{}"),
     ]
-    rows, dead, counts = read_all(Wet(max_mb=0.001), save(tmp_path, "a.warc.wet", packed(made, how)))
+    rows, dead, counts = read_all(WetReader(max_mb=0.001), save(tmp_path, "a.warc.wet", packed(made, how)))
     assert [row["text"] for row in rows] == ["Der Fluß läuft.", "caf\ufffd \ufffd\ufffd latte"]
     assert '"warc_languages":"deu"' in rows[0]["metadata"]
     assert [row["url"] for row in rows] == ["http://made.org/", "http://made.org/b"]
@@ -25,12 +25,12 @@ def test_conversion_records_are_documents(tmp_path, how):
 def test_pieces_give_the_same_records_as_one_piece(tmp_path):
     made = [warc("conversion", b"text %d " % i * 20) for i in range(50)]
     file = save(tmp_path, "a.warc.wet.gz", packed(made, "gz"))
-    together = read_all(Wet(), file)[0]
-    assert len(together) == 50 and read_all(Wet(), file, target=700)[0] == together
+    together = read_all(WetReader(), file)[0]
+    assert len(together) == 50 and read_all(WetReader(), file, target=700)[0] == together
 
 
 def test_a_truncated_record_is_not_a_document(tmp_path):
     data = packed([warc("conversion", b"one"), warc("conversion", b"two, and more")], "gz")
-    rows, dead, _ = read_all(Wet(), save(tmp_path, "a.warc.wet.gz", data[:-15]))
+    rows, dead, _ = read_all(WetReader(), save(tmp_path, "a.warc.wet.gz", data[:-15]))
     assert [row["text"] for row in rows] == ["one"]
     assert [kind for _, kind, _ in briefly(dead)] == ["truncated"]

@@ -7,12 +7,12 @@ import pytest
 
 from corpusmill import Recipe, Rows, RunSettings, Source, for_sources
 from corpusmill.errors import RecipeError
-from corpusmill.read.jsonl import Jsonl
-from corpusmill.read.text import Text
+from corpusmill.read.jsonl import JsonlReader
+from corpusmill.read.text import TextReader
 from corpusmill.steps.dedup.exact import Exact
 from corpusmill.steps.filter.gopher_quality import GopherQuality
 from corpusmill.steps.filter.language import FilterLanguage
-from corpusmill.write.shards import Shards
+from corpusmill.write.shards import ShardsWriter
 
 TABLE = pa.table({"text": ["One."]})
 
@@ -32,7 +32,7 @@ def test_steps_and_writers_are_written_as_in_yaml():
     )
     assert made.steps[:4] == (Exact(), GopherQuality(min_words=30), FilterLanguage(), Exact())
     assert made == Recipe.parse(made.dump())
-    assert made.write[1] == Shards(tokens_per_shard=1000)
+    assert made.write[1] == ShardsWriter(tokens_per_shard=1000)
     assert made.selections[2] == for_sources(FilterLanguage(), only="jsonl").selection
     assert Recipe(read={"jsonl": "a"}, steps="dedup/exact").steps == (Exact(),)
 
@@ -46,12 +46,14 @@ def test_sources_are_written_as_in_yaml_or_are_documents():
 
     jsonl = [("Source", "jsonl", ("a.jsonl",))]
     assert read({"jsonl": "a.jsonl"}) == read([{"jsonl": Path("a.jsonl")}]) == read({"jsonl": ["a.jsonl"]}) == jsonl
-    assert read(Source(Jsonl(), Path("a.jsonl"))) == read([Source(Jsonl(), "a.jsonl")]) == jsonl
+    assert read(Source(JsonlReader(), Path("a.jsonl"))) == read([Source(JsonlReader(), "a.jsonl")]) == jsonl
     assert read({"jsonl": {"paths": "a", "source": "web"}}) == [("Source", "web", ("a",))]
-    assert read([{"text": {"paths": "a.txt"}}]) == read(Source(Text(), "a.txt")) == [("Source", "text", ("a.txt",))]
+    assert (
+        read([{"text": {"paths": "a.txt"}}]) == read(Source(TextReader(), "a.txt")) == [("Source", "text", ("a.txt",))]
+    )
     assert read({"web": TABLE, "books": [{"text": "x"}]}) == [("Rows", "web", None), ("Rows", "books", None)]
     assert read(TABLE) == read([{"text": "One."}, {"text": "Two."}]) == read([TABLE]) == [("Rows", "rows", None)]
-    assert read({"web": Source(Jsonl(), "a.jsonl")}) == [("Source", "web", ("a.jsonl",))]
+    assert read({"web": Source(JsonlReader(), "a.jsonl")}) == [("Source", "web", ("a.jsonl",))]
 
 
 @pytest.mark.parametrize(

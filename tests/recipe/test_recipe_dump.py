@@ -14,9 +14,9 @@ from recipe_parts import Everything, KeepShort, Letters, Lines, Rows, Window
 
 from corpusmill import read, steps, write
 from corpusmill.errors import CorpusmillError
-from corpusmill.read.jsonl import Jsonl
+from corpusmill.read.jsonl import JsonlReader
 from corpusmill.recipe import Recipe, RunSettings, Source, name_of
-from corpusmill.recipe.order import PAGES
+from corpusmill.recipe.order import gives_pages
 from corpusmill.recipe.values import is_required, parameters
 from corpusmill.steps import Pack, Tokenize
 from corpusmill.steps.filter.gopher_quality import GopherQuality
@@ -85,7 +85,7 @@ def anything(registry: Any, *own: type[Any]) -> st.SearchStrategy[Any]:
 @st.composite
 def recipes(draw: st.DrawFn) -> Recipe:
     """Recipes of all that ships and some of one's own."""
-    of_text = anything(read, Lines).filter(lambda r: name_of(r) not in PAGES and getattr(r, "html", None) is None)
+    of_text = anything(read, Lines).filter(lambda reader: not gives_pages(reader))
     readers = draw(st.lists(of_text, min_size=1, max_size=3))
     tokens: list[Any] = draw(st.sampled_from([[], [Bpe()], [Bpe(), Concat()], [Letters(), Rows()]]))
     names = draw(st.lists(text.filter(lambda name: name and "\0" not in name), min_size=3, max_size=3, unique=True))
@@ -138,9 +138,9 @@ def test_writes_only_parameters_that_differ_from_their_default():
     recipe = Recipe(
         name="web",
         read=[
-            Source(Jsonl(), "a.jsonl"),
+            Source(JsonlReader(), "a.jsonl"),
             Source(Lines(), ["b", "c"]),
-            Source(Jsonl(text="body"), ["d"], "forum"),
+            Source(JsonlReader(text="body"), ["d"], "forum"),
         ],
         steps=[GopherQuality(min_words=30, max_words=100_000), GopherQuality(), Everything(words=("no",), maybe=None)],
         run=RunSettings(workers=2, error_budget=1),
@@ -181,7 +181,7 @@ def test_a_resolved_recipe_has_every_parameter(path, monkeypatch):
 
 
 def test_a_resolved_recipe_does_the_same_where_defaults_have_changed(monkeypatch):
-    recipe = Recipe(read=[Source(Jsonl(), "x")], steps=[GopherQuality()])
+    recipe = Recipe(read=[Source(JsonlReader(), "x")], steps=[GopherQuality()])
     short, resolved = recipe.dump(), recipe.dump(resolved=True)
     monkeypatch.setitem(GopherQuality.__init__.__kwdefaults__, "min_words", 7)
     assert Recipe.parse(short) != recipe and Recipe.parse(resolved) == recipe

@@ -6,7 +6,7 @@ import pytest
 from recipe_parts import Everything, KeepShort, Lines, Window
 
 from corpusmill.errors import RecipeError
-from corpusmill.read.jsonl import Jsonl
+from corpusmill.read.jsonl import JsonlReader
 from corpusmill.recipe import Recipe, RunSettings, Source
 from corpusmill.recipe.load import load_parts
 from corpusmill.recipe.override import override
@@ -14,8 +14,8 @@ from corpusmill.recipe.tree import Problems, parse
 from corpusmill.steps.filter.gopher_quality import GopherQuality
 from corpusmill.steps.pack.concat import Concat
 from corpusmill.steps.tokenize.bpe import Bpe
-from corpusmill.write.parquet import Parquet
-from corpusmill.write.shards import Shards
+from corpusmill.write.parquet import ParquetWriter
+from corpusmill.write.shards import ShardsWriter
 
 WEB = """\
 name: web
@@ -55,7 +55,10 @@ def test_yaml_and_python_are_two_spellings_of_one_recipe():
     assert Recipe.parse(WEB) == Recipe(
         name="web",
         seed=7,
-        read=[Source(Jsonl(text="body"), ["a.jsonl", "b.jsonl.gz"], "forum"), Source(Lines(), "books/*.txt", "lines")],
+        read=[
+            Source(JsonlReader(text="body"), ["a.jsonl", "b.jsonl.gz"], "forum"),
+            Source(Lines(), "books/*.txt", "lines"),
+        ],
         steps=[
             GopherQuality(min_words=30),
             KeepShort(max_words=9),
@@ -63,7 +66,7 @@ def test_yaml_and_python_are_two_spellings_of_one_recipe():
             Bpe(),
             Concat(length=1024),
         ],
-        write=[Shards(tokens_per_shard=1_000_000), Parquet()],
+        write=[ShardsWriter(tokens_per_shard=1_000_000), ParquetWriter()],
         run=RunSettings(workers=2, executor="serial", folder="runs/there", error_budget=100),
     )
 
@@ -72,11 +75,11 @@ def test_yaml_and_python_are_two_spellings_of_one_recipe():
     "read", ["read: {jsonl: x}", "read:\n  jsonl: [x]", "read: [jsonl: {paths: x}]", "read:\n- jsonl: {paths: [x]}"]
 )
 def test_one_source_may_be_written_without_a_list(read):
-    assert Recipe.parse(read) == Recipe(read=[Source(Jsonl(), ["x"])])
+    assert Recipe.parse(read) == Recipe(read=[Source(JsonlReader(), ["x"])])
 
 
 def test_one_writer_may_be_written_without_a_list():
-    assert Recipe.parse("read: {jsonl: x}\nwrite: parquet").write == (Parquet(),)
+    assert Recipe.parse("read: {jsonl: x}\nwrite: parquet").write == (ParquetWriter(),)
 
 
 def test_a_parameter_of_every_kind():
@@ -271,7 +274,7 @@ def test_the_home_folder_is_meant_by_a_tilde_in_paths(monkeypatch):
     made = Recipe.parse("read: {jsonl: [~/a, ./~/b, ~c]}\nrun: {folder: ~/runs}")
     assert made.read[0].paths == ("/home/me/a", "./~/b", "~c")
     assert made.run.folder == "/home/me/runs"
-    assert made == Recipe(read=[Source(Jsonl(), ["~/a", "./~/b", "~c"])], run=RunSettings(folder="~/runs"))
+    assert made == Recipe(read=[Source(JsonlReader(), ["~/a", "./~/b", "~c"])], run=RunSettings(folder="~/runs"))
 
 
 def test_variables_fill_in_paths_and_numbers(monkeypatch):

@@ -6,11 +6,11 @@ import pytest
 from recipe_parts import Everything, KeepShort, Letters, Lines, NoStep, Rows
 
 from corpusmill.errors import RecipeError
-from corpusmill.read.jsonl import Jsonl
+from corpusmill.read.jsonl import JsonlReader
 from corpusmill.recipe import Recipe, Source, check_order
 from corpusmill.steps.pack.concat import Concat
 from corpusmill.steps.tokenize.bpe import Bpe
-from corpusmill.write.parquet_tokens import ParquetTokens
+from corpusmill.write.parquet_tokens import ParquetTokensWriter
 
 
 def recipe(reader: str = "jsonl", steps: str = "", write: str = "parquet") -> str:
@@ -189,7 +189,9 @@ def test_an_unknown_step_is_not_blamed_on_its_neighbours():
 
 def test_problems_of_a_recipe_in_python_name_the_index():
     made = Recipe(
-        read=[Source(Jsonl(), ["x"])], steps=[Bpe(), KeepShort(max_words=3), NoStep()][:2], write=[ParquetTokens()]
+        read=[Source(JsonlReader(), ["x"])],
+        steps=[Bpe(), KeepShort(max_words=3), NoStep()][:2],
+        write=[ParquetTokensWriter()],
     )
     with pytest.raises(RecipeError) as error:
         check_order(made)
@@ -204,7 +206,7 @@ def test_a_recipe_in_python_that_fits_passes():
         Recipe(
             read=[Source(Lines(), ["x"])],
             steps=[Everything(), Letters(), Rows()],
-            write=[ParquetTokens()],
+            write=[ParquetTokensWriter()],
         )
     )
-    check_order(Recipe(read=[Source(Jsonl(), ["x"])], steps=[Bpe(), Concat()], write=[ParquetTokens()]))
+    check_order(Recipe(read=[Source(JsonlReader(), ["x"])], steps=[Bpe(), Concat()], write=[ParquetTokensWriter()]))

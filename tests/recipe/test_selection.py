@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from corpusmill.errors import RecipeError
-from corpusmill.read.jsonl import Jsonl
+from corpusmill.read.jsonl import JsonlReader
 from corpusmill.recipe import Recipe, Selection, Source, for_sources
 from corpusmill.steps.filter.gopher_quality import GopherQuality
 from corpusmill.steps.filter.url import FilterUrl
@@ -38,7 +38,7 @@ def test_a_step_names_its_sources_or_those_that_it_is_not_for(said, selection, s
 
 def test_python_says_the_same():
     steps = [for_sources(GopherQuality(min_words=30), only=["web-*"]), FilterUrl()]
-    recipe = Recipe(read=[Source(Jsonl(), ["x"], name) for name in SOURCES], steps=steps)
+    recipe = Recipe(read=[Source(JsonlReader(), ["x"], name) for name in SOURCES], steps=steps)
     assert recipe == parse('filter/gopher_quality: {min_words: 30, only: "web-*"}', "filter/url")
     assert replace(recipe, seed=1).selections == recipe.selections
     with pytest.raises(RecipeError, match="the recipe has 1 steps, and selections for 2"):

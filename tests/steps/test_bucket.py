@@ -18,7 +18,7 @@ from corpusmill import Recipe, Source
 from corpusmill.errors import RecipeError
 from corpusmill.execute.processes import Processes
 from corpusmill.execute.serial import Serial
-from corpusmill.read.jsonl import Jsonl
+from corpusmill.read.jsonl import JsonlReader
 from corpusmill.report.run_files import RunFiles
 from corpusmill.steps.annotate import _quantiles
 from corpusmill.steps.annotate._quantiles import NONE, by_cell, edges_by_cell, least_reaching
@@ -141,7 +141,7 @@ def bucketed(folder, texts, executor, **parameters):
     folder.mkdir()
     (folder / "in.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts), "utf-8")
     steps = [Said(), Bucket(by=("said.a", "said.b"), **parameters)]
-    recipe = Recipe(read=[Source(Jsonl(), str(folder / "in.jsonl"))], steps=steps)
+    recipe = Recipe(read=[Source(JsonlReader(), str(folder / "in.jsonl"))], steps=steps)
     try:
         done = corpusmill.run(recipe, folder=folder / "run", executor=executor, progress=False)
     finally:

@@ -18,7 +18,7 @@ from corpusmill.errors import AssetError, MissingExtraError, RecipeError
 from corpusmill.execute.processes import Processes
 from corpusmill.execute.serial import Serial
 from corpusmill.models.onnx_classifier import ModelConfig, chosen
-from corpusmill.read.jsonl import Jsonl
+from corpusmill.read.jsonl import JsonlReader
 from corpusmill.report.run_files import RunFiles
 from corpusmill.steps.annotate.classifier import Classifier
 from corpusmill.steps.annotate.quality import Quality
@@ -285,7 +285,7 @@ def test_a_run_gives_the_same_with_other_workers_and_units(folder, tmp_path):
     found = []
     for name, workers, executor in (("one", None, Serial()), ("two", 1, Processes(2))):
         steps = [Classifier(model=str(folder), labels=("good",), window=64, workers=workers)]
-        recipe = Recipe(read=[Source(Jsonl(), str(tmp_path / "in.jsonl"))], steps=steps)
+        recipe = Recipe(read=[Source(JsonlReader(), str(tmp_path / "in.jsonl"))], steps=steps)
         try:
             done = corpusmill.run(recipe, folder=tmp_path / name, executor=executor, progress=False)
         finally:

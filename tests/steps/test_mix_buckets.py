@@ -14,7 +14,7 @@ import corpusmill
 from corpusmill import Recipe, Source
 from corpusmill.errors import RecipeError
 from corpusmill.execute.serial import Serial
-from corpusmill.read.jsonl import Jsonl
+from corpusmill.read.jsonl import JsonlReader
 from corpusmill.recipe import RunSettings
 from corpusmill.report.figures.mix import mixes
 from corpusmill.report.tables import RunTables
@@ -26,7 +26,7 @@ from corpusmill.steps.mix.sources import Sources
 from corpusmill.steps.pack.concat import Concat
 from corpusmill.steps.tokenize.bytes import Bytes
 from corpusmill.tokens.mixing import most_of_curve, upsampling
-from corpusmill.write.shards import Shards
+from corpusmill.write.shards import ShardsWriter
 
 # Billions of tokens in the pool and in the mix of Dolma 3, of its README: what is there, and how often it is drawn.
 POOL = {
@@ -102,10 +102,10 @@ def test_a_run_draws_what_was_planned(tmp_path):
     for source in ("web", "code"):
         rows = [{"id": f"{source}-{i}", "text": "word " * (i + 1)} for i in range(40)]
         (tmp_path / f"{source}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    read = [Source(Jsonl(), str(tmp_path / f"{source}.jsonl"), source) for source in ("web", "code")]
+    read = [Source(JsonlReader(), str(tmp_path / f"{source}.jsonl"), source) for source in ("web", "code")]
     mix = MixBuckets(shares=(("web", 3), ("code", 1)), buckets=4, budget=6000, cap=4, discard=0.1, unit="bytes")
     steps = (Stats(), Bucket(by=("stats.words",), buckets=4), mix, Bytes(), Concat(length=64))
-    recipe = Recipe(read=read, steps=steps, write=(Shards(),), run=RunSettings(unit_mb=1))
+    recipe = Recipe(read=read, steps=steps, write=(ShardsWriter(),), run=RunSettings(unit_mb=1))
     done = corpusmill.run(recipe, folder=tmp_path / "run", executor=Serial())
     names = pq.read_table(next((done.shards / "documents").glob("*.parquet")))["id"].to_pylist()
     (drawn,) = mixes(RunTables(done.folder))

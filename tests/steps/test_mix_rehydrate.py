@@ -14,13 +14,13 @@ import corpusmill
 from corpusmill import Recipe, Source
 from corpusmill.errors import AssetError, RecipeError
 from corpusmill.execute.serial import Serial
-from corpusmill.read.jsonl import Jsonl
+from corpusmill.read.jsonl import JsonlReader
 from corpusmill.recipe import RunSettings
 from corpusmill.steps.dedup.exact import Exact
 from corpusmill.steps.mix.rehydrate import FINEWEB2, Rehydrate, times
 from corpusmill.steps.pack.concat import Concat
 from corpusmill.steps.tokenize.bpe import Bpe
-from corpusmill.write.shards import Shards
+from corpusmill.write.shards import ShardsWriter
 
 COPIES = {"a lonely text": 1, "a text that two have": 2, "a text of many": 6, "a text of all": 101}
 
@@ -52,8 +52,8 @@ def corpus(tmp_path_factory):
 
 def drawn(corpus, folder, **parameters):
     steps = (Exact(), Rehydrate(cluster_size="exact.cluster_size", **parameters), Bpe(), Concat(length=16))
-    read = [Source(Jsonl(), str(corpus), "web")]
-    recipe = Recipe(read=read, steps=steps, write=(Shards(tokens_per_shard=4096),), run=RunSettings(unit_mb=1))
+    read = [Source(JsonlReader(), str(corpus), "web")]
+    recipe = Recipe(read=read, steps=steps, write=(ShardsWriter(tokens_per_shard=4096),), run=RunSettings(unit_mb=1))
     done = corpusmill.run(recipe, folder=folder, executor=Serial())
     paths = sorted((done.shards / "documents").glob("*.parquet"))
     found = Counter(name for path in paths for name in pq.read_table(path)["id"].to_pylist())

@@ -20,7 +20,7 @@ from corpusmill.errors import RecipeError
 from corpusmill.execute.processes import Processes
 from corpusmill.execute.serial import Serial
 from corpusmill.models.tokenizer import load
-from corpusmill.read.jsonl import Jsonl
+from corpusmill.read.jsonl import JsonlReader
 from corpusmill.recipe import RunSettings, check_order
 from corpusmill.report.figures.mix import mixes
 from corpusmill.report.tables import RunTables
@@ -35,7 +35,7 @@ from corpusmill.steps.pack.best_fit import BestFit
 from corpusmill.steps.pack.concat import Concat
 from corpusmill.steps.tokenize.bpe import Bpe
 from corpusmill.tokens.sampling import sampling_hash
-from corpusmill.write.shards import Shards
+from corpusmill.write.shards import ShardsWriter
 
 WORDS = "river stone winter garden letter window market silver morning captain forest bridge candle harbour".split()
 
@@ -57,13 +57,13 @@ def write(folder: Path, corpus: dict[str, list[str]]) -> dict[str, Path]:
 
 
 def recipe(files, *steps, write=(), **settings):
-    read = [Source(Jsonl(), str(path), source) for source, path in files.items()]
+    read = [Source(JsonlReader(), str(path), source) for source, path in files.items()]
     return Recipe(read=read, steps=steps, write=write, run=RunSettings(**settings))
 
 
 def packed(files, mix, *before, pack=None, write=(), **settings):
     """The recipe of a mix that is packed into small shards."""
-    shards = Shards(tokens_per_shard=4096)
+    shards = ShardsWriter(tokens_per_shard=4096)
     return recipe(files, *before, mix, Bpe(), pack or Concat(length=64), write=(shards, *write), **settings)
 
 
@@ -163,7 +163,7 @@ def test_a_token_that_begins_documents_is_counted_as_well_as_the_one_that_ends_t
     (tmp_path / "tokenizer.json").write_text(json.dumps(gpt2), "utf-8")
     both = Bpe(tokenizer=str(tmp_path / "tokenizer.json"), bos="<|begin|>", eos="<|endoftext|>")
     steps = (Sources(weights={"web": 1}, budget=6000), both, Concat(length=64))
-    done = corpusmill.run(recipe(files, *steps, write=(Shards(),)), folder=tmp_path / "run", executor=Serial())
+    done = corpusmill.run(recipe(files, *steps, write=(ShardsWriter(),)), folder=tmp_path / "run", executor=Serial())
     (web,) = mixes(RunTables(done.folder))[0].sources
     assert web.there == sum(load("gpt2").count(pa.array(CORPUS["web"], pa.large_string()))) + 2 * len(CORPUS["web"])
     assert done.waterfall.packed["tokens"] == web.drawn == pytest.approx(6000, rel=0.001)

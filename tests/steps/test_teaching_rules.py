@@ -8,9 +8,9 @@ import pyarrow as pa
 import pytest
 
 from corpusmill.engine.work.batch import Batch
-from corpusmill.read import Piece, ReadCounts
-from corpusmill.read.jsonl import Jsonl
-from corpusmill.read.wet import Wet
+from corpusmill.read import FilePiece, ReadCounts
+from corpusmill.read.jsonl import JsonlReader
+from corpusmill.read.wet import WetReader
 from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.names import labels
 from corpusmill.storage import expand
@@ -116,9 +116,9 @@ def kept(lines: str, documents: pa.RecordBatch) -> list[bool]:
 def demo() -> pa.RecordBatch:
     """The demo's documents that come as text."""
     found = []
-    for reader, name in ((Jsonl(), "extra.jsonl.gz"), (Wet(), "pages.warc.wet.gz")):
+    for reader, name in ((JsonlReader(), "extra.jsonl.gz"), (WetReader(), "pages.warc.wet.gz")):
         (file,) = expand(f"demo://{name}")
-        found += list(reader.read(Piece(file), "made", ReadCounts()))
+        found += list(reader.read(FilePiece(file), "made", ReadCounts()))
     return pa.Table.from_batches(found).combine_chunks().to_batches()[0]
 
 

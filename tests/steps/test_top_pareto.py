@@ -15,7 +15,7 @@ from corpusmill import Recipe, Source
 from corpusmill.errors import RecipeError
 from corpusmill.execute.processes import Processes
 from corpusmill.execute.serial import Serial
-from corpusmill.read.jsonl import Jsonl
+from corpusmill.read.jsonl import JsonlReader
 from corpusmill.report.run_files import RunFiles
 from corpusmill.steps.filter.gopher_quality import GopherQuality
 from corpusmill.steps.filter.pareto import Pareto
@@ -40,7 +40,7 @@ def kept(folder, values, **top):
 
 
 def run(folder, steps, executor):
-    recipe = Recipe(read=[Source(Jsonl(), str(folder / "in.jsonl"))], steps=steps)
+    recipe = Recipe(read=[Source(JsonlReader(), str(folder / "in.jsonl"))], steps=steps)
     done = corpusmill.run(recipe, folder=folder / "run", executor=executor)
     batches = RunFiles(done.place).documents("docs", 1, ["text"], 100)
     texts = [text for batch in batches for text in batch["text"].to_pylist()]

@@ -13,14 +13,14 @@ from corpusmill.errors import RecipeError
 from corpusmill.execute.serial import Serial
 from corpusmill.export import export
 from corpusmill.ops.verify import verify_place
-from corpusmill.read.dolma import Dolma as DolmaReader
-from corpusmill.read.jsonl import Jsonl
-from corpusmill.read.redpajama import Redpajama as RedpajamaReader
+from corpusmill.read.dolma import DolmaReader
+from corpusmill.read.jsonl import JsonlReader
+from corpusmill.read.redpajama import RedpajamaReader
 from corpusmill.recipe import Recipe
 from corpusmill.storage import stat
-from corpusmill.write.dclm import Dclm
-from corpusmill.write.dolma import Dolma
-from corpusmill.write.redpajama import Redpajama
+from corpusmill.write.dclm import DclmWriter
+from corpusmill.write.dolma import DolmaWriter
+from corpusmill.write.redpajama import RedpajamaWriter
 
 TEXTS = [
     f"The ferry number {n} left the old harbour — late at night, and nobody saw it go.\nIt came back."
@@ -220,7 +220,7 @@ def test_dclm_comes_back_field_by_field(tmp_path):
         "[annotate/metadata: {numbers: {quality: fasttext_openhermes_reddit_eli5_vs_rw_v2_bigram_200k_train_prob}}]",
     )
     assert lines(output / "dclm/00000.jsonl.zst") == [{**row, "metadata.quality": 0.0855} for row in rows]
-    reader = Jsonl(id="metadata.WARC-Record-ID")
+    reader = JsonlReader(id="metadata.WARC-Record-ID")
     before, after = read(reader, tmp_path / "in.jsonl.zst"), read(reader, output / "dclm/00000.jsonl.zst")
     assert [row["id"] for row in before] == [row["id"] for row in after]
 
@@ -281,12 +281,12 @@ def test_the_layouts_in_an_object_store(tmp_path, store_server, monkeypatch):
 @pytest.mark.parametrize(
     ("make", "said"),
     [
-        (lambda: Dolma(keep=("a", "a")), "have one name"),
-        (lambda: Dolma(keep=("../a",)), "cannot be a folder"),
-        (lambda: Dolma(compression="bz2"), "gz or zst"),  # type: ignore[arg-type]
-        (lambda: Dolma(signals=("words",)), "is not a signal"),
-        (lambda: Redpajama(keep=("a",)), "true or false"),  # type: ignore[arg-type]
-        (lambda: Dclm(name="a"), "is the same for all files"),
+        (lambda: DolmaWriter(keep=("a", "a")), "have one name"),
+        (lambda: DolmaWriter(keep=("../a",)), "cannot be a folder"),
+        (lambda: DolmaWriter(compression="bz2"), "gz or zst"),  # type: ignore[arg-type]
+        (lambda: DolmaWriter(signals=("words",)), "is not a signal"),
+        (lambda: RedpajamaWriter(keep=("a",)), "true or false"),  # type: ignore[arg-type]
+        (lambda: DclmWriter(name="a"), "is the same for all files"),
     ],
 )
 def test_settings_that_make_no_sense(make, said):
@@ -296,7 +296,7 @@ def test_settings_that_make_no_sense(make, said):
 
 def test_one_batch_or_many_write_the_same_bytes(tmp_path):
     batch = docs(*TEXTS)
-    for writer in (Dolma(), Redpajama(), Dclm()):
+    for writer in (DolmaWriter(), RedpajamaWriter(), DclmWriter()):
         for name, batches in (("a", [batch]), ("b", [batch.slice(at, 7) for at in range(0, 40, 7)])):
             writer.write(batches, tmp_path / name)
         assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()

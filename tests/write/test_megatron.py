@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from corpusmill.errors import ShardError
 from corpusmill.write import DocumentTokens
-from corpusmill.write.megatron import Megatron, read_index
+from corpusmill.write.megatron import MegatronWriter, read_index
 
 
 def read(prefix):
@@ -32,12 +32,12 @@ def read(prefix):
 
 def write(folder, parts, dtype=np.uint16):
     """Documents, given in parts, each a list of documents."""
-    files = {suffix: folder / f"0{suffix}" for suffix in Megatron().suffixes}
+    files = {suffix: folder / f"0{suffix}" for suffix in MegatronWriter().suffixes}
     tokens = (
         DocumentTokens(np.array([i for d in part for i in d], dtype), np.array([len(d) for d in part], np.int64))
         for part in parts
     )
-    return Megatron().write_tokens(tokens, files)
+    return MegatronWriter().write_tokens(tokens, files)
 
 
 DOCUMENTS = st.lists(st.lists(st.integers(0, 65_535), min_size=1, max_size=9), max_size=6)
@@ -62,7 +62,7 @@ def test_ids_beyond_16_bits_are_int32(tmp_path):
 
 
 def test_blocks_of_tokens_are_put_end_to_end(tmp_path, monkeypatch):
-    monkeypatch.setattr("corpusmill.write.megatron.BLOCK", 3)
+    monkeypatch.setattr("corpusmill.write._rows.BLOCK", 3)
     write(tmp_path, [[list(range(8)), [9, 10]]])
     assert read(tmp_path / "0")[1] == [list(range(8)), [9, 10]]
 
@@ -94,4 +94,4 @@ def test_a_file_that_is_not_an_index_is_reported(tmp_path, damage, said):
 def test_a_document_that_the_format_cannot_hold_is_refused(tmp_path):
     huge = DocumentTokens(np.empty(0, np.uint16), np.array([2**31], np.int64))
     with pytest.raises(ShardError, match="2147483648 tokens"):
-        Megatron().write_tokens([huge], {suffix: tmp_path / f"0{suffix}" for suffix in Megatron().suffixes})
+        MegatronWriter().write_tokens([huge], {suffix: tmp_path / f"0{suffix}" for suffix in MegatronWriter().suffixes})

@@ -14,16 +14,16 @@ from hypothesis import strategies as st
 from conftest import docs
 from corpusmill import write
 from corpusmill.errors import RecipeError
-from corpusmill.write.jsonl import Jsonl
-from corpusmill.write.parquet import Parquet
+from corpusmill.write.jsonl import JsonlWriter
+from corpusmill.write.parquet import ParquetWriter
 
 WRITERS = [
-    Parquet(),
-    Parquet(rows_per_group=3),
-    Parquet(bytes_per_group=20),
-    Jsonl(),
-    Jsonl(compression="gz"),
-    Jsonl(compression="none"),
+    ParquetWriter(),
+    ParquetWriter(rows_per_group=3),
+    ParquetWriter(bytes_per_group=20),
+    JsonlWriter(),
+    JsonlWriter(compression="gz"),
+    JsonlWriter(compression="none"),
 ]
 
 
@@ -70,7 +70,7 @@ def test_the_file_does_not_depend_on_the_batches(tmp_path_factory, writer, cuts)
 
 def test_big_lines_do_not_depend_on_the_batches_either(tmp_path):
     documents = docs(*(f"{i} " * 200_000 for i in range(8)))
-    for writer in (Jsonl(), Jsonl(compression="gz", level=1)):
+    for writer in (JsonlWriter(), JsonlWriter(compression="gz", level=1)):
         writer.write([documents], tmp_path / "whole")
         writer.write([documents.slice(i, 1) for i in range(8)], tmp_path / "parts")
         assert (tmp_path / "parts").read_bytes() == (tmp_path / "whole").read_bytes()
@@ -78,24 +78,24 @@ def test_big_lines_do_not_depend_on_the_batches_either(tmp_path):
 
 @pytest.mark.parametrize("documents", [batch(20), batch(0), docs("no", "count")], ids=["20", "none", "uncounted"])
 def test_parquet_gives_back_the_documents(tmp_path, documents):
-    Parquet().write([documents], tmp_path / "a.parquet")
+    ParquetWriter().write([documents], tmp_path / "a.parquet")
     assert pq.read_table(tmp_path / "a.parquet").to_pylist() == expected(documents)
 
 
 def test_parquet_without_batches_is_an_empty_table(tmp_path):
-    assert Parquet().write([], tmp_path / "a.parquet").rows == 0
+    assert ParquetWriter().write([], tmp_path / "a.parquet").rows == 0
     assert pq.read_table(tmp_path / "a.parquet").column_names == list(write.COLUMNS)
 
 
 def test_row_groups_end_with_the_document_that_fills_them(tmp_path):
-    Parquet(bytes_per_group=10).write([docs("x" * 4, "x" * 6, "x" * 30, "x", "x")], tmp_path / "a.parquet")
+    ParquetWriter(bytes_per_group=10).write([docs("x" * 4, "x" * 6, "x" * 30, "x", "x")], tmp_path / "a.parquet")
     meta = pq.ParquetFile(tmp_path / "a.parquet").metadata
     assert [meta.row_group(i).num_rows for i in range(meta.num_row_groups)] == [2, 1, 2]
 
 
 @pytest.mark.parametrize("compression", ["none", "gz", "zst"])
 def test_every_line_has_all_keys_null_where_unknown(tmp_path, compression):
-    writer = Jsonl(compression=compression)
+    writer = JsonlWriter(compression=compression)
     documents = docs("a\u2028b", "c", url=[None, "http://a.org"], metadata=['{"z": [1, null], "a": {}}', None])
     assert writer.write([documents], tmp_path / "a").rows == 2
     first, second = documents["id"].to_pylist()
@@ -109,7 +109,7 @@ def test_every_line_has_all_keys_null_where_unknown(tmp_path, compression):
 
 
 def test_gzip_does_not_say_when_it_was_written(tmp_path):
-    Jsonl(compression="gz").write([docs("a")], tmp_path / "a")
+    JsonlWriter(compression="gz").write([docs("a")], tmp_path / "a")
     flags, *time = (tmp_path / "a").read_bytes()[3:8]
     assert (flags, time) == (0, [0, 0, 0, 0])
 
@@ -140,10 +140,10 @@ def test_names_lead_to_writers():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Jsonl(compression="xz"), 'compression must be one of none, gz, zst, got "xz"'),  # type: ignore[arg-type]
-        (lambda: Jsonl(level=0), "level must be in 1 to 9, got 0"),
-        (lambda: Parquet(rows_per_group=0), "need rows_per_group >= 1"),
-        (lambda: Jsonl(mb_per_file=0), "need mb_per_file >= 1, got 0"),
+        (lambda: JsonlWriter(compression="xz"), 'compression must be one of none, gz, zst, got "xz"'),  # type: ignore[arg-type]
+        (lambda: JsonlWriter(level=0), "level must be in 1 to 9, got 0"),
+        (lambda: ParquetWriter(rows_per_group=0), "need rows_per_group >= 1"),
+        (lambda: JsonlWriter(mb_per_file=0), "need mb_per_file >= 1, got 0"),
         (lambda: write.find("megatron")(tokens_per_shard=0), "need tokens_per_shard >= 1, got 0"),
         (lambda: write.find("mds")(tokens_per_shard=2**30), "need tokens_per_shard in 1 to 536870912"),
         (lambda: write.find("litdata")(tokens_per_shard=0), "need tokens_per_shard in 1 to 536870912"),

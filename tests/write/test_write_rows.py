@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from corpusmill.shards.pack import UnitTokens, pack
 from corpusmill.shards.plan import plan_shards
-from corpusmill.write.parquet_tokens import ParquetTokens
-from corpusmill.write.shards import Shards
+from corpusmill.write.parquet_tokens import ParquetTokensWriter
+from corpusmill.write.shards import ShardsWriter
 
 PAD = 65_000
 
@@ -32,8 +32,8 @@ def packed(lengths, method, row, remainder="keep"):
 def test_parquet_and_native_shards_hold_the_same_rows(tmp_path_factory, lengths, row, per_group, method, remainder):
     folder = tmp_path_factory.mktemp("rows")
     shard = packed(lengths, method, row, remainder)
-    Shards().write_rows(shard, {".bin": folder / "a.bin", ".idx": folder / "a.idx"})
-    facts = ParquetTokens(tokens_per_group=per_group, position_ids=True).write_rows(
+    ShardsWriter().write_rows(shard, {".bin": folder / "a.bin", ".idx": folder / "a.idx"})
+    facts = ParquetTokensWriter(tokens_per_group=per_group, position_ids=True).write_rows(
         shard, {".parquet": folder / "a.parquet"}
     )
     native = np.fromfile(folder / "a.bin", np.uint16).tolist()
@@ -58,12 +58,12 @@ def test_parquet_and_native_shards_hold_the_same_rows(tmp_path_factory, lengths,
 
 def test_row_groups_hold_whole_rows(tmp_path):
     shard = packed([7, 9, 4], "concat", 4)
-    ParquetTokens(tokens_per_group=9).write_rows(shard, {".parquet": tmp_path / "a.parquet"})
+    ParquetTokensWriter(tokens_per_group=9).write_rows(shard, {".parquet": tmp_path / "a.parquet"})
     file = pq.ParquetFile(tmp_path / "a.parquet")
     assert [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)] == [2, 2, 1]
     assert str(file.schema_arrow.field("input_ids").type.value_type) == "uint16"
 
 
-@pytest.mark.parametrize("writer", [Shards(), ParquetTokens()])
+@pytest.mark.parametrize("writer", [ShardsWriter(), ParquetTokensWriter()])
 def test_a_shard_is_100_million_tokens_unless_asked(writer):
     assert writer.tokens_per_shard == 100_000_000

@@ -9,9 +9,7 @@ MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs
 META_CHARSET = re.compile(rb"""<meta[^>]{0,300}?charset\s*=\s*["']?\s*([A-Za-z0-9_.:-]+)""", re.I)
 XML_CHARSET = re.compile(rb"""<\?xml[^>]{0,100}?encoding\s*=\s*["']([A-Za-z0-9_.:-]+)""", re.I)
 HEAD = 4096  # bytes searched for <meta charset>: browsers search 1024, more is needed in practice
-SLACK = (
-    0.05  # share of the bytes above ASCII that may be invalid in an accepted charset: pages are cut inside characters
-)
+SLACK = 0.05  # share of the bytes above ASCII that may be invalid in an accepted charset: pages are cut within some
 SNIFFED = 1 << 17  # bytes, from which a charset is guessed
 
 
@@ -37,14 +35,14 @@ def decode(raw: bytes, charset: str | None) -> str:
     high = len(raw) - len(raw.translate(None, bytes(range(128, 256))))
     declared = META_CHARSET.search(raw, 0, HEAD) or XML_CHARSET.match(raw)
     labels = [charset, declared[1].decode() if declared else None, _guess(raw) if escapes else None, "utf-8"]
-    tried: list[str] = []
+    codecs_tried: list[str] = []
     for name in map(codec, labels):
-        if name and name not in tried:
-            tried.append(name)
+        if name and name not in codecs_tried:
+            codecs_tried.append(name)
             text = raw.decode(name, "replace")
             if text.count("\ufffd") <= SLACK * high:
                 return text
-    return raw.decode(_guess(raw) or tried[0], "replace")
+    return raw.decode(_guess(raw) or codecs_tried[0], "replace")
 
 
 @lru_cache(256)

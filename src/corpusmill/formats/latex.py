@@ -28,15 +28,8 @@ DEFINES = re.compile(
 )
 COUNT = re.compile(r"\s*\[([0-9])\]")
 DEF_ARGUMENTS = re.compile(r"((?:#[1-9])*)\s*(?=\{)")
-SECTIONS = {
-    "part": 1,
-    "chapter": 1,
-    "section": 2,
-    "subsection": 3,
-    "subsubsection": 4,
-    "paragraph": 5,
-    "subparagraph": 6,
-}
+SECTIONS = {"part": 1, "chapter": 1, "section": 2, "subsection": 3, "subsubsection": 4, "paragraph": 5,
+            "subparagraph": 6}  # fmt: skip
 
 
 class TooMuch(ValueError):
@@ -57,14 +50,14 @@ def without_comments(source: str) -> str:
 
 
 def _uncommented(text: str) -> str:
-    def left(match: re.Match[str]) -> str:
+    def replacement(match: re.Match[str]) -> str:
         at = match.start()
         starts_line = not match[1] and (
             at == 0 or text[text.rfind("\n", 0, at) + 1 : at].isspace() or text[at - 1] == "\n"
         )
         return match[1] + ("" if starts_line or match[2] is None else match[2] if match[1] else "")
 
-    return COMMENT.sub(left, text)
+    return COMMENT.sub(replacement, text)
 
 
 def _outside_verbatim(source: str, change: Callable[[str], str]) -> str:
@@ -147,8 +140,8 @@ def _after_blank(text: str, at: int) -> int:
 
 def argument(text: str, at: int) -> tuple[str, int] | None:
     """The next argument of a command: a group, or one token."""
-    if found := group(text, at):
-        return found
+    if braced := group(text, at):
+        return braced
     at = _after_blank(text, at)
     if at >= len(text) or text[at] in "}&":
         return None
@@ -162,12 +155,12 @@ def take_macros(source: str, macros: dict[str, Macro]) -> str:
     parts: list[str] = []
     at = 0
     while match := DEFINES.search(source, at):
-        found = _definition(source, match)
-        if found is None:
+        definition = _definition(source, match)
+        if definition is None:
             parts.append(source[at : match.end()])
             at = match.end()
             continue
-        name, macro, end = found
+        name, macro, end = definition
         parts.append(source[at : match.start()])
         if match["how"] != "providecommand" or name not in macros:
             macros[name] = macro
@@ -179,15 +172,15 @@ def _definition(source: str, match: re.Match[str]) -> tuple[str, Macro, int] | N
     how, at = match["how"], match.end()
     if how.endswith("def"):
         name = NAME.match(source, _after_blank(source, at))
-        given = DEF_ARGUMENTS.match(source, name.end()) if name else None
-        meaning = group(source, given.end()) if given else None
-        if not (name and given and meaning):
+        parameters = DEF_ARGUMENTS.match(source, name.end()) if name else None
+        meaning = group(source, parameters.end()) if parameters else None
+        if not (name and parameters and meaning):
             return None
-        return name[1], Macro(len(given[1]) // 2, None, meaning[0]), meaning[1]
-    named = argument(source, at)
-    if named is None or not (name := NAME.fullmatch(named[0].strip())):
+        return name[1], Macro(len(parameters[1]) // 2, None, meaning[0]), meaning[1]
+    name_argument = argument(source, at)
+    if name_argument is None or not (name := NAME.fullmatch(name_argument[0].strip())):
         return None
-    at, count, default = named[1], 0, None
+    at, count, default = name_argument[1], 0, None
     if counted := COUNT.match(source, at):
         count, at = int(counted[1]), counted.end()
         if given_default := optional(source, at):
@@ -238,24 +231,24 @@ class Expander:
 
     def _filled(self, macro: Macro, text: str, at: int, within: tuple[str, ...], depth: int) -> tuple[str, int]:
         """A macro's meaning with its arguments in it, which are expanded as what surrounds it is."""
-        given: list[str] = []
+        values: list[str] = []
         if macro.default is not None:
-            found = optional(text, at)
-            given.append(found[0] if found else macro.default)
-            at = found[1] if found else at
-        while len(given) < macro.takes:
-            found = argument(text, at)
-            if found is None:
-                given.append("")
+            parsed = optional(text, at)
+            values.append(parsed[0] if parsed else macro.default)
+            at = parsed[1] if parsed else at
+        while len(values) < macro.takes:
+            parsed = argument(text, at)
+            if parsed is None:
+                values.append("")
                 continue
-            given.append(found[0])
-            at = found[1]
-        given = [self.expand(each, within, depth + 1) for each in given]
-        size = len(macro.body) + sum(map(len, given)) * (macro.body.count("#") + 1)
+            values.append(parsed[0])
+            at = parsed[1]
+        values = [self.expand(value, within, depth + 1) for value in values]
+        size = len(macro.body) + sum(map(len, values)) * (macro.body.count("#") + 1)
         if size > self.most:
             raise TooMuch("its macros grow to more text than is allowed")
         filled = PARAMETER.sub(
-            lambda match: given[int(match[1]) - 1] if int(match[1]) <= len(given) else "", macro.body
+            lambda match: values[int(match[1]) - 1] if int(match[1]) <= len(values) else "", macro.body
         )
         return filled, at
 
@@ -263,17 +256,17 @@ class Expander:
 PARAMETER = re.compile(r"#([1-9])")
 
 
-def expanded(source: str, most: int) -> tuple[str, str]:
+def expanded(source: str, limit: int) -> tuple[str, str]:
     """(title, body), macros expanded wherever they are used.
 
-    Raises TooMuch if they grow to more than `most` characters, or if more than MAX_UNCLOSED braces are not closed.
+    Raises TooMuch if they grow to more than `limit` characters, or if more than MAX_UNCLOSED braces are not closed.
     """
     macros: dict[str, Macro] = {}
     text = without_comments(source)
     if (count := unclosed(text)) > MAX_UNCLOSED:
         raise TooMuch(f"it has {count} braces without an end, more than {MAX_UNCLOSED}")
     preamble, text = body(take_macros(text, macros))
-    expander = Expander(macros, most)
+    expander = Expander(macros, limit)
     title = _title(preamble) or _title(text)
     return expander.expand(title), expander.expand(text)
 
@@ -290,8 +283,8 @@ def _title(text: str) -> str:
     if not (match := TITLE.search(text)):
         return ""
     skipped = optional(text, match.end())
-    named = group(text, skipped[1] if skipped else match.end())
-    return named[0] if named else ""
+    title_group = group(text, skipped[1] if skipped else match.end())
+    return title_group[0] if title_group else ""
 
 
 TITLE = re.compile(r"\\title\s*(?=[\[{])")

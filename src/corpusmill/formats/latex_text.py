@@ -32,77 +32,21 @@ SILENT = {
         "setlength addtolength addtocounter renewcommand newcommand providecommand newenvironment fontsize".split(), 2
     ),
 }
-ACCENTS = {
-    "'": "\u0301",
-    "`": "\u0300",
-    "^": "\u0302",
-    '"': "\u0308",
-    "~": "\u0303",
-    "=": "\u0304",
-    ".": "\u0307",
-    "u": "\u0306",
-    "v": "\u030c",
-    "H": "\u030b",
-    "c": "\u0327",
-    "k": "\u0328",
-    "r": "\u030a",
-    "d": "\u0323",
-    "b": "\u0331",
-}
+ACCENTS = dict(zip(  # TeX's letters for accents -> combining characters
+    "'`^\"~=.uvHckrdb",
+    "\u0301\u0300\u0302\u0308\u0303\u0304\u0307\u0306\u030c\u030b\u0327\u0328\u030a\u0323\u0331",
+    strict=True,
+))  # fmt: skip
 LETTERS = {
-    "ss": "ß",
-    "ae": "æ",
-    "AE": "Æ",
-    "oe": "œ",
-    "OE": "Œ",
-    "o": "ø",
-    "O": "Ø",
-    "aa": "å",
-    "AA": "Å",
-    "l": "ł",
-    "L": "Ł",
-    "i": "\u0131",
-    "j": "\u0237",
-    "S": "§",
-    "P": "¶",
-    "dots": "…",
-    "ldots": "…",
-    "textellipsis": "…",
-    "copyright": "©",
-    "pounds": "£",
-    "dag": "†",
-    "LaTeX": "LaTeX",
-    "TeX": "TeX",
-    "BibTeX": "BibTeX",
-    "textbackslash": "\\",
-    "textasciitilde": "~",
-    "textasciicircum": "^",
-    "textendash": "–",
-    "textemdash": "—",
-    "textbar": "|",
-    "textless": "<",
-    "textgreater": ">",
-    "quad": " ",
-    "qquad": " ",
-    **{char: char for char in "%&#_{}$"},
-    " ": " ",
-    "\n": " ",
-    ",": " ",
-    ";": " ",
-    ":": " ",
-    "!": "",
-    "/": "",
-    "-": "",
-    "@": "",
-    "newline": "\n",
-    "linebreak": "\n",
-    "textquoteleft": "‘",
-    "textquoteright": "’",
-    "textdegree": "°",
-    "texttimes": "×",
-    "euro": "€",
-    "textregistered": "®",
-}
+    "ss": "ß", "ae": "æ", "AE": "Æ", "oe": "œ", "OE": "Œ", "o": "ø", "O": "Ø", "aa": "å", "AA": "Å", "l": "ł", "L": "Ł",
+    "i": "\u0131", "j": "\u0237", "S": "§", "P": "¶", "dots": "…", "ldots": "…", "textellipsis": "…", "copyright": "©",
+    "pounds": "£", "dag": "†", "LaTeX": "LaTeX", "TeX": "TeX", "BibTeX": "BibTeX", "textbackslash": "\\",
+    "textasciitilde": "~", "textasciicircum": "^", "textendash": "–", "textemdash": "—", "textbar": "|",
+    "textless": "<", "textgreater": ">", "quad": " ", "qquad": " ", **{char: char for char in "%&#_{}$"},
+    " ": " ", "\n": " ", ",": " ", ";": " ", ":": " ", "!": "", "/": "", "-": "", "@": "",
+    "newline": "\n", "linebreak": "\n", "textquoteleft": "‘", "textquoteright": "’", "textdegree": "°",
+    "texttimes": "×", "euro": "€", "textregistered": "®",
+}  # fmt: skip
 SIGNS = {"---": "—", "--": "–", "``": "“", "''": "”", "~": " ", "{": "", "}": "", "&": " "}
 LISTS = ("itemize", "enumerate", "description", "compactitem", "compactenum")
 TABLES = ("tabular", "tabularx", "longtable", "array", "tabulary", "tabu")
@@ -115,9 +59,9 @@ ROW = re.compile(r"\\\\(?:\s*\[[^\]]*\])?|\\tabularnewline\b")
 MAX_NESTED = 20
 
 
-def latex_text(source: str, markup: Markup, most: int) -> str:
+def latex_text(source: str, markup: Markup, limit: int) -> str:
     """The text of a source. Raises TooMuch, see `expanded`."""
-    title, text = expanded(source, most)
+    title, text = expanded(source, limit)
     if markup == "latex":
         return cleaned(text)
     writer = LatexWriter(markup)
@@ -137,10 +81,10 @@ def cleaned(text: str) -> str:
             at = _end_of(text, match[2] + match[3], at)[1]
         else:
             parts.append(match[0])
-    rest = re.sub(
+    body = re.sub(
         r"\\(?:bibliography|bibliographystyle|nocite|maketitle)\b\s*(?:\{[^{}]*\})?", "", "".join([*parts, text[at:]])
     )
-    return re.sub(r"\n[ \t]*(?:\n[ \t]*)+", "\n\n", rest).strip()
+    return re.sub(r"\n[ \t]*(?:\n[ \t]*)+", "\n\n", body).strip()
 
 
 def _end_of(text: str, name: str, at: int) -> tuple[int, int]:
@@ -193,8 +137,8 @@ class LatexWriter:
 
     def heading(self, level: int, title: str) -> None:
         self.flush()
-        if said := self.inline(title):
-            self.blocks.append(f"{'#' * level} {said}" if self.markup == "markdown" else said)
+        if words := self.inline(title):
+            self.blocks.append(f"{'#' * level} {words}" if self.markup == "markdown" else words)
 
     def inline(self, text: str, depth: int = 0) -> str:
         """A part of the text on one line."""
@@ -237,8 +181,8 @@ class LatexWriter:
                 self.block(f"$$\n\\begin{{{name}}}\n{inner}\n\\end{{{name}}}\n$$")
             return after
         if plain in VERBATIM:
-            found = optional(text, at)
-            at = found[1] if found else at
+            option = optional(text, at)
+            at = option[1] if option else at
             language = group(text, at) if plain == "minted" else None
             at = language[1] if language else at
             end, after = _end_of(text, name, at)
@@ -254,11 +198,11 @@ class LatexWriter:
             self.lists.append(("enumerate" if "enum" in plain else "itemize", 0))
         elif plain == "abstract" and self.markup == "markdown":
             self.blocks.append("## Abstract")
-        found = optional(text, at)
-        at = found[1] if found else at
+        option = optional(text, at)
+        at = option[1] if option else at
         if plain in ("minipage", "wrapfigure", "multicols", "adjustbox"):
-            while given := group(text, at):
-                at = given[1]
+            while braces := group(text, at):
+                at = braces[1]
         return at
 
     def _end(self, name: str) -> None:
@@ -284,23 +228,23 @@ class LatexWriter:
         plain = name.rstrip("*") if len(name) > 1 else name
         if plain == "\\":
             self.line.append("\x00")
-            found = optional(text, at)
-            return found[1] if found else at
+            option = optional(text, at)
+            return option[1] if option else at
         if plain in SECTIONS:
-            found = optional(text, at)
-            given = group(text, found[1] if found else at)
-            if given is None:
+            option = optional(text, at)
+            braces = group(text, option[1] if option else at)
+            if braces is None:
                 return at
-            self.heading(SECTIONS[plain], given[0])
-            return given[1]
+            self.heading(SECTIONS[plain], braces[0])
+            return braces[1]
         if plain == "item":
             self.flush()
             return self._item(text, at, depth)
         if plain in ("caption", "subcaption"):
-            found = optional(text, at)
-            if given := group(text, found[1] if found else at):
-                self.block(self.inline(given[0], depth))
-                return given[1]
+            option = optional(text, at)
+            if braces := group(text, option[1] if option else at):
+                self.block(self.inline(braces[0], depth))
+                return braces[1]
             return at
         if plain in ("par", "newpage", "clearpage", "bigskip", "medskip", "smallskip"):
             self.flush()
@@ -310,31 +254,31 @@ class LatexWriter:
             if end > 0:
                 self.line.append(f"`{text[at + 1 : end]}`" if self.markup == "markdown" else text[at + 1 : end])
                 return end + 1
-        if plain in ("url", "nolinkurl") and (given := group(text, at)):
-            self.line.append(given[0])
-            return given[1]
-        if plain in ("texttt", "code") and self.markup == "markdown" and (given := group(text, at)):
-            said = self.inline(given[0], depth)
-            self.line.append(f"`{said}`" if said else "")
-            return given[1]
+        if plain in ("url", "nolinkurl") and (braces := group(text, at)):
+            self.line.append(braces[0])
+            return braces[1]
+        if plain in ("texttt", "code") and self.markup == "markdown" and (braces := group(text, at)):
+            words = self.inline(braces[0], depth)
+            self.line.append(f"`{words}`" if words else "")
+            return braces[1]
         if plain in LETTERS:
             self.line.append(LETTERS[plain].replace("\n", "\x00"))
             if plain.isalpha() and len(plain) and text[at : at + 2] == "{}":
                 return at + 2
             return at + 1 if plain.isalpha() and text[at : at + 1] == " " else at
-        if plain in ACCENTS and (given := argument(text, at)):
-            letter = self.inline(given[0], depth).replace("\u0131", "i").replace("\u0237", "j")
+        if plain in ACCENTS and (braces := argument(text, at)):
+            letter = self.inline(braces[0], depth).replace("\u0131", "i").replace("\u0237", "j")
             self.line.append(unicodedata.normalize("NFC", letter[:1] + ACCENTS[plain] + letter[1:]) if letter else "")
-            return given[1]
+            return braces[1]
         return self._silent(text, plain, at)
 
     def _silent(self, text: str, name: str, at: int) -> int:
         """Pass a command that says nothing itself, and what of its arguments says nothing."""
-        while found := optional(text, at):
-            at = found[1]
+        while option := optional(text, at):
+            at = option[1]
         for _ in range(SILENT.get(name, 0)):
-            given = group(text, at)
-            at = given[1] if given else at
+            braces = group(text, at)
+            at = braces[1] if braces else at
         if name not in SILENT and text[at : at + 2] == "{}":
             at += 2
         return at
@@ -344,17 +288,17 @@ class LatexWriter:
             kind, number = self.lists[-1]
             self.lists[-1] = kind, number + 1
             self.item = f"{number + 1}. " if kind == "enumerate" else "- "
-        found = optional(text, at)
-        if found:
-            self.line.append(self.inline(found[0], depth) + " ")
-        return found[1] if found else at
+        option = optional(text, at)
+        if option:
+            self.line.append(self.inline(option[0], depth) + " ")
+        return option[1] if option else at
 
     def _table(self, text: str, name: str, at: int, depth: int) -> int:
-        found = optional(text, at)
-        at = found[1] if found else at
+        option = optional(text, at)
+        at = option[1] if option else at
         for _ in range(2 if name.rstrip("*") in ("tabularx", "tabulary") or name == "tabular*" else 1):
-            given = group(text, at)
-            at = given[1] if given else at
+            braces = group(text, at)
+            at = braces[1] if braces else at
         end, after = _end_of(text, name, at)
         rows = []
         for row in ROW.split(RULES.sub(" ", text[at:end])):
@@ -378,15 +322,15 @@ def _spanned(cell: str) -> str:
     match = re.match(r"\s*\\multi(?:column|row)\s*", cell)
     if not match:
         return cell
-    at, given = match.end(), None
+    at, braces = match.end(), None
     for _ in range(3):
-        found = optional(cell, at)
-        given = group(cell, found[1] if found else at)
-        if given is None:
+        option = optional(cell, at)
+        braces = group(cell, option[1] if option else at)
+        if braces is None:
             star = re.compile(r"\s*\*").match(cell, at)
             if not star:
                 return cell
             at = star.end()
             continue
-        at = given[1]
-    return given[0] if given else cell
+        at = braces[1]
+    return braces[0] if braces else cell

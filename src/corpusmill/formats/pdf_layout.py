@@ -48,10 +48,10 @@ def document_text(pages: Sequence[PdfPage]) -> str:
     """The text of a document: a line for each paragraph, and for each row of a table, with "|" between its cells."""
     running = running_heads(pages)
     paragraphs: list[str] = []
-    words = {word for page in pages for line in page.lines for word in re.findall(r"\w+-\w+", line.text)}
+    words = {compound for page in pages for line in page.lines for compound in re.findall(r"\w+-\w+", line.text)}
     for page in pages:
-        kept = [line for line in page.lines if not _is_running(line, page, running)]
-        for at, paragraph in enumerate(part for block in blocks(kept) for part in _paragraphs(block, words)):
+        body_lines = [line for line in page.lines if not _is_running(line, page, running)]
+        for at, paragraph in enumerate(part for block in blocks(body_lines) for part in _paragraphs(block, words)):
             goes_on = at == 0 and paragraphs and "|" not in paragraph and not paragraphs[-1].endswith(ENDS)
             if goes_on and paragraph[:1].islower():
                 paragraphs[-1] = joined(paragraphs[-1], paragraph, words)
@@ -62,10 +62,10 @@ def document_text(pages: Sequence[PdfPage]) -> str:
 
 def running_heads(pages: Sequence[PdfPage]) -> set[str]:
     """What stands at the edge of three pages at least, and of a fifth of them, but for its digits."""
-    seen: Counter[str] = Counter()
+    page_counts: Counter[str] = Counter()
     for page in pages:
-        seen.update({_form(line.text) for line in page.lines if _at_edge(line, page)})
-    return {form for form, count in seen.items() if count >= max(3, len(pages) / 5)}
+        page_counts.update({_form(line.text) for line in page.lines if _at_edge(line, page)})
+    return {form for form, count in page_counts.items() if count >= max(3, len(pages) / 5)}
 
 
 def _form(text: str) -> str:
@@ -85,18 +85,18 @@ def _is_running(line: PdfLine, page: PdfPage, running: set[str]) -> bool:
 def blocks(lines: list[PdfLine]) -> list[list[PdfLine]]:
     """Lines in the order of reading, cut where there is white from edge to edge: into columns if there are any, else
     between paragraphs."""
-    done: list[list[PdfLine]] = []
-    left = [(lines, 0)]
-    while left:
-        part, depth = left.pop()
+    finished: list[list[PdfLine]] = []
+    pending = [(lines, 0)]
+    while pending:
+        part, depth = pending.pop()
         if not part:
             continue
         cut = None if len(part) < 2 or depth > MOST_CUTS else _columns(part) or _rows(part)
         if cut is None:
-            done.append(sorted(part, key=lambda line: (-round(line.y0), line.x0)))
+            finished.append(sorted(part, key=lambda line: (-round(line.y0), line.x0)))
         else:
-            left += [(cut[1], depth + 1), (cut[0], depth + 1)]
-    return done
+            pending += [(cut[1], depth + 1), (cut[0], depth + 1)]
+    return finished
 
 
 def _columns(lines: list[PdfLine]) -> tuple[list[PdfLine], list[PdfLine]] | None:
@@ -161,17 +161,17 @@ def _paragraphs(block: list[PdfLine], words: set[str]) -> list[str]:
         (min(line.x0 for line in row), max(line.x1 for line in row), " ".join(line.text for line in row))
         for row in rows
     ]
-    left, right = min(text[0] for text in texts), max(text[1] for text in texts)
-    found: list[str] = []
+    margin, right = min(text[0] for text in texts), max(text[1] for text in texts)
+    paragraphs: list[str] = []
     ended = True
     for x0, x1, text in texts:
-        indented = x0 - left > 0.02 * (right - left) and x0 - left < 0.2 * (right - left)
-        if ended or (indented and found[-1].endswith(ENDS)):
-            found.append(text.strip())
+        indented = x0 - margin > 0.02 * (right - margin) and x0 - margin < 0.2 * (right - margin)
+        if ended or (indented and paragraphs[-1].endswith(ENDS)):
+            paragraphs.append(text.strip())
         else:
-            found[-1] = joined(found[-1], text.strip(), words)
-        ended = x1 < right - 0.15 * (right - left) and text.rstrip().endswith(ENDS)
-    return found
+            paragraphs[-1] = joined(paragraphs[-1], text.strip(), words)
+        ended = x1 < right - 0.15 * (right - margin) and text.rstrip().endswith(ENDS)
+    return paragraphs
 
 
 def joined(before: str, after: str, words: set[str]) -> str:

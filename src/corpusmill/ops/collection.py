@@ -19,7 +19,7 @@ from typing import Any
 from corpusmill.engine.plan.inputs import files_of
 from corpusmill.errors import InputError, RecipeError, StorageError, did_you_mean
 from corpusmill.hidden import masked
-from corpusmill.read import NamesFiles
+from corpusmill.read import ChoosesFiles
 from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.parts import Source, home
 from corpusmill.storage import FileInfo, is_in, is_local, local_path, name_of, printable
@@ -257,7 +257,7 @@ def _named(recipe: Recipe, name: str) -> Source:
 
 
 def _takes(source: Source, given: Sequence[str]) -> bool:
-    suffixes = source.reader.suffixes if isinstance(source.reader, NamesFiles) else ()
+    suffixes = source.reader.suffixes if isinstance(source.reader, ChoosesFiles) else ()
     try:
         files = files_of(replace(source, paths=tuple(given), root="", exclude=()))
     except InputError:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from corpusmill.errors import InputError
 from corpusmill.formats.charset import decode
-from corpusmill.read import find, whole
+from corpusmill.read import find, whole_file
 from corpusmill.read.warc import Damage, Record, date, http, records
 from corpusmill.steps import captures
 from corpusmill.steps.captures import LARGEST, CapturedAnswer, kind_of, origin_of, target_of
@@ -44,7 +44,7 @@ def collect(paths: Sequence[str], out: Path, memory_mb: int = 1024) -> Collected
 
     def found() -> Iterator[CapturedAnswer]:
         for file in files:
-            for record in records(whole(file), LIMIT):
+            for record in records(whole_file(file), LIMIT):
                 collected.records += 1
                 if isinstance(record, Damage):
                     collected.damaged += 1

@@ -18,7 +18,7 @@ from corpusmill.recipe.names import labels
 from corpusmill.report.tables import RunTables
 from corpusmill.storage import TEMPORARY
 from corpusmill.store.run_folder import OUTPUT, RunFolder
-from corpusmill.write.jsonl import Jsonl
+from corpusmill.write.jsonl import JsonlWriter
 
 DATA_FOLDER = "data"  # the folder of the default configuration
 SPLIT = "train"
@@ -169,7 +169,7 @@ def _as_parquet(tables: RunTables, output: str) -> dict[str, Any]:
             f"{error}"
         ) from error
     writer = dict(zip(labels(recipe.write), recipe.write)).get(output)
-    if not isinstance(writer, Jsonl):
+    if not isinstance(writer, JsonlWriter):
         raise InputError(f"{tables.folder}: {output} cannot be converted to Parquet; add `parquet` to `write:`.")
     return {name: getattr(writer, name) for name in ("columns", "signals", "mb_per_file", "single_file")}
 

@@ -1,8 +1,8 @@
 """Readers: from files to documents, one module per format.
 
-A format is named by its module: `jsonl` in a recipe is the class Jsonl in jsonl.py. Modules whose name begins with "_"
-are shared by several formats. A reader of your own is named `module:Class`. In Python, `from corpusmill.read import
-JsonlReader`.
+A format is named by its module: `jsonl` in a recipe is the class JsonlReader in jsonl.py, and being there is all that
+registers it. Modules whose name begins with "_" are shared by several formats. A reader of your own is named
+`module:Class`. In Python, `from corpusmill.read import JsonlReader`.
 
 A reader is a frozen dataclass whose fields are its parameters. It splits files into pieces when the run is planned, and
 reads one piece at a time in a worker. What it reads depends on the piece alone, and the pieces of a file give the same
@@ -16,16 +16,16 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 import pyarrow as pa
 
-from corpusmill import registry
 from corpusmill.hidden import masked
-from corpusmill.read._content import content_of
+from corpusmill.read import _content
 from corpusmill.read._expansion import expansion
 from corpusmill.read._hub_datasets import dataset_files, is_dataset, is_whole
 from corpusmill.read._values import numbered, to_python
+from corpusmill.registry import Registry
 from corpusmill.schema import DEAD
 from corpusmill.storage import FileInfo, expand
 
@@ -33,10 +33,13 @@ __all__ = [
     "BATCH_BYTES",
     "BATCH_ROWS",
     "END",
+    "HTML_PAGES",
+    "ChoosesFiles",
     "Describes",
     "FindsFiles",
+    "GivesPages",
     "LooksBack",
-    "NamesFiles",
+    "PageKind",
     "Piece",
     "ReadCounts",
     "Reader",
@@ -50,7 +53,7 @@ __all__ = [
     "names",
     "plain_rows",
     "split_bytes",
-    "whole",
+    "whole_file",
 ]
 
 PUBLIC = ("Piece", "ReadCounts", "Reader", "find", "names")
@@ -60,13 +63,16 @@ END = 1 << 62  # as the stop of a piece: to the end of the file
 
 
 @dataclass(frozen=True)
-class Piece:
+class FilePiece:
     """A part of one file that a worker reads: records that begin in [start, stop)."""
 
     file: FileInfo
     start: int = 0  # a byte offset, or a row group or batch number: the reader's own unit
     stop: int = END
     size: int = 0  # bytes of the file that the piece covers, for sharing the work evenly
+
+
+Piece = FilePiece  # its public name
 
 
 @dataclass
@@ -106,7 +112,7 @@ class ReadCounts:
 
 
 @runtime_checkable
-class NamesFiles(Protocol):
+class ChoosesFiles(Protocol):
     """A reader that chooses among the files of a folder by their endings; one that does not takes all."""
 
     @property
@@ -143,23 +149,43 @@ class Describes(Protocol):
 
 
 @runtime_checkable
+class GivesPages(Protocol):
+    """A reader whose documents are sources (`raw`) without text, which a step must extract."""
+
+    @property
+    def gives(self) -> "PageKind": ...
+
+
+class PageKind(NamedTuple):
+    """What the documents of a reader are, in words, and the step that extracts their text."""
+
+    words: str
+    extractor: str
+
+
+HTML_PAGES = PageKind("HTML pages", "extract/blocks")
+
+
+@runtime_checkable
 class Reader(Protocol):
     """Reads one format.
 
-    `suffixes` are the file name endings that select files in a folder.
+    suffixes   the file name endings that select files in a folder
+    begins     if the reader has it: bytes that a file of its kind begins with -> what that is, for messages about files
+               that another reader was given
     """
 
     @property
     def suffixes(self) -> tuple[str, ...]: ...
 
-    def split(self, files: Sequence[FileInfo], target_bytes: int) -> list[Piece]:
+    def split(self, files: Sequence[FileInfo], target_bytes: int) -> list[FilePiece]:
         """Pieces of about `target_bytes`, in document order; a function of the files and the target alone.
 
         Raises InputError if the files do not fit the parameters: a column that is not there, for example.
         """
         ...
 
-    def read(self, piece: Piece, source: str, counts: ReadCounts) -> Iterator[pa.RecordBatch]:
+    def read(self, piece: FilePiece, source: str, counts: ReadCounts) -> Iterator[pa.RecordBatch]:
         """The documents of a piece, with the columns of DOCUMENT, in the order of the file.
 
         A batch holds at most `counts.batch_rows` documents and stops growing at BATCH_BYTES, or when there are
@@ -168,23 +194,28 @@ class Reader(Protocol):
         ...
 
 
-def split_bytes(file: FileInfo, target_bytes: int) -> list[Piece]:
+def split_bytes(file: FileInfo, target_bytes: int) -> list[FilePiece]:
     """A file in equal byte ranges of at most `target_bytes`."""
     count = max(1, -(-file.size // max(1, target_bytes)))
     cuts = [file.size * i // count for i in range(count)] + [END]
-    return [Piece(file, a, b, min(b, file.size) - a) for a, b in pairwise(cuts)]
+    return [FilePiece(file, a, b, min(b, file.size) - a) for a, b in pairwise(cuts)]
 
 
-def whole(file: FileInfo) -> Piece:
+def whole_file(file: FileInfo) -> FilePiece:
     """A file in one piece."""
-    return Piece(file, size=file.size)
+    return FilePiece(file, size=file.size)
 
 
 def files_at(reader: Any, paths: Sequence[str]) -> list[FileInfo]:
     """The inputs of a reader that paths name, sorted by name. Raises InputError if a path names nothing."""
     if isinstance(reader, FindsFiles):
         return reader.find_files(paths)
-    return expand(paths, reader.suffixes if isinstance(reader, NamesFiles) else ())
+    return expand(paths, reader.suffixes if isinstance(reader, ChoosesFiles) else ())
+
+
+def content_of(file: FileInfo) -> tuple[str, str]:
+    """What a file seems to be, in words after "it", and the reader of that; empty where nothing can be said."""
+    return _content.content_of(file, REGISTRY)
 
 
 def plain_rows(batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:
@@ -194,29 +225,15 @@ def plain_rows(batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:
         yield dict(zip(columns, values))
 
 
-def names() -> list[str]:
-    """The names of all formats that ship."""
-    return registry.names(__name__)
-
-
-def find(name: str) -> type[Any]:
-    """The class behind a format's name: `jsonl`, or `my.module:MyReader` of your own.
-
-    Raises RecipeError if there is none, naming the nearest that exists.
-    """
-    return registry.find(__name__, name, "reader")
+REGISTRY = Registry(__name__, "reader", "Reader")
+names, find = REGISTRY.names, REGISTRY.find
 
 
 def __dir__() -> list[str]:
-    return sorted([*registry.exported(__name__, suffix="Reader"), *PUBLIC])
+    return sorted([*REGISTRY.classes, *PUBLIC])
 
 
 if TYPE_CHECKING:
     from corpusmill.read._exported import *  # noqa: F403
 else:  # a type checker would take any name for granted
-
-    def __getattr__(name: str) -> Any:
-        known = registry.exported(__name__, suffix="Reader")
-        if name in known:  # imported when it is first used
-            return find(known[name])
-        raise registry.unknown_attribute(__name__, name, known)
+    __getattr__ = REGISTRY.importer()

@@ -25,7 +25,7 @@ from itertools import count
 from typing import IO, Literal
 
 from corpusmill.errors import RecordError
-from corpusmill.read import END, Piece
+from corpusmill.read import END, FilePiece
 from corpusmill.read._bytes import (
     ERRORS,
     FEED,
@@ -83,7 +83,7 @@ class Damage:
     url: str | None = None
 
 
-def records(piece: Piece, limit: int, look_back: int = LOOK_BACK) -> Iterator[Record | Damage]:
+def records(piece: FilePiece, limit: int, look_back: int = LOOK_BACK) -> Iterator[Record | Damage]:
     """The records that begin in a piece of an archive, in order, and the places where records are lost.
 
     Only the first `limit` bytes of a body are kept.
@@ -123,9 +123,9 @@ def _read(file: IO[bytes], position: int) -> Iterator[bytes]:
         size = SLICE
 
 
-def _from(more: Iterator[bytes], position: int) -> Iterator[bytes]:
+def _from(stream_blocks: Iterator[bytes], position: int) -> Iterator[bytes]:
     """Blocks without their first bytes."""
-    for block in more:
+    for block in stream_blocks:
         if position < len(block):
             yield block[position:]
         position = max(0, position - len(block))
@@ -200,17 +200,17 @@ class ArchiveMembers:
         self.opened = False
         self.trouble = None
         self.head = b""
-        while (data := self._compressed()) and not (left := data.lstrip(b"\0")):
+        while (data := self._compressed()) and not (content := data.lstrip(b"\0")):
             self._use(len(data))
         if not data:
             return False
-        self._use(len(data) - len(left))
+        self._use(len(data) - len(content))
         self.start = self.offset
         self.opened = True
         self.member = inflater(self.kind, self.dictionary)
         try:
-            while len(self.head) < PROBE and (more := self.inflate()):
-                self.head += more
+            while len(self.head) < PROBE and (block := self.inflate()):
+                self.head += block
         except RecordError as error:
             # If a record has begun, the loss is reported for that record; otherwise for the member.
             if not RECORD.match(self.head):
@@ -230,11 +230,11 @@ class ArchiveMembers:
     def run_again(self, first: int) -> Callable[[int], Iterator[bytes]]:
         """Gives the bytes of the run that begins at `first`, from a position in them on."""
 
-        def again(position: int) -> Iterator[bytes]:
+        def from_position(position: int) -> Iterator[bytes]:
             self.seek(first)
             return _from(self.run(), position)
 
-        return again
+        return from_position
 
     def inflate(self) -> bytes:
         """The next bytes of the open member, at most SLICE, b"" at its end. Raises a RecordError for damage."""
@@ -271,15 +271,15 @@ class ArchiveMembers:
     def _begins_record(self, offset: int) -> bool:
         self.file.seek(offset)
         member = inflater(self.kind, self.dictionary)
-        head, bite, left = b"", 64, BEGINS_WITHIN[self.kind]
+        head, bite, budget = b"", 64, BEGINS_WITHIN[self.kind]
         # A few bytes at a time, because damage further on does not matter here.
         with contextlib.suppress(*ERRORS, RecordError):
-            while len(head) < PROBE and left > 0 and not member.eof and (data := self.file.read(bite)):
+            while len(head) < PROBE and budget > 0 and not member.eof and (data := self.file.read(bite)):
                 head += member.decompress(data, PROBE)
                 if RECORD.match(head):
                     return True
-                left -= bite
-                bite = min(2 * bite, left) if head else 2 * bite
+                budget -= bite
+                bite = min(2 * bite, budget) if head else 2 * bite
         return False
 
     def _compressed(self) -> bytes:
@@ -369,12 +369,12 @@ def _cut_off(stream: ByteStream, begin: int, length: int, is_next: bool) -> tupl
 
     is_next   the stream stands at the next record, not at its end
     """
-    said = f"the record is cut off: its length is {length} bytes, but"
+    statement = f"the record is cut off: its length is {length} bytes, but"
     if is_next:
-        return "truncated", f"{said} another record begins after {stream.position - begin}"
+        return "truncated", f"{statement} another record begins after {stream.position - begin}"
     if stream.error and not isinstance(stream.error, Truncated):
         return "damaged", str(stream.error)
-    return "truncated", f"{said} only {stream.position - begin} follow"
+    return "truncated", f"{statement} only {stream.position - begin} follow"
 
 
 def _may_follow(after: bytes) -> bool:

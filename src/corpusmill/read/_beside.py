@@ -21,12 +21,12 @@ import pyarrow as pa
 import xxhash
 
 from corpusmill.errors import InputError, RecordError, did_you_mean
-from corpusmill.read import END, Piece, ReadCounts
+from corpusmill.read import END, FilePiece, ReadCounts
 from corpusmill.read._bytes import WINDOW
 from corpusmill.read._columns import Roles, RowReader
-from corpusmill.read._documents import DocumentBatches, Unfit
-from corpusmill.read._lines import lines
-from corpusmill.read.jsonl import KINDS, has_too_many_values, records_of, shown
+from corpusmill.read._documents import DocumentBatches, FileReader, Unfit
+from corpusmill.read._lines import KINDS, lines
+from corpusmill.read.jsonl import JsonlReader, has_too_many_values, records_of, shown
 from corpusmill.storage import FileInfo, expand, is_local, list_dir, local_path, printable
 from corpusmill.storage.places import is_hidden
 
@@ -50,23 +50,23 @@ def find_documents(paths: Sequence[str], suffixes: tuple[str, ...]) -> list[tupl
     A path may be the layout's root, its `documents`, a folder, a file or a pattern below. Raises InputError if there
     are none.
     """
-    found = [(file, place) for file in expand(paths, suffixes) if (place := place_of(file.path)) is not None]
-    if not found:
+    documents = [(file, location) for file in expand(paths, suffixes) if (location := place_of(file.path)) is not None]
+    if not documents:
         raise InputError(
             f"{', '.join(paths)}: no file there is in a folder called {DOCUMENTS}, which this layout has, with its "
             "signals in folders beside it. Files of documents alone are read by `jsonl`."
         )
-    return found
+    return documents
 
 
 def place_of(path: str) -> LayoutPlace | None:
     """Where a file is in its layout: below the last folder of its path that is called `documents`.
 
     >>> place_of("s3://bucket/wiki/documents/2024/0.json.gz")
-    Place(root='s3://bucket/wiki', inner='2024/0.json.gz')
+    LayoutPlace(root='s3://bucket/wiki', inner='2024/0.json.gz')
     """
-    whole = os.path.abspath(local_path(path)).replace(os.sep, "/") if is_local(path) else path  # noqa: PTH100
-    parts = whole.split("/")
+    absolute = os.path.abspath(local_path(path)).replace(os.sep, "/") if is_local(path) else path  # noqa: PTH100
+    parts = absolute.split("/")
     above = [at for at, part in enumerate(parts[:-1]) if part == DOCUMENTS]
     return LayoutPlace("/".join(parts[: above[-1]]) or "/", "/".join(parts[above[-1] + 1 :])) if above else None
 
@@ -79,18 +79,18 @@ class Listings:
 
     def below(self, root: str, folder: str) -> dict[str, FileInfo]:
         """Path below a folder, without the ending of its compression -> the file; empty where there is no folder."""
-        place = f"{root.rstrip('/')}/{folder}"
-        if place not in self.known:
-            files = expand(place) if any(not is_hidden(name) for name in list_dir(place)) else []
-            self.known[place] = {bare(_below(file.path, place)): file for file in files}
-        return self.known[place]
+        folder_path = f"{root.rstrip('/')}/{folder}"
+        if folder_path not in self.known:
+            files = expand(folder_path) if any(not is_hidden(name) for name in list_dir(folder_path)) else []
+            self.known[folder_path] = {bare(_below(file.path, folder_path)): file for file in files}
+        return self.known[folder_path]
 
 
-def _below(path: str, place: str) -> str:
+def _below(path: str, folder: str) -> str:
     """The part of a file's path below a folder."""
-    if is_local(place):
-        return posixpath.relpath(path.replace(os.sep, "/"), place)
-    return path.partition(f"{place.partition('://')[2]}/")[2]
+    if is_local(folder):
+        return posixpath.relpath(path.replace(os.sep, "/"), folder)
+    return path.partition(f"{folder.partition('://')[2]}/")[2]
 
 
 def bare(name: str) -> str:
@@ -98,34 +98,44 @@ def bare(name: str) -> str:
     return PACKED.sub("", name)
 
 
-def with_beside(file: FileInfo, beside: Mapping[str, FileInfo]) -> FileInfo:
+def with_beside(file: FileInfo, signals: Mapping[str, FileInfo]) -> FileInfo:
     """A file of documents with its files of signals; it is another input when one of these changes."""
-    named = tuple(replace(one, name=name) for name, one in sorted(beside.items()))
+    signal_files = tuple(replace(file_info, name=name) for name, file_info in sorted(signals.items()))
     digest = xxhash.xxh3_128(file.fingerprint.encode())
-    for one in named:
-        digest.update(f"\0{one.name}\0{one.size}\0{one.fingerprint}".encode("utf-8", "surrogateescape"))
-    return replace(file, fingerprint=f"{WITH}{digest.hexdigest()}", beside=named)
+    for file_info in signal_files:
+        digest.update(
+            f"\0{file_info.name}\0{file_info.size}\0{file_info.fingerprint}".encode("utf-8", "surrogateescape")
+        )
+    return replace(file, fingerprint=f"{WITH}{digest.hexdigest()}", beside=signal_files)
 
 
-def missing(what: str, lacking: Sequence[str], there: int, cure: str) -> InputError:
+def missing(folder: str, lacking: Sequence[str], present: int, cure: str) -> InputError:
     """The error of a layout in which some files of documents have no file of signals."""
-    more = f" and {len(lacking) - 1} more" if len(lacking) > 1 else ""
-    return InputError(f"{what} has no file for {lacking[0]}{more}, and one for {there} others. {cure}")
+    others = f" and {len(lacking) - 1} more" if len(lacking) > 1 else ""
+    return InputError(f"{folder} has no file for {lacking[0]}{others}, and one for {present} others. {cure}")
 
 
-def unknown(where: str, name: str, known: Sequence[str]) -> InputError:
-    listed = ", ".join(known) or "none"
-    return InputError(f'{where}: there is no folder "{name}"{did_you_mean(name, known) or "."} It has: {listed}')
+def unknown(where: str, name: str, folders: Sequence[str]) -> InputError:
+    listed = ", ".join(folders) or "none"
+    return InputError(f'{where}: there is no folder "{name}"{did_you_mean(name, folders) or "."} It has: {listed}')
 
 
-def check_found(files: Sequence[FileInfo], reader: str) -> None:
-    """Raises InputError if files did not come by `find_files`, so that nobody has looked for their signals."""
-    for file in files:
-        if not file.fingerprint.startswith(WITH):
-            raise InputError(
-                f"{file.path}: {reader} looks for signals beside documents in folders and object stores, not on the "
-                "Hub. Fetch the data set (hf download), and give its folder."
-            )
+class LayoutReader(FileReader):
+    """What readers of layouts share: they look for files themselves, and check the first record."""
+
+    def split(self, files: Sequence[FileInfo], target_bytes: int) -> list[FilePiece]:
+        for file in files:
+            if not file.fingerprint.startswith(WITH):  # it did not come by `find_files`
+                raise InputError(
+                    f"{file.path}: {self.step} looks for signals beside documents in folders and object stores, not on "
+                    "the Hub. Fetch the data set (hf download), and give its folder."
+                )
+        self.documents_reader().check_head(next((file for file in files if file.size), None))
+        return super().split(files, target_bytes)
+
+    def documents_reader(self) -> JsonlReader:
+        """The reader of the documents alone."""
+        raise NotImplementedError
 
 
 class Beside(Protocol):
@@ -135,7 +145,7 @@ class Beside(Protocol):
         """The next record; a sentence if it cannot be read, or if there is none."""
         ...
 
-    def left(self) -> int:
+    def remaining(self) -> int:
         """How many records follow. They are read."""
         ...
 
@@ -145,24 +155,24 @@ class SignalLines:
 
     def __init__(self, path: str, limit: int, window: int = WINDOW) -> None:
         self.path = printable(path)
-        whole = Piece(FileInfo(path, path, 0, ""))
-        self._lines = (one for one in lines(whole, limit, window=window) if _holds(one[1]))
+        piece = FilePiece(FileInfo(path, path, 0, ""))
+        self._lines = (item for item in lines(piece, limit, window=window) if _holds(item[1]))
         self._read = 0
         self._broken: str | None = None
 
     def next(self) -> dict[str, Any] | str:
         if self._broken is not None:
             return self._broken
-        found = next(self._lines, None)
-        if found is None:
+        numbered = next(self._lines, None)
+        if numbered is None:
             return f"{self.path} ends after {self._read} records"
         self._read += 1
-        position, line = found
+        position, line = numbered
         if isinstance(line, RecordError):
-            said = f"{self.path}, byte {position}: {line}"
+            reason = f"{self.path}, byte {position}: {line}"
             if KINDS[type(line)] != "too_long":
-                self._broken = said
-            return said
+                self._broken = reason
+            return reason
         if has_too_many_values(line):
             return f"{self.path}, record {self._read}: it has too many values"
         try:
@@ -171,7 +181,7 @@ class SignalLines:
             row = next((record for _, record in records_of(line)), None)
         return row if isinstance(row, dict) else f"{self.path}, record {self._read}: not a JSON object: {shown(line)}"
 
-    def left(self) -> int:
+    def remaining(self) -> int:
         return 0 if self._broken is not None else sum(1 for _ in self._lines)
 
 
@@ -185,17 +195,17 @@ Join = Callable[[dict[str, Any], int, dict[str, Any]], str]
 
 
 def joined(
-    piece: Piece,
+    piece: FilePiece,
     docs: DocumentBatches,
     roles: Roles,
-    beside: Mapping[str, tuple[Beside, Join]],
+    signals: Mapping[str, tuple[Beside, Join]],
     prepare: Callable[[dict[str, Any], int], None],
     limit: int,
     window: int,
 ) -> Iterator[pa.RecordBatch]:
     """The documents of a file with what is beside it.
 
-    beside         what it is called -> its records, and what joins one to its document
+    signals        what it is called -> its records, and what joins one to its document
     prepare        is given each row with its number first
     limit, window  bytes of a line, and bytes that decompressing may take
 
@@ -206,7 +216,7 @@ def joined(
     number, position, broken = -1, 0, False
     for position, row in rows_of(replace(piece, start=0), docs.counts, limit, window):
         number += 1
-        found = {name: records.next() for name, (records, _) in beside.items()}
+        records_beside = {name: records.next() for name, (records, _) in signals.items()}
         if position < piece.start:  # a record's number is known from the beginning alone
             continue
         if isinstance(row, Unfit):
@@ -216,11 +226,11 @@ def joined(
             continue
         prepare(row, number)
         kind, why = "", ""
-        for name, record in found.items():
+        for name, record in records_beside.items():
             if isinstance(record, str):
                 kind, why = "no_signals", f"{name}: {record}"
-            elif said := beside[name][1](row, number, record):
-                kind, why = "other_signals", f"{name}, record {number + 1}: {said}"
+            elif reason := signals[name][1](row, number, record):
+                kind, why = "other_signals", f"{name}, record {number + 1}: {reason}"
             if kind:
                 break
         if kind:
@@ -229,14 +239,16 @@ def joined(
             rows.add(position, row)
         yield from docs.full()
     if piece.stop >= END and not broken:
-        for name, (records, _) in beside.items():
-            if left := records.left():
-                said = f"{name}: {left} records are left over after those of {number + 1} documents"
-                docs.dead(position + 1, "more_signals", said)
-    yield from docs.rest()
+        for name, (records, _) in signals.items():
+            if surplus := records.remaining():
+                reason = f"{name}: {surplus} records are left over after those of {number + 1} documents"
+                docs.dead(position + 1, "more_signals", reason)
+    yield from docs.remainder()
 
 
-def rows_of(piece: Piece, counts: ReadCounts, limit: int, window: int) -> Iterator[tuple[int, dict[str, Any] | Unfit]]:
+def rows_of(
+    piece: FilePiece, counts: ReadCounts, limit: int, window: int
+) -> Iterator[tuple[int, dict[str, Any] | Unfit]]:
     """(offset, row) of the lines of a file of documents; what cannot be read is an Unfit, and has a record beside it
     all the same. Blank lines are counted, and have none."""
     for position, line in lines(piece, limit, window=window):

@@ -138,8 +138,8 @@ class _Zstd:
     """
 
     def __init__(self, dictionary: bytes, window: int) -> None:
-        known = zstandard.ZstdCompressionDict(dictionary) if dictionary else None
-        self._frame = zstandard.ZstdDecompressor(known, max_window_size=window).decompressobj()
+        dictionary_known = zstandard.ZstdCompressionDict(dictionary) if dictionary else None
+        self._frame = zstandard.ZstdDecompressor(dictionary_known, max_window_size=window).decompressobj()
         self._window = window
         self._input = b""  # given and not yet handed over
         self._next = 0  # where in it the next header begins, that of the frame or of a block; may be beyond its end
@@ -164,19 +164,19 @@ class _Zstd:
         self._next -= cut
         return self._frame.decompress(ready)
 
-    def _blocks(self, most: int) -> int:
-        """Bytes of the input up to the end of the `most`-th block that begins in it; up to the last whole header, if
+    def _blocks(self, limit: int) -> int:
+        """Bytes of the input up to the end of the `limit`-th block that begins in it; up to the last whole header, if
         there are fewer."""
         size = len(self._input)
         if self._checksum < 0 and not self._begin():
             self.needs_input = True
             return 0
         self.needs_input = False
-        while not self._ended and self._next + 3 <= size and most:
+        while not self._ended and self._next + 3 <= size and limit:
             header = int.from_bytes(self._input[self._next : self._next + 3], "little")
             is_rle = header >> 1 & 3 == 1
             self._next += 4 if is_rle else 3 + (header >> 3)
-            most -= 1
+            limit -= 1
             if header & 1:
                 self._next += self._checksum
                 self._ended = True
@@ -207,9 +207,9 @@ class _Zstd:
 
 
 def _window_too_large(kind: str, needed: int, window: int) -> WindowTooLarge:
-    asked = f"takes {-(-needed >> 20)} MiB of memory" if needed else "takes more memory"
+    demand = f"takes {-(-needed >> 20)} MiB of memory" if needed else "takes more memory"
     return WindowTooLarge(
-        f"reading the {kind} data {asked}, and at most {window >> 20} MiB are allowed: compress the file anew without "
+        f"reading the {kind} data {demand}, and at most {window >> 20} MiB are allowed: compress the file anew without "
         "--long, or let `jsonl` take more with max_window_mb"
     )
 
@@ -264,41 +264,41 @@ def blocks(path: str, window: int = WINDOW) -> Iterator[bytes]:
             while block := file.read(SLICE):
                 yield block
         elif kind == "lz4":
-            yield from _again(_lz4(file), kind, window)
+            yield from _decompressed_again(_lz4(file), kind, window)
         else:
             dictionary = zstd_dictionary(path) if kind == "zstd" else b""
-            yield from _again(_members(lambda: file.read(FEED), kind, dictionary, window), kind, window)
+            yield from _decompressed_again(_members(lambda: file.read(FEED), kind, dictionary, window), kind, window)
 
 
-def _again(outer: Iterator[bytes], kind: str, window: int) -> Iterator[bytes]:
+def _decompressed_again(outer: Iterator[bytes], kind: str, window: int) -> Iterator[bytes]:
     """The same bytes; if they are compressed again, what they hold."""
-    head, more = _head(outer)
+    head, following = _head(outer)
     inner = kind_of(head)
     if not inner:
         yield head
-        yield from more
+        yield from following
         return
-    found = f"the file is compressed {{}}: its {kind} data holds {inner} data"
+    message = f"the file is compressed {{}}: its {kind} data holds {inner} data"
     if inner == "lz4":
-        raise Damaged(found.format("twice") + ", which can only be read alone: decompress the file once")
-    fed = _pieces(chain([head], more), FEED)
+        raise Damaged(message.format("twice") + ", which can only be read alone: decompress the file once")
+    fed = _pieces(chain([head], following), FEED)
     content = _members(lambda: next(fed, b""), inner, b"", window)
-    head, more = _head(content)
+    head, following = _head(content)
     if third := kind_of(head):
-        raise Damaged(found.format("three times") + f", and that {third} data: decompress the file first")
+        raise Damaged(message.format("three times") + f", and that {third} data: decompress the file first")
     yield head
-    yield from more
+    yield from following
 
 
-def _head(more: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
+def _head(stream_blocks: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
     """The first bytes, enough to see whether they are compressed, and those after them."""
     head = b""
     try:
-        while len(head) < 8 and (block := next(more, b"")):
+        while len(head) < 8 and (block := next(stream_blocks, b"")):
             head += block
     except RecordError as error:
         return head, _raising(error)
-    return head, more
+    return head, stream_blocks
 
 
 def _raising(error: RecordError) -> Iterator[bytes]:
@@ -306,9 +306,9 @@ def _raising(error: RecordError) -> Iterator[bytes]:
     raise error
 
 
-def _pieces(more: Iterable[bytes], size: int) -> Iterator[bytes]:
+def _pieces(stream_blocks: Iterable[bytes], size: int) -> Iterator[bytes]:
     """The same bytes, at most `size` at a time."""
-    for block in more:
+    for block in stream_blocks:
         for at in range(0, len(block), size):
             yield block[at : at + size]
 
@@ -326,8 +326,8 @@ def _members(read: Callable[[], bytes], kind: str, dictionary: bytes, window: in
             if out:
                 yield out
         data = (member.unused_data or read()).lstrip(b"\0")
-        while not data and (more := read()):
-            data = more.lstrip(b"\0")
+        while not data and (block := read()):
+            data = block.lstrip(b"\0")
 
 
 def _lz4(file: IO[bytes]) -> Iterator[bytes]:
@@ -360,13 +360,13 @@ class ByteStream:
 
     def __init__(
         self,
-        more: Iterator[bytes],
+        stream_blocks: Iterator[bytes],
         position: int = 0,
         again: Callable[[int], Iterator[bytes]] | None = None,
         end: int | None = None,
         is_cheap: bool = False,
     ) -> None:
-        self._more = more
+        self._more = stream_blocks
         self._again = again
         self._buffer = b""
         self._at = 0  # the byte before it is kept, for patterns that look behind
@@ -382,11 +382,11 @@ class ByteStream:
     def _have(self) -> int:
         return len(self._buffer) - self._at
 
-    def _pull(self, least: int) -> bytes:
-        """Some `least` bytes more; fewer only at the end, none after it."""
+    def _pull(self, minimum: int) -> bytes:
+        """Some `minimum` bytes more; fewer only at the end, none after it."""
         parts: list[bytes] = []
         size = 0
-        while size < least and self._late is None:
+        while size < minimum and self._late is None:
             try:
                 block = next(self._more, None)
             except RecordError as error:
@@ -451,10 +451,10 @@ class ByteStream:
         begin = self.position
         if self.is_cheap and self.end is not None and count - self._have > BLOCK:
             self._restart(min(begin + count, self.end))
-        while (left := begin + count - self.position) > 0:
+        while (remaining := begin + count - self.position) > 0:
             if not self._have:
                 self._fill(1)
-            step = min(left, self._have)
+            step = min(remaining, self._have)
             if not step:
                 break
             self._at += step
@@ -508,16 +508,16 @@ class ByteStream:
         stop = self.position + within
         while self.position < stop:
             self._fill(FEED + overlap)
-            left = stop - self.position
+            remaining = stop - self.position
             certain = self._have - overlap if self._have >= FEED + overlap else self._have
             if not certain:
                 break
             match = mark.search(self._buffer, self._at)
             # A match in the last bytes may follow an earlier one that is not all there yet.
-            if match and match.start() - self._at < min(certain, left):
+            if match and match.start() - self._at < min(certain, remaining):
                 self.drop(match.start() - self._at)
                 return True
-            self.drop(min(certain, left))
+            self.drop(min(certain, remaining))
         return False
 
     def skip(self, any_of: re.Pattern[bytes]) -> None:

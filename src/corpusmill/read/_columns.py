@@ -8,7 +8,7 @@ from re import compile as pattern
 from typing import Any
 
 from corpusmill.errors import InputError, RecipeError, did_you_mean
-from corpusmill.read._documents import DocumentBatches, Unfit, as_json
+from corpusmill.read._documents import DocumentBatches, FileReader, Unfit, as_json
 
 TEXT = ("text", "content", "body", "raw_content", "document")
 ID = ("id", "doc_id", "document_id", "docid", "_id", "uuid")
@@ -50,8 +50,8 @@ class Roles:
         nested   a row to look up nested names in; without one, what follows the first dot of a name is not checked
         """
         columns = list(columns)
-        named = {"text": self.text, "page": self.html, "id": self.id, "url": self.url, "date": self.date}
-        for role, name in named.items():
+        by_role = {"text": self.text, "page": self.html, "id": self.id, "url": self.url, "date": self.date}
+        for role, name in by_role.items():
             if name is not None and not _has(columns, name, nested):
                 raise InputError(
                     f'{where}: there is no column "{name}" for the {role}{did_you_mean(name, columns) or "."} '
@@ -79,6 +79,30 @@ class Roles:
         plan = _plan(self, tuple(columns))
         heads = {path[0] for path in (plan.content, *plan.id, *plan.url, *plan.date) if path}
         return [name for name in columns if name in heads or name in self.keep]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColumnReader(FileReader):
+    """What readers of rows share: the columns that a recipe names."""
+
+    text: str | None = None
+    html: str | None = None  # the column that holds HTML pages, instead of text
+    id: str | None = None
+    url: str | None = None
+    date: str | None = None
+    keep: tuple[str, ...] | None = None  # other columns to keep; null keeps all, [] none
+
+    def __post_init__(self) -> None:
+        if self.text is not None and self.html is not None:
+            raise RecipeError(
+                f'text names the column "{self.text}" and html the column "{self.html}", but a document is either text '
+                "or a page: leave one of them out. Other columns are kept as metadata"
+            )
+        object.__setattr__(self, "keep", None if self.keep is None else tuple(self.keep))
+
+    @property
+    def roles(self) -> Roles:
+        return Roles(self.text, self.html, self.id, self.url, self.date, self.keep)
 
 
 @dataclass(frozen=True)
@@ -113,12 +137,12 @@ class RowReader:
                 self.plans.clear()
             plan = self.plans[columns] = _plan(self.roles, columns)
         content = _get(row, plan.content)
-        given = url = day = None
+        own_id = url = day = None
         for path in plan.id:
             value = _get(row, path)
             # A number in a column that the recipe does not name is usually a row count that restarts in every file.
             if value != "" and isinstance(value, str if self.roles.id is None else str | int):
-                given = str(value)
+                own_id = str(value)
                 break
         for path in plan.url:
             value = _get(row, path)
@@ -136,8 +160,8 @@ class RowReader:
         if not isinstance(content, (str, bytes) if is_page else str):
             kind = "null" if content is None else type(content).__name__
             state = "is missing" if content is MISSING else f"is {kind}"
-            what = f'"{".".join(plan.content)}"' if plan.content else f"{', '.join(TEXT)}: all missing, the text"
-            self.docs.dead(position, f"no_{name}", f"{what} {state}, not a string", url=url)
+            path_text = f'"{".".join(plan.content)}"' if plan.content else f"{', '.join(TEXT)}: all missing, the text"
+            self.docs.dead(position, f"no_{name}", f"{path_text} {state}, not a string", url=url)
             return
         if not content or content.isspace():
             self.docs.dead(position, f"empty_{name}", f"the {name} is empty", url=url, expected=True)
@@ -150,7 +174,7 @@ class RowReader:
         except Unfit as error:
             self.docs.dead(position, error.kind, f"{error}; `keep` chooses which of them are", url=url)
             return
-        about: dict[str, Any] = {"given": given, "url": url, "date": day, "metadata": metadata}
+        about: dict[str, Any] = {"given": own_id, "url": url, "date": day, "metadata": metadata}
         if isinstance(content, bytes):
             self.docs.add(position, raw=content, **about)
         elif is_page:
@@ -165,15 +189,6 @@ def content_of(roles: Roles, row: dict[str, Any]) -> tuple[str, Any]:
     path = _plan(roles, tuple(row)).content
     value = _get(row, path)
     return ".".join(path), None if value is MISSING else value
-
-
-def one_content(text: str | None, html: str | None) -> None:
-    """Raises RecipeError if a reader is given one column with text and another with pages."""
-    if text is not None and html is not None:
-        raise RecipeError(
-            f'text names the column "{text}" and html the column "{html}", but a document is either text or a page: '
-            "leave one of them out. Other columns are kept as metadata"
-        )
 
 
 def iso(value: object) -> str | None:
@@ -221,9 +236,9 @@ def _plan(roles: Roles, columns: tuple[str, ...]) -> ColumnPlan:
     )
 
 
-def _paths(named: str | None, usual: tuple[str, ...], columns: tuple[str, ...]) -> tuple[Path, ...]:
-    if named is not None:
-        return (_path(named, columns),)
+def _paths(chosen: str | None, usual: tuple[str, ...], columns: tuple[str, ...]) -> tuple[Path, ...]:
+    if chosen is not None:
+        return (_path(chosen, columns),)
     flat = next((name for name in usual if name in columns), None)
     if flat is not None:
         return ((flat,),)

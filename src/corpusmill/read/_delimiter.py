@@ -17,10 +17,10 @@ def sniffed(path: str, head: str) -> str:
 
     head   the first characters of the file; the last row in them may be cut
     """
-    named = "\t" if ".tsv" in path.rpartition("/")[2].lower() else ","
-    shares = {delimiter: _share(head, delimiter) for delimiter in dict.fromkeys((named, *USUAL))}
+    by_name = "\t" if ".tsv" in path.rpartition("/")[2].lower() else ","
+    shares = {delimiter: _share(head, delimiter) for delimiter in dict.fromkeys((by_name, *USUAL))}
     best = max(shares, key=lambda delimiter: shares[delimiter])  # the first of equals
-    return best if shares[best] else named
+    return best if shares[best] else by_name
 
 
 def _share(head: str, delimiter: str) -> float:

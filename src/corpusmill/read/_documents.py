@@ -1,15 +1,15 @@
 """Where readers put records: documents into batches, dead letters and skipped records into `ReadCounts`."""
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar
 
 import orjson
 import pyarrow as pa
 
-from corpusmill.errors import RecordError
-from corpusmill.read import BATCH_BYTES, BATCH_ROWS, Piece, ReadCounts
+from corpusmill.errors import RecipeError, RecordError, did_you_mean
+from corpusmill.read import BATCH_BYTES, BATCH_ROWS, FilePiece, ReadCounts, split_bytes, whole_file
 from corpusmill.schema import DOCUMENT, document_id
-from corpusmill.storage import printable
+from corpusmill.storage import FileInfo, printable
 
 MAX_METADATA = 1 << 29  # bytes: a batch of two, and what a record's address takes, are below what a column can hold
 COLUMNS = tuple(field.name for field in DOCUMENT)
@@ -24,9 +24,9 @@ class Unfit(RecordError):
 
 
 class DocumentBatches:
-    """Collects the documents of one piece into batches: `add` each, then yield from `full`; at the end, from `rest`."""
+    """Collects the documents of a piece into batches: `add` each, yield from `full`; at the end, from `remainder`."""
 
-    def __init__(self, piece: Piece, source: str, step: str, counts: ReadCounts) -> None:
+    def __init__(self, piece: FilePiece, source: str, step: str, counts: ReadCounts) -> None:
         self.piece = piece
         self.file = printable(piece.file.path)
         self.source = source
@@ -83,6 +83,11 @@ class DocumentBatches:
         """The document's id: a hash of its id in the input, else of its address."""
         return document_id(self.source, given if given is not None else f"{self.piece.file.name}:{position}")
 
+    def unreadable(self, position: int, error: RecordError, kinds: Mapping[type[RecordError], str]) -> None:
+        """Add the dead letter of what cannot be read. `too_large` is expected."""
+        kind = kinds.get(type(error), "damaged")
+        self.dead(position, kind, str(error), expected=kind == "too_large")
+
     def full(self) -> Iterator[pa.RecordBatch]:
         """The batch, if it is full; as it is, even an empty one, if there are many dead letters, which are taken away
         with batches."""
@@ -90,7 +95,7 @@ class DocumentBatches:
         if self.rows >= self.counts.batch_rows or self.bytes >= BATCH_BYTES or many:
             yield self._take()
 
-    def rest(self) -> Iterator[pa.RecordBatch]:
+    def remainder(self) -> Iterator[pa.RecordBatch]:
         """The batch, if there is anything in it."""
         if self.rows:
             yield self._take()
@@ -107,6 +112,49 @@ class DocumentBatches:
         return batch
 
 
+class FileReader:
+    """What readers share: how files are split, and what becomes of one that has no bytes.
+
+    step   the reader's name in dead letters: "read/jsonl"
+    """
+
+    step: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        if (max_mb := getattr(self, "max_mb", 1.0)) <= 0:
+            raise RecipeError(f"need max_mb > 0, got {max_mb}")
+
+    def can_cut(self, file: FileInfo) -> bool:
+        """Whether a file can be read from the middle."""
+        return False
+
+    def split(self, files: Sequence[FileInfo], target_bytes: int) -> list[FilePiece]:
+        pieces: list[FilePiece] = []
+        for file in files:
+            cut = file.size > target_bytes and self.can_cut(file)
+            pieces += split_bytes(file, target_bytes) if cut else [whole_file(file)]
+        return pieces
+
+    def read(self, piece: FilePiece, source: str, counts: ReadCounts) -> Iterator[pa.RecordBatch]:
+        docs = DocumentBatches(piece, source, self.step, counts)
+        if piece.file.size == 0:
+            docs.dead(0, "empty_file", "the file has no bytes", expected=True)
+        else:
+            yield from self.documents(piece, docs)
+        yield from docs.remainder()
+
+    def documents(self, piece: FilePiece, docs: DocumentBatches) -> Iterator[pa.RecordBatch]:
+        """Adds the documents of a piece that has bytes, and gives the batches that are full."""
+        raise NotImplementedError
+
+
+def check_choice(parameter: str, value: str, choices: Sequence[str]) -> None:
+    """Raises RecipeError unless a parameter has one of these values."""
+    if value not in choices:
+        near = did_you_mean(value, choices)
+        raise RecipeError(f'{parameter} must be one of {", ".join(choices)}, got "{value}"{near}')
+
+
 def as_json(values: dict[str, Any]) -> bytes | None:
     """Metadata as it is stored: JSON with sorted keys; None if empty. Raises Unfit if it cannot be stored.
 
@@ -119,14 +167,14 @@ def as_json(values: dict[str, Any]) -> bytes | None:
         data = orjson.dumps([values], _str, orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)[1:-1]
     except TypeError as error:
         kind = "too_deep" if "ecursion" in str(error) else "bad_metadata"
-        raise Unfit(kind, f"the other columns cannot be kept as metadata: {_said(error)}") from error
+        raise Unfit(kind, f"the other columns cannot be kept as metadata: {_metadata_problem(error)}") from error
     if len(data) > MAX_METADATA:
         reason = f"the other columns have {len(data)} bytes as JSON, and at most {MAX_METADATA} are kept as metadata"
         raise Unfit("too_large", reason)
     return data
 
 
-def _said(error: TypeError) -> str:
+def _metadata_problem(error: TypeError) -> str:
     return "they are nested too deep" if "ecursion" in str(error) else str(error)
 
 

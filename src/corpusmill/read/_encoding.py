@@ -4,7 +4,7 @@ import codecs
 from collections.abc import Iterator
 
 from corpusmill.errors import RecordError
-from corpusmill.read import END, Piece
+from corpusmill.read import END, FilePiece
 from corpusmill.read._bytes import blocks
 from corpusmill.read._lines import _lines
 from corpusmill.storage import read_range
@@ -47,7 +47,7 @@ def advice(encoding: str, path: str) -> str:
     )
 
 
-def decoded(numbered: Located, piece: Piece, limit: int, end: bytes = b"\n") -> Located:
+def decoded(numbered: Located, piece: FilePiece, limit: int, end: bytes = b"\n") -> Located:
     """`numbered`, which are the `lines` of a piece; of a file with a byte order mark of UTF-16 or UTF-32 those of its
     text, in UTF-8, and with offsets in that."""
     for position, line in numbered:

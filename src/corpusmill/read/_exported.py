@@ -3,22 +3,22 @@
 Written by docs/make_reference.py.
 """
 
-from corpusmill.read.arrow import Arrow as ArrowReader
-from corpusmill.read.code import Code as CodeReader
-from corpusmill.read.csv import Csv as CsvReader
-from corpusmill.read.dolma import Dolma as DolmaReader
-from corpusmill.read.epub import Epub as EpubReader
-from corpusmill.read.html import Html as HtmlReader
-from corpusmill.read.jsonl import Jsonl as JsonlReader
-from corpusmill.read.latex import Latex as LatexReader
-from corpusmill.read.mediawiki import Mediawiki as MediawikiReader
-from corpusmill.read.parquet import Parquet as ParquetReader
-from corpusmill.read.pdf import Pdf as PdfReader
-from corpusmill.read.redpajama import Redpajama as RedpajamaReader
-from corpusmill.read.stackexchange import Stackexchange as StackexchangeReader
-from corpusmill.read.text import Text as TextReader
-from corpusmill.read.warc import Warc as WarcReader
-from corpusmill.read.wet import Wet as WetReader
+from corpusmill.read.arrow import ArrowReader
+from corpusmill.read.code import CodeReader
+from corpusmill.read.csv import CsvReader
+from corpusmill.read.dolma import DolmaReader
+from corpusmill.read.epub import EpubReader
+from corpusmill.read.html import HtmlReader
+from corpusmill.read.jsonl import JsonlReader
+from corpusmill.read.latex import LatexReader
+from corpusmill.read.mediawiki import MediawikiReader
+from corpusmill.read.parquet import ParquetReader
+from corpusmill.read.pdf import PdfReader
+from corpusmill.read.redpajama import RedpajamaReader
+from corpusmill.read.stackexchange import StackexchangeReader
+from corpusmill.read.text import TextReader
+from corpusmill.read.warc import WarcReader
+from corpusmill.read.wet import WetReader
 
 __all__ = [
     "ArrowReader",

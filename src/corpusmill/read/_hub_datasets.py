@@ -90,8 +90,8 @@ def dataset_files(url: str, subset: str, split: str, suffixes: tuple[str, ...]) 
             raise InputError(_missing(repo, pattern, str(error))) from error
         names = chosen(local, path, subset, split, suffixes)
         if lost := absent(local, names):
-            more = f" and {len(lost) - 1} more" if len(lost) > 1 else ""
-            raise InputError(_missing(repo, f"{lost[0]}{more}", str(error))) from error
+            others = f" and {len(lost) - 1} more" if len(lost) > 1 else ""
+            raise InputError(_missing(repo, f"{lost[0]}{others}", str(error))) from error
         return [local.files[name] for name in names]
     if (
         not path
@@ -100,8 +100,8 @@ def dataset_files(url: str, subset: str, split: str, suffixes: tuple[str, ...]) 
     ):
         listing = _converted(repo, listing)
     names = chosen(listing, path, subset, split, suffixes)
-    held = local.files if local is not None else {}
-    return [held.get(name, listing.files[name]) for name in names]
+    cached_files = local.files if local is not None else {}
+    return [cached_files.get(name, listing.files[name]) for name in names]
 
 
 def _try(listing: DatasetListing, path: str, subset: str, split: str, suffixes: tuple[str, ...]) -> list[str]:
@@ -142,11 +142,11 @@ def listed(repo: hub.Repo) -> DatasetListing:
     return DatasetListing(repo, info.sha, files)
 
 
-def in_folder(place: str) -> DatasetListing:
+def in_folder(folder: str) -> DatasetListing:
     """A folder as a data set. Raises InputError if there is none."""
-    name = place.rstrip("/").rpartition("/")[2]
-    files = {file.name: replace(file, name=f"{name}/{file.name}") for file in expand(place)}
-    return DatasetListing(place, "", files)
+    name = folder.rstrip("/").rpartition("/")[2]
+    files = {file.name: replace(file, name=f"{name}/{file.name}") for file in expand(folder)}
+    return DatasetListing(folder, "", files)
 
 
 def _converted(repo: hub.Repo, original: DatasetListing) -> DatasetListing:
@@ -163,24 +163,26 @@ def chosen(listing: DatasetListing, path: str, subset: str, split: str, suffixes
     if path:
         names = _matching(data if not path.endswith(suffixes or SUFFIXES) else sorted(listing.files), path)
         if not names:
-            near = did_you_mean(path, data) or "."
-            raise InputError(f"{listing.repo}: nothing matches {path}{near} It has: {_some(data)}")
+            suggestion = did_you_mean(path, data) or "."
+            raise InputError(f"{listing.repo}: nothing matches {path}{suggestion} It has: {_shown(data)}")
         return names
     if not data:
         raise InputError(
             f"{listing.repo}: it has no file that ends in {', '.join(suffixes or SUFFIXES)}. It has: "
-            f"{_some(sorted(listing.files))}"
+            f"{_shown(sorted(listing.files))}"
         )
     splits = _splits(listing, data, subset)
-    wanted = split or (TRAIN if TRAIN in splits or len(splits) != 1 else next(iter(splits)))
+    split_names = split or (TRAIN if TRAIN in splits or len(splits) != 1 else next(iter(splits)))
     names = []
-    for part in wanted.split("+"):
-        there = [name for name in splits if fnmatchcase(name, part.strip())]
-        if not there:
+    for part in split_names.split("+"):
+        matching = [name for name in splits if fnmatchcase(name, part.strip())]
+        if not matching:
             slices = " A split is read whole; slices are not known here." if "[" in part else ""
-            near = did_you_mean(part, splits) or "."
-            raise InputError(f'{listing.repo}: there is no split "{part}"{near}{slices} It has: {", ".join(splits)}.')
-        names += [file for name in there for file in splits[name]]
+            suggestion = did_you_mean(part, splits) or "."
+            raise InputError(
+                f'{listing.repo}: there is no split "{part}"{suggestion}{slices} It has: {", ".join(splits)}.'
+            )
+        names += [file for name in matching for file in splits[name]]
     return sorted(set(names))
 
 
@@ -191,39 +193,39 @@ def _splits(listing: DatasetListing, data: Sequence[str], subset: str) -> dict[s
         config = configs[_subset(listing, subset, configs, _default(configs))]
         patterns = _patterns(config.get("data_files", []))
         folder = str(config.get("data_dir", "")).strip("/")
-        there = {
-            name: [file for pattern in each for file in _matching(data, f"{folder}/{pattern}".lstrip("/"))]
-            for name, each in patterns.items()
+        split_files = {
+            name: [file for pattern in split_patterns for file in _matching(data, f"{folder}/{pattern}".lstrip("/"))]
+            for name, split_patterns in patterns.items()
         }
-        return {name: files for name, files in there.items() if files}
+        return {name: files for name, files in split_files.items() if files}
     folders: dict[str, list[str]] = {}
     for name in data:
         folders.setdefault(_folder_of_subset(name), []).append(name)
     if "" not in folders or subset:
         default = DEFAULT if DEFAULT in folders else next(iter(folders)) if len(folders) == 1 else ""
-        of = _subset(listing, subset, folders, default)
+        chosen_folder = _subset(listing, subset, folders, default)
     else:
-        of = ""
+        chosen_folder = ""
     splits: dict[str, list[str]] = {}
-    for name in folders[of]:
-        splits.setdefault(_split_of(name.removeprefix(f"{of}/")), []).append(name)
+    for name in folders[chosen_folder]:
+        splits.setdefault(_split_of(name.removeprefix(f"{chosen_folder}/")), []).append(name)
     if list(splits) == [""]:
         return {TRAIN: splits[""]}
     splits.pop("", None)  # of no split, where others are of one
     return splits
 
 
-def _subset(listing: DatasetListing, wanted: str, there: Mapping[str, Any], default: str) -> str:
-    name = wanted or default
-    if name in there:
+def _subset(listing: DatasetListing, subset: str, subsets: Mapping[str, Any], default: str) -> str:
+    name = subset or default
+    if name in subsets:
         return name
-    known = sorted(filter(None, there))
-    if not wanted:
+    names = sorted(filter(None, subsets))
+    if not subset:
         raise InputError(
-            f"{listing.repo}: it has {len(known)} subsets; name one, as in subset: {known[0]}. It has: {_some(known)}"
+            f"{listing.repo}: it has {len(names)} subsets; name one, as in subset: {names[0]}. It has: {_shown(names)}"
         )
-    near = did_you_mean(wanted, known) or "."
-    raise InputError(f'{listing.repo}: there is no subset "{wanted}"{near} It has: {_some(known) or "none"}')
+    suggestion = did_you_mean(subset, names) or "."
+    raise InputError(f'{listing.repo}: there is no subset "{subset}"{suggestion} It has: {_shown(names) or "none"}')
 
 
 def _default(configs: Mapping[str, Any]) -> str:
@@ -241,10 +243,10 @@ def _configs(listing: DatasetListing) -> list[dict[str, Any]]:
         return []
     head = re.match(r"---\s*\n(.*?)\n---\s*(?:\n|$)", text, re.DOTALL)
     try:
-        said = yaml.safe_load(head[1]) if head else None
+        card = yaml.safe_load(head[1]) if head else None
     except (yaml.YAMLError, RecursionError, ValueError):  # ValueError: a date that there is not
         return []
-    configs = said.get("configs") if isinstance(said, dict) else None
+    configs = card.get("configs") if isinstance(card, dict) else None
     return [config for config in configs if isinstance(config, dict)] if isinstance(configs, list) else []
 
 
@@ -270,8 +272,8 @@ def _folder_of_subset(name: str) -> str:
     >>> _folder_of_subset("fr/train/0000.parquet"), _folder_of_subset("data/train-0.parquet")
     ('fr', '')
     """
-    first, _, rest = name.partition("/")
-    return "" if not rest or first == "data" or _split_of(f"{first}/") else first
+    first, _, below = name.partition("/")
+    return "" if not below or first == "data" or _split_of(f"{first}/") else first
 
 
 def _split_of(name: str) -> str:
@@ -284,9 +286,9 @@ def _split_of(name: str) -> str:
     """
     *folders, file = name.split("/")
     for part in (file, *reversed(folders)):
-        for word in WORD.findall(part.lower()):
-            if word in KEYWORDS:
-                return KEYWORDS[word]
+        for token in WORD.findall(part.lower()):
+            if token in KEYWORDS:
+                return KEYWORDS[token]
     return counted["stem"] if (counted := OF.match(file)) is not None else ""
 
 
@@ -296,8 +298,8 @@ def _matching(names: Sequence[str], pattern: str) -> list[str]:
     if not pattern:
         return list(names)
     parts = re.split(r"(\*\*/?|\*|\?)", pattern)
-    meant = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-    expression = re.compile("".join(meant.get(part, re.escape(part)) for part in parts))
+    translations = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+    expression = re.compile("".join(translations.get(part, re.escape(part)) for part in parts))
     return [name for name in names if expression.fullmatch(name) or name.startswith(f"{pattern}/")]
 
 
@@ -312,25 +314,25 @@ def absent(listing: DatasetListing, names: Sequence[str]) -> list[str]:
 
 
 def _lost(names: Sequence[str]) -> list[str]:
-    there, lost = set(names), []
+    listed_names, lost = set(names), []
     for name in names:
         folder, _, file = name.rpartition("/")
         if (counted := OF.match(file)) is None:
             continue
         width = len(counted["number"])
         for number in range(int(counted["count"])):
-            other = f"{file[: counted.start('number')]}{number:0{width}}{file[counted.end('number') :]}"
-            other = f"{folder}/{other}" if folder else other
-            if other not in there:
-                there.add(other)
-                lost.append(other)
+            sibling = f"{file[: counted.start('number')]}{number:0{width}}{file[counted.end('number') :]}"
+            sibling = f"{folder}/{sibling}" if folder else sibling
+            if sibling not in listed_names:
+                listed_names.add(sibling)
+                lost.append(sibling)
     return lost
 
 
-def _missing(repo: hub.Repo, what: str, why: str) -> str:
+def _missing(repo: hub.Repo, pattern: str, why: str) -> str:
     at = f" --revision {repo.revision}" * (repo.revision != hub.MAIN)
-    include = f" {what}" * what.startswith("--")
-    lacks = f"{what} is not" if what and not include else "not"
+    include = f" {pattern}" * pattern.startswith("--")
+    lacks = f"{pattern} is not" if pattern and not include else "not"
     return (
         f"{SCHEME}{str(repo).removeprefix('datasets/')}: {lacks} in the cache of the Hugging Face hub, {repo.folder}, "
         f"and {why}. Where there is a network: hf download {repo.name} --repo-type dataset{at}{include} "
@@ -344,5 +346,5 @@ def _hidden(name: str) -> bool:
     return any(part.startswith((".", "_")) for part in name.split("/"))
 
 
-def _some(names: Sequence[str]) -> str:
+def _shown(names: Sequence[str]) -> str:
     return ", ".join(names[:10]) + (", …" if len(names) > 10 else "")

@@ -147,11 +147,11 @@ def _with_footer(file: Any, size: int) -> tuple[Any, Callable[[], Iterator[Batch
     def blocks() -> Iterator[BatchBlock]:
         for number, (begin, _, _) in enumerate(batches):
             try:
-                found = _message(file, begin, size, BATCH)
+                message = _message(file, begin, size, BATCH)
             except BadMessage as error:
                 yield BatchBlock(begin, begin, 0, str(error), number)
             else:
-                yield BatchBlock(begin, found.end, found.rows, problem or found.problem, number)
+                yield BatchBlock(begin, message.end, message.rows, problem or message.problem, number)
 
     return reader, blocks
 
@@ -164,21 +164,21 @@ def _in_stream(file: Any, begin: int, size: int, lost: str | None) -> Iterator[B
     at, has_dictionaries = begin, False
     while True:
         try:
-            found = _message(file, at, size)
+            message = _message(file, at, size)
         except BadMessage as error:
             yield BatchBlock(at, 0, 0, f"{lost}, and {error}" if lost else str(error))
             return
-        if found is None:
+        if message is None:
             break
-        if found.kind == DICTIONARY:
+        if message.kind == DICTIONARY:
             has_dictionaries = True
-        if found.kind not in (DICTIONARY, BATCH) or (found.problem and has_dictionaries):
-            yield BatchBlock(begin, 0, 0, found.problem or f"at byte {at} is a message of kind {found.kind}")
+        if message.kind not in (DICTIONARY, BATCH) or (message.problem and has_dictionaries):
+            yield BatchBlock(begin, 0, 0, message.problem or f"at byte {at} is a message of kind {message.kind}")
             return
-        if found.kind == BATCH:
-            yield BatchBlock(begin, found.end, found.rows, found.problem, 0, has_dictionaries)
-            begin, has_dictionaries = found.end, False
-        at = found.end
+        if message.kind == BATCH:
+            yield BatchBlock(begin, message.end, message.rows, message.problem, 0, has_dictionaries)
+            begin, has_dictionaries = message.end, False
+        at = message.end
     if lost:
         yield BatchBlock(at, 0, 0, f"{lost}; the batches before it were read")
     elif _at(file, at, 12)[8:] == b"\xff" * 4:
@@ -211,14 +211,14 @@ def _message(file: Any, at: int, size: int, kind: int = 0) -> Any:
 
 def _head(file: Any, meta: bytes, body: int, size: int, kind: int) -> Message:
     root = _u32(meta, 0)
-    found = meta[_field(meta, root, 1)] if _field(meta, root, 1) else 0
+    own_kind = meta[_field(meta, root, 1)] if _field(meta, root, 1) else 0
     length = struct.unpack_from("<q", meta, _field(meta, root, 3))[0] if _field(meta, root, 3) else 0
-    if (kind and found != kind) or not 0 <= length <= size - body:
-        raise BadMessage(f"the message before byte {body} is of kind {found}, with {length} of {size - body} bytes")
-    if found not in (DICTIONARY, BATCH):
-        return Message(found, 0, body + length, None)
+    if (kind and own_kind != kind) or not 0 <= length <= size - body:
+        raise BadMessage(f"the message before byte {body} is of kind {own_kind}, with {length} of {size - body} bytes")
+    if own_kind not in (DICTIONARY, BATCH):
+        return Message(own_kind, 0, body + length, None)
     table = _table(meta, _field(meta, root, 2))
-    if found == DICTIONARY:
+    if own_kind == DICTIONARY:
         table = _table(meta, _field(meta, table, 1))
     rows = struct.unpack_from("<q", meta, _field(meta, table, 0))[0] if _field(meta, table, 0) else 0
     problem = None
@@ -238,11 +238,11 @@ def _head(file: Any, meta: bytes, body: int, size: int, kind: int) -> Message:
         if unpacked > MAX_BATCH:
             says = f"it says it has {unpacked} bytes after decompression, and at most {MAX_BATCH} are read"
             problem = problem or says
-    return Message(found, rows, body + length, problem)
+    return Message(own_kind, rows, body + length, problem)
 
 
-def _at(file: Any, place: int, count: int) -> bytes:
-    file.seek(place)
+def _at(file: Any, offset: int, count: int) -> bytes:
+    file.seek(offset)
     data: bytes = file.read(count)
     return data
 

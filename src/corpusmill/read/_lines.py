@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from typing import IO
 
 from corpusmill.errors import RecordError
-from corpusmill.read import Piece
-from corpusmill.read._bytes import WINDOW, blocks, sniff
+from corpusmill.read import FilePiece
+from corpusmill.read._bytes import WINDOW, Damaged, Truncated, WindowTooLarge, blocks, sniff
 from corpusmill.storage import open_read
 
 READ = 4 << 20  # bytes at a time of an uncompressed file
@@ -18,8 +18,12 @@ class TooLong(RecordError):
     """A line is longer than allowed."""
 
 
+# Errors of reading -> the kinds of their dead letters.
+KINDS = {TooLong: "too_long", Truncated: "truncated", Damaged: "damaged", WindowTooLarge: "window_too_large"}
+
+
 def lines(
-    piece: Piece, limit: int, end: bytes = b"\n", window: int = WINDOW
+    piece: FilePiece, limit: int, end: bytes = b"\n", window: int = WINDOW
 ) -> Iterator[tuple[int, bytes | RecordError]]:
     """(offset, line without its end) of the lines that begin in a piece.
 
@@ -51,22 +55,22 @@ def _read(file: IO[bytes], size: int) -> Iterator[bytes]:
 
 
 def _lines(
-    more: Iterator[bytes], position: int, stop: int, limit: int, end: bytes
+    stream_blocks: Iterator[bytes], position: int, stop: int, limit: int, end: bytes
 ) -> Iterator[tuple[int, bytes | RecordError]]:
     begun = _Begun(limit)
     size = 0  # of that line so far; its bytes beyond the limit are not kept
-    held = b""  # its last bytes, which may be the beginning of `end`
+    partial_end = b""  # its last bytes, which may be the beginning of `end`
     mark = position == 0  # a byte order mark may follow
     try:
-        for block in more:
-            head, *complete = (held + block if held else block).split(end)
-            held = b""
+        for block in stream_blocks:
+            head, *complete = (partial_end + block if partial_end else block).split(end)
+            partial_end = b""
             if complete:
                 last = complete.pop()
                 if position >= stop:
                     return
                 size += len(head)
-                yield position, begun.whole(head, size, mark)  # nothing here holds a long line while it is in use
+                yield position, begun.complete(head, size, mark)  # nothing here holds a long line while it is in use
                 mark = False
                 position += size + len(end)
                 for line in complete:
@@ -76,15 +80,15 @@ def _lines(
                     position += len(line) + len(end)
                 size, head = 0, last
             if len(end) > 1:
-                head, held = head[: 1 - len(end)], head[1 - len(end) :]
+                head, partial_end = head[: 1 - len(end)], head[1 - len(end) :]
             size += len(head)
             begun.add(head, size)
     except RecordError as error:
         yield position, error
         return
-    size += len(held)
+    size += len(partial_end)
     if size and position < stop:
-        yield position, begun.whole(held, size, mark)
+        yield position, begun.complete(partial_end, size, mark)
 
 
 class _Begun:
@@ -101,15 +105,15 @@ class _Begun:
         else:
             self._buffer.write(part)
 
-    def whole(self, rest: bytes, size: int, is_first: bool) -> bytes | RecordError:
-        """The line of `size` bytes that ends with `rest`. The first of a file loses its byte order mark."""
+    def complete(self, ending: bytes, size: int, is_first: bool) -> bytes | RecordError:
+        """The line of `size` bytes that ends with `remainder`. The first of a file loses its byte order mark."""
         buffer, self._buffer = self._buffer, io.BytesIO()
         if size > self._limit:
             return _too_long(size, self._limit)
         if buffer.tell():
-            buffer.write(rest)
-            rest = buffer.getvalue()
-        return rest.removeprefix(b"\xef\xbb\xbf") if is_first else rest
+            buffer.write(ending)
+            ending = buffer.getvalue()
+        return ending.removeprefix(b"\xef\xbb\xbf") if is_first else ending
 
 
 def _too_long(size: int, limit: int) -> TooLong:

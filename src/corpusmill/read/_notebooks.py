@@ -21,10 +21,10 @@ def kernel_language(data: bytes) -> str:
     book = _parsed(data)
     about = book.get("metadata")
     about = about if isinstance(about, dict) else {}
-    for place, name in (("kernelspec", "language"), ("language_info", "name")):
-        held = about.get(place)
-        if isinstance(held, dict) and isinstance(held.get(name), str) and held[name]:
-            return str(held[name])
+    for key, name in (("kernelspec", "language"), ("language_info", "name")):
+        section = about.get(key)
+        if isinstance(section, dict) and isinstance(section.get(name), str) and section[name]:
+            return str(section[name])
     return "python"
 
 
@@ -53,8 +53,8 @@ def _are(cells: Any) -> bool:
 
 
 def _cell(cell: dict[str, Any], form: Form, comment: str, language: str) -> str:
-    held = cell.get("source", cell.get("input", ""))
-    text = "".join(map(str, held)) if isinstance(held, list) else str(held)
+    source = cell.get("source", cell.get("input", ""))
+    text = "".join(map(str, source)) if isinstance(source, list) else str(source)
     text = text.strip("\n")
     if cell.get("cell_type") == "code":
         if form == "script":

@@ -1,15 +1,18 @@
 """Shared by the readers of Arrow's formats: checking and converting tables."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
 
 from corpusmill.errors import InputError, RecordError
-from corpusmill.read._columns import TEXT, Roles, RowReader
+from corpusmill.read import FilePiece, whole_file
+from corpusmill.read._columns import TEXT, ColumnReader, Roles, RowReader
 from corpusmill.read._ipc import validated
 from corpusmill.read._values import Sizes, is_page, is_readable, is_text, numbered, sizes, to_python
+from corpusmill.storage import FileInfo
 
 ROWS = 256  # converted at a time: a few MB of Python strings for usual pages
 PART = 1 << 26  # bytes of Python values made at a time, about, unless a row has more
@@ -24,33 +27,57 @@ def is_damage(error: BaseException) -> bool:
     return not (isinstance(error, OSError) and error.errno is not None)
 
 
+@dataclass(frozen=True, kw_only=True)
+class TableReader(ColumnReader):
+    """What readers of Arrow's formats share: pieces are runs of row groups or record batches."""
+
+    def split(self, files: Sequence[FileInfo], target_bytes: int) -> list[FilePiece]:
+        pieces: list[FilePiece] = []
+        checked = False
+        for file in files:
+            cuts = [whole_file(file)]
+            if (file.size > target_bytes and self.can_cut(file)) or (file.size and not checked):
+                try:
+                    cuts = self.cuts(file, target_bytes)
+                    checked = True
+                except FAULTS as error:
+                    if not is_damage(error):
+                        raise
+            pieces += cuts
+        return pieces
+
+    def cuts(self, file: FileInfo, target_bytes: int) -> list[FilePiece]:
+        """Pieces of about `target_bytes`; raises InputError unless the columns are there."""
+        raise NotImplementedError
+
+
 def check(schema: pa.Schema, roles: Roles, where: str) -> None:
     """Raise InputError unless every role has its column, and that of the text holds strings; pages may be bytes."""
     roles.check(schema.names, where)
     name = roles.content or next(name for name in TEXT if name in schema.names)
     holds = is_page if roles.html is not None else is_text
     if name in schema.names and not holds(schema.field(name).type):
-        what = "pages" if roles.html is not None else "text"
+        content = "pages" if roles.html is not None else "text"
         fit = [field.name for field in schema if holds(field.type)]
         raise InputError(
-            f'{where}: the column "{name}" holds {schema.field(name).type}, not {what}. '
-            f"Columns with {what}: {', '.join(fit) or 'none'}."
+            f'{where}: the column "{name}" holds {schema.field(name).type}, not {content}. '
+            f"Columns with {content}: {', '.join(fit) or 'none'}."
         )
     names = numbered(schema.names)
     for number in needed(schema, roles):
         if not is_readable(kind := schema.field(number).type):
-            kept = ", ".join(name for name, field in zip(names, schema) if is_readable(field.type))
+            readable = ", ".join(name for name, field in zip(names, schema) if is_readable(field.type))
             raise InputError(
                 f'{where}: the column "{names[number]}" holds {kind}, which pyarrow cannot read. Leave it out: '
-                f"keep: [{kept}]"
+                f"keep: [{readable}]"
             )
 
 
 def needed(schema: pa.Schema, roles: Roles) -> list[int]:
     """The columns of a table that must be read, by number."""
     names = numbered(schema.names)
-    wanted = set(roles.needed(names))
-    return [number for number, name in enumerate(names) if name in wanted]
+    names_needed = set(roles.needed(names))
+    return [number for number, name in enumerate(names) if name in names_needed]
 
 
 def names_of(schema: pa.Schema) -> list[str]:

@@ -70,19 +70,19 @@ def find_trees(paths: Sequence[str]) -> list[FileInfo]:
     archives within are looked at. Raises InputError if a path names nothing, or a folder of an object store.
     """
     remote = [path for path in paths if not is_local(path)]
-    found: dict[str, tuple[str, FileInfo]] = {}
+    trees_found: dict[str, tuple[str, FileInfo]] = {}
     if remote:
         for file in expand(remote, ARCHIVES):
             if not file.path.lower().endswith(ARCHIVES):
                 raise InputError(f"{file.path}: of object stores and the web, archives are read: {', '.join(ARCHIVES)}")
-            found[file.path] = (ENDING.sub("", file.name), file)
+            trees_found[file.path] = (ENDING.sub("", file.name), file)
     local = sorted({place for path in paths if is_local(path) for place in _matching(path)})
     trees = {tree: top for place in local for tree, top in _below(place)}
     common = os.path.commonpath([os.path.abspath(top) for top in trees.values()]) if trees else ""
     for tree in trees:
         name = os.path.relpath(os.path.abspath(tree), common).replace(os.sep, "/")
-        found[tree] = (name, _folder_info(tree, name) if os.path.isdir(tree) else _file_info(tree, name))
-    return [file for _, file in sorted(found.values(), key=lambda each: each[1].name)]
+        trees_found[tree] = (name, _folder_info(tree, name) if os.path.isdir(tree) else _file_info(tree, name))
+    return [file for _, file in sorted(trees_found.values(), key=lambda each: each[1].name)]
 
 
 def _matching(path: str) -> list[str]:
@@ -94,26 +94,26 @@ def _matching(path: str) -> list[str]:
     return places
 
 
-def _below(place: str) -> Iterator[tuple[str, str]]:
-    """(repository, the folder that its name is relative to) of the repositories in a place."""
-    if not os.path.isdir(place):
-        if not place.lower().endswith(ARCHIVES):
-            raise InputError(f"{place}: neither a folder nor an archive ({', '.join(ARCHIVES)})")
-        yield place, os.path.dirname(place) or "."
+def _below(path: str) -> Iterator[tuple[str, str]]:
+    """(repository, the folder that its name is relative to) of the repositories at a path."""
+    if not os.path.isdir(path):
+        if not path.lower().endswith(ARCHIVES):
+            raise InputError(f"{path}: neither a folder nor an archive ({', '.join(ARCHIVES)})")
+        yield path, os.path.dirname(path) or "."
         return
-    found = list(_repositories(place))
-    if not found:
-        raise InputError(f"{place}: there is no file in this folder")
-    yield from ((tree, os.path.dirname(os.path.abspath(place)) if tree == place else place) for tree in found)
+    repositories = list(_repositories(path))
+    if not repositories:
+        raise InputError(f"{path}: there is no file in this folder")
+    yield from ((tree, os.path.dirname(os.path.abspath(path)) if tree == path else path) for tree in repositories)
 
 
 def _repositories(folder: str) -> Iterator[str]:
-    held = sorted(os.listdir(folder))
-    files = [name for name in held if not os.path.isdir(os.path.join(folder, name)) and name != ".DS_Store"]
-    if ".git" in held or any(not name.lower().endswith(ARCHIVES) for name in files):
+    entries = sorted(os.listdir(folder))
+    files = [name for name in entries if not os.path.isdir(os.path.join(folder, name)) and name != ".DS_Store"]
+    if ".git" in entries or any(not name.lower().endswith(ARCHIVES) for name in files):
         yield folder
         return
-    for name in held:
+    for name in entries:
         inside = os.path.join(folder, name)
         if name in files:
             yield inside
@@ -139,7 +139,7 @@ def _folder_info(folder: str, name: str) -> FileInfo:
 def _walk(folder: str) -> Iterator[tuple[str, str]]:
     """(path below the folder, path) of the files in it; links are left out."""
     for at, folders, names in os.walk(folder):
-        folders[:] = sorted(one for one in folders if one not in VCS)
+        folders[:] = sorted(folder_name for folder_name in folders if folder_name not in VCS)
         for name in sorted(names):
             path = os.path.join(at, name)
             if name not in VCS and not os.path.islink(path) and os.path.isfile(path):
@@ -154,23 +154,23 @@ def open_tree(file: FileInfo, limit: int) -> Iterator[Tree]:
         return
     with contextlib.ExitStack() as stack:
         seekable = not sniff(file.path)
-        held = stack.enter_context(open_read(file.path) if seekable else tempfile.TemporaryFile())
-        broken = None if seekable else _copied(file.path, held, limit)
-        held.seek(0)
-        if held.read(4) in (b"PK\x03\x04", b"PK\x05\x06"):
-            yield _zip(held, stack, broken)
+        archive_file = stack.enter_context(open_read(file.path) if seekable else tempfile.TemporaryFile())
+        broken = None if seekable else _copied(file.path, archive_file, limit)
+        archive_file.seek(0)
+        if archive_file.read(4) in (b"PK\x03\x04", b"PK\x05\x06"):
+            yield _zip(archive_file, stack, broken)
         else:
-            yield _tar(held, _members(file) if seekable else TarMembers.of(held), broken)
+            yield _tar(archive_file, _members(file) if seekable else TarMembers.from_file(archive_file), broken)
 
 
-def _copied(path: str, held: IO[bytes], limit: int) -> RecordError | None:
+def _copied(path: str, target: IO[bytes], limit: int) -> RecordError | None:
     size = 0
     try:
         for block in blocks(path):
             size += len(block)
             if size > limit:
                 raise TreeTooLarge(f"the repository has more than {limit} bytes when it is decompressed")
-            held.write(block)
+            target.write(block)
     except TreeTooLarge:
         raise
     except RecordError as error:
@@ -188,6 +188,19 @@ def _folder(folder: str) -> Tree:
     return Tree(entries, lambda entry: Path(paths[entry.path]).read_bytes(), _commit(folder), _remote(folder))
 
 
+class StrictTarInfo(tarfile.TarInfo):
+    """Says where an archive is cut off or a header is damaged; tarfile itself takes both for the archive's end."""
+
+    @classmethod
+    def fromtarfile(cls, tarfile_: tarfile.TarFile) -> "StrictTarInfo":
+        try:
+            return super().fromtarfile(tarfile_)
+        except tarfile.HeaderError as error:
+            if type(error).__name__ == "EOFHeaderError":  # the block of zeros at the end
+                raise
+            raise tarfile.ReadError(f"{error} of a file; those after it are lost") from error
+
+
 @dataclass(frozen=True)
 class TarMembers:
     """The regular files of a tar archive.
@@ -202,12 +215,12 @@ class TarMembers:
     broken: RecordError | None = None
 
     @staticmethod
-    def of(held: IO[bytes]) -> "TarMembers":
+    def from_file(file: IO[bytes]) -> "TarMembers":
         """Read from the headers alone. Raises Damaged if it is not a tar archive."""
-        held.seek(0)
+        file.seek(0)
         at: dict[str, tuple[int, int]] = {}
         try:
-            with tarfile.open(fileobj=held, mode="r:") as archive:
+            with tarfile.open(fileobj=file, mode="r:", tarinfo=StrictTarInfo) as archive:
                 broken = None
                 try:
                     while (member := archive.next()) is not None:
@@ -228,21 +241,21 @@ def _members(file: FileInfo) -> TarMembers:
 @lru_cache(maxsize=1)
 def _indexed(path: str, size: int, mark: str) -> TarMembers:
     """Of the archive that a process reads: parts of it that follow each other do not look for its files again."""
-    with open_read(path) as held:
-        return TarMembers.of(held)
+    with open_read(path) as file:
+        return TarMembers.from_file(file)
 
 
-def _tar(held: IO[bytes], members: TarMembers, broken: RecordError | None) -> Tree:
-    named = _without_top(members.at)
+def _tar(file: IO[bytes], members: TarMembers, broken: RecordError | None) -> Tree:
+    members_by_path = _without_top(members.at)
 
     def read(entry: TreeFile) -> bytes:
-        held.seek(named[entry.path][0])
-        data = held.read(entry.size)
+        file.seek(members_by_path[entry.path][0])
+        data = file.read(entry.size)
         if len(data) != entry.size:
             raise Damaged(f"{entry.path}: {len(data)} of {entry.size} bytes are there")
         return data
 
-    entries = sorted((TreeFile(path, size) for path, (_, size) in named.items()), key=lambda each: each.path)
+    entries = sorted((TreeFile(path, size) for path, (_, size) in members_by_path.items()), key=lambda each: each.path)
     commit = members.commit if COMMIT.fullmatch(members.commit) else None
     return Tree(entries, read, commit, broken=broken or members.broken)
 
@@ -253,23 +266,25 @@ def _zip(held: IO[bytes], stack: contextlib.ExitStack, broken: RecordError | Non
     except (zipfile.BadZipFile, OSError, ValueError) as error:
         raise broken or Damaged(f"not a zip archive, or its end is missing: {error}") from error
     # Type 0xA in the mode of a file is a link.
-    named = _without_top({
-        _plain(one.filename): one
-        for one in archive.infolist()
-        if not one.is_dir() and (one.external_attr >> 28) != 0xA
+    members_by_path = _without_top({
+        _plain(member.filename): member
+        for member in archive.infolist()
+        if not member.is_dir() and (member.external_attr >> 28) != 0xA
     })  # fmt: skip
     commit = archive.comment.decode("ascii", "replace")
 
     def read(entry: TreeFile) -> bytes:
         try:
-            with archive.open(named[entry.path]) as file:
+            with archive.open(members_by_path[entry.path]) as file:
                 return file.read(entry.size + 1)
         except (zipfile.BadZipFile, RuntimeError, NotImplementedError, EOFError, OSError, ValueError) as error:
             raise Damaged(f"{entry.path}: {error}") from error
         except Exception as error:  # zlib, bz2 and lzma have errors of their own
             raise Damaged(f"{entry.path}: {error}") from error
 
-    entries = sorted((TreeFile(path, one.file_size) for path, one in named.items()), key=lambda each: each.path)
+    entries = sorted(
+        (TreeFile(path, member.file_size) for path, member in members_by_path.items()), key=lambda each: each.path
+    )
     return Tree(entries, read, commit if COMMIT.fullmatch(commit) else None, broken=broken)
 
 
@@ -282,8 +297,8 @@ def _without_top(members: dict[str, T]) -> dict[str, T]:
     """Without the one folder that all files of an archive are in, and without what version control keeps."""
     tops = {path.partition("/")[0] for path in members}
     only = len(tops) == 1 and all("/" in path for path in members)
-    named = {path.partition("/")[2] if only else path: one for path, one in members.items()}
-    return {path: one for path, one in named.items() if path and not VCS & set(path.split("/"))}
+    shortened = {path.partition("/")[2] if only else path: one for path, one in members.items()}
+    return {path: one for path, one in shortened.items() if path and not VCS & set(path.split("/"))}
 
 
 def _commit(folder: str) -> str | None:
@@ -308,8 +323,8 @@ def _commit(folder: str) -> str | None:
 def _remote(folder: str) -> str | None:
     """Where a clone is from: "github.com/owner/name", without user, password and ".git"."""
     with contextlib.suppress(OSError, UnicodeDecodeError):
-        if found := REMOTE.search((Path(folder) / ".git" / "config").read_text("utf-8")):
-            place = re.sub(r"^\w+://", "", found[1])
-            place = place.rpartition("@")[2].replace(":", "/", 1) if "@" in place else place
-            return place.removesuffix("/").removesuffix(".git")
+        if url_match := REMOTE.search((Path(folder) / ".git" / "config").read_text("utf-8")):
+            config_path = re.sub(r"^\w+://", "", url_match[1])
+            config_path = config_path.rpartition("@")[2].replace(":", "/", 1) if "@" in config_path else config_path
+            return config_path.removesuffix("/").removesuffix(".git")
     return None

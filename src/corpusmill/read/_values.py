@@ -47,16 +47,16 @@ def numbered(names: Sequence[str]) -> list[str]:
     >>> numbered(["tag", "text", "tag", "tag"])
     ['tag', 'text', 'tag_1', 'tag_2']
     """
-    taken = set(names)
-    seen: dict[str, int] = {}
+    used_names = set(names)
+    counts: dict[str, int] = {}
     unique = []
     for name in names:
-        number = seen.get(name, 0)
+        number = counts.get(name, 0)
         new = name
-        while number and (new := f"{name}_{number}") in taken:
+        while number and (new := f"{name}_{number}") in used_names:
             number += 1
-        seen[name] = number + 1
-        taken.add(new)
+        counts[name] = number + 1
+        used_names.add(new)
         unique.append(new)
     return unique
 
@@ -73,10 +73,10 @@ def sizes(column: pa.Array) -> Sizes:
     if isinstance(column, pa.ExtensionArray):
         return sizes(column.storage)
     if pa.types.is_dictionary(kind):
-        return _taken(sizes(column.dictionary), _numbers(column.indices))
+        return _at_rows(sizes(column.dictionary), _numbers(column.indices))
     if pa.types.is_run_end_encoded(kind) or pa.types.is_union(kind):
         inner = [column.values] if pa.types.is_run_end_encoded(kind) else _children(column)
-        return max((_most(sizes(values)) for values in inner), default=0)
+        return max((_largest(sizes(values)) for values in inner), default=0)
     if pa.types.is_struct(kind):
         total: Sizes = OBJECT
         for i in range(kind.num_fields):
@@ -112,20 +112,20 @@ def _numbers(column: pa.Array) -> NDArray[np.int64]:
     return numbers
 
 
-def _most(of: Sizes) -> int:
-    return of if isinstance(of, int) else int(of.max(initial=0))
+def _largest(row_sizes: Sizes) -> int:
+    return row_sizes if isinstance(row_sizes, int) else int(row_sizes.max(initial=0))
 
 
-def _taken(of: Sizes, rows: NDArray[np.int64]) -> Sizes:
-    return of if isinstance(of, int) else of[rows] if len(of) else 0
+def _at_rows(row_sizes: Sizes, rows: NDArray[np.int64]) -> Sizes:
+    return row_sizes if isinstance(row_sizes, int) else row_sizes[rows] if len(row_sizes) else 0
 
 
-def _summed(of: Sizes, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.int64]:
+def _summed(row_sizes: Sizes, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.int64]:
     """Sizes of lists whose items are rows [start, end)."""
-    if isinstance(of, int):
-        summed: NDArray[np.int64] = OBJECT + np.minimum(ends - starts, MOST // max(of, 1)) * of
+    if isinstance(row_sizes, int):
+        summed: NDArray[np.int64] = OBJECT + np.minimum(ends - starts, MOST // max(row_sizes, 1)) * row_sizes
     else:
-        until = np.concatenate([[0], np.cumsum(of)])
+        until = np.concatenate([[0], np.cumsum(row_sizes)])
         summed = np.minimum(OBJECT + until[ends] - until[starts], MOST)
     return summed
 
@@ -230,8 +230,8 @@ def _clock(seconds: int) -> str:
 
 def _day(days: int) -> str:
     """A day by its number since 1970 as ISO 8601, with a sign where the year has not four digits."""
-    cycles, rest = divmod(days, CYCLE)
-    day = date(1970, 1, 1) + timedelta(rest)
+    cycles, remainder = divmod(days, CYCLE)
+    day = date(1970, 1, 1) + timedelta(remainder)
     year = day.year + cycles * CYCLE_YEARS
     return f"{year:04d}{day:-%m-%d}" if 0 <= year <= 9999 else f"{year:+05d}{day:-%m-%d}"
 

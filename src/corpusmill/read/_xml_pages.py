@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import IO
 
 from corpusmill.errors import RecordError
-from corpusmill.read._bytes import FEED, SLICE, Truncated, inflated, inflater
+from corpusmill.read._bytes import FEED, SLICE, Damaged, Truncated, inflated, inflater
 from corpusmill.storage import open_read
 
 TAG = re.compile(rb"<page>|<revision>|</revision>|</page>")
@@ -66,24 +66,24 @@ def bz2_blocks(path: str, start: int) -> Iterator[ExportBlock | UnreadablePlace]
     it."""
     with open_read(path) as file:
         while True:
-            found = _next_stream(file, start)
-            if found is None:
+            stream_start = _next_stream(file, start)
+            if stream_start is None:
                 return
-            file.seek(found)
+            file.seek(stream_start)
             member = inflater("bz2")
-            read = found
-            yield ExportBlock(found, b"", True)
+            read = stream_start
+            yield ExportBlock(stream_start, b"", True)
             try:
                 while not member.eof:
                     data = b""
                     if member.needs_input and not (data := file.read(FEED)):
                         raise Truncated("the file ends inside its bz2 data")
                     read += len(data)
-                    yield ExportBlock(found, inflated(member, data, "bz2"), True)
+                    yield ExportBlock(stream_start, inflated(member, data, "bz2"), True)
                 start = read - len(member.unused_data)
             except RecordError as error:
-                yield UnreadablePlace(found, error)
-                start = found + 1
+                yield UnreadablePlace(stream_start, error)
+                start = stream_start + 1
 
 
 def _next_stream(file: IO[bytes], start: int) -> int | None:
@@ -107,7 +107,9 @@ def parts(blocks: Iterator[ExportBlock | UnreadablePlace], stop: int, limit: int
     inside = ""  # "page": in its head; "revision"; "between" revisions; "" outside
     begin: int | None = None  # where what is kept begins; None: it is too large, or nothing is kept
     position, stream, number = 0, -1, 0
+    knows_start: bool | None = None  # whether what is before a page's end has been seen
     for block in blocks:
+        knows_start = block.offset == 0 if knows_start is None else knows_start
         if isinstance(block, UnreadablePlace):
             if inside:
                 yield PagePart("lost", position, None, block.error)
@@ -117,7 +119,7 @@ def parts(blocks: Iterator[ExportBlock | UnreadablePlace], stop: int, limit: int
                 return
             buffer.clear()
             begins.clear()
-            at, inside, begin = 0, "", None
+            at, inside, begin, knows_start = 0, "", None, False
             continue
         if not inside and block.offset >= stop and b"<" not in buffer:  # of a tag that is cut at the stop
             return
@@ -125,28 +127,31 @@ def parts(blocks: Iterator[ExportBlock | UnreadablePlace], stop: int, limit: int
         buffer += block.data
         while match := TAG.search(buffer, at):
             tag, at = match[0], match.end()
-            if tag == b"<page>":
+            if tag == b"<page>" or (tag == b"</page>" and knows_start and not inside):
                 if inside:
                     yield PagePart("lost", position, None, Truncated("the page has no end"))
-                there, origin = next(item for item in reversed(begins) if item[0] <= match.start())
-                offset = origin.offset if origin.is_stream else origin.offset + match.start() - there
+                buffer_start, origin = next(item for item in reversed(begins) if item[0] <= match.start())
+                offset = origin.offset if origin.is_stream else origin.offset + match.start() - buffer_start
                 if offset >= stop:
                     return
                 if origin.is_stream and stream != origin.offset:
                     stream, number = origin.offset, 0
                 position = offset + number if origin.is_stream else offset
                 number += 1
-                inside, begin = "page", at
+                if tag == b"</page>":
+                    yield PagePart("lost", position, None, Damaged("a page ends here whose beginning is not there"))
+                    continue
+                inside, begin, knows_start = "page", at, True
             elif tag == b"<revision>" and inside in ("page", "between"):
                 if inside == "page":
-                    yield PagePart("page", position, _taken(buffer, begin, match.start(), limit))
+                    yield PagePart("page", position, _content(buffer, begin, match.start(), limit))
                 inside, begin = "revision", at
             elif tag == b"</revision>" and inside == "revision":
-                yield PagePart("revision", position, _taken(buffer, begin, match.start(), limit))
+                yield PagePart("revision", position, _content(buffer, begin, match.start(), limit))
                 inside, begin = "between", None
             elif tag == b"</page>" and inside:
                 if inside == "page":
-                    yield PagePart("page", position, _taken(buffer, begin, match.start(), limit))
+                    yield PagePart("page", position, _content(buffer, begin, match.start(), limit))
                 yield PagePart("end", position)
                 inside, begin = "", None
         at = max(at, len(buffer) - LONGEST)
@@ -161,11 +166,11 @@ def parts(blocks: Iterator[ExportBlock | UnreadablePlace], stop: int, limit: int
         yield PagePart("lost", position, None, Truncated("the file ends inside a page"))
 
 
-def _taken(buffer: bytearray, begin: int | None, end: int, limit: int) -> bytes | None:
+def _content(buffer: bytearray, begin: int | None, end: int, limit: int) -> bytes | None:
     return None if begin is None or end - begin > limit else bytes(buffer[begin:end])
 
 
 def _moved(begins: list[tuple[int, ExportBlock]], drop: int) -> list[tuple[int, ExportBlock]]:
     """The positions after the first `drop` bytes have gone; of the blocks before them, the last is kept."""
-    first = max((i for i, (there, _) in enumerate(begins) if there <= drop), default=0)
-    return [(there - drop, ExportBlock(block.offset, b"", block.is_stream)) for there, block in begins[first:]]
+    first = max((i for i, (position, _) in enumerate(begins) if position <= drop), default=0)
+    return [(position - drop, ExportBlock(block.offset, b"", block.is_stream)) for position, block in begins[first:]]

@@ -1,24 +1,23 @@
 """Tables in Arrow files: IPC files and streams, Feather, and folders that Hugging Face's save_to_disk wrote."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import ClassVar
 
 import pyarrow as pa
 
-from corpusmill.read import Piece, ReadCounts, whole
-from corpusmill.read._columns import Roles, RowReader, one_content
+from corpusmill.read import FilePiece, whole_file
+from corpusmill.read._columns import RowReader
 from corpusmill.read._documents import DocumentBatches
 from corpusmill.read._ipc import BatchBlock, Ipc, open_ipc
-from corpusmill.read._tables import FAULTS, add_rows, check, is_damage, names_of, needed
+from corpusmill.read._tables import FAULTS, TableReader, add_rows, check, is_damage, names_of, needed
 from corpusmill.storage import FileInfo, is_local
-
-STEP = "read/arrow"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Arrow:
+class ArrowReader(TableReader):
     """Documents from the rows of Arrow IPC files and streams.
 
     Columns are chosen and kept, and pages read, as by `jsonl`. Pages may be strings or
@@ -30,38 +29,11 @@ class Arrow:
     are split at record batches.
     """
 
-    text: str | None = None
-    html: str | None = None  # the column that holds HTML pages, instead of text
-    id: str | None = None
-    url: str | None = None
-    date: str | None = None
-    keep: tuple[str, ...] | None = None  # other columns to keep; null keeps all, [] none
+    step = "read/arrow"
     suffixes = (".arrow", ".feather", ".ipc")
+    begins: ClassVar = {b"ARROW1": "an Arrow file"}
 
-    def __post_init__(self) -> None:
-        one_content(self.text, self.html)
-        object.__setattr__(self, "keep", None if self.keep is None else tuple(self.keep))
-
-    def split(self, files: Sequence[FileInfo], target_bytes: int) -> list[Piece]:
-        pieces: list[Piece] = []
-        checked = False
-        for file in files:
-            cuts = [whole(file)]
-            if (file.size > target_bytes and is_local(file.path)) or (file.size and not checked):
-                try:
-                    cuts = self._cuts(file, target_bytes)
-                    checked = True
-                except FAULTS as error:
-                    if not is_damage(error):
-                        raise
-            pieces += cuts
-        return pieces
-
-    def read(self, piece: Piece, source: str, counts: ReadCounts) -> Iterator[pa.RecordBatch]:
-        docs = DocumentBatches(piece, source, STEP, counts)
-        if piece.file.size == 0:
-            docs.dead(0, "empty_file", "the file has no bytes", expected=True)
-            return
+    def documents(self, piece: FilePiece, docs: DocumentBatches) -> Iterator[pa.RecordBatch]:
         with ExitStack() as stack:
             try:
                 file = stack.enter_context(open_ipc(piece.file.path))
@@ -72,10 +44,11 @@ class Arrow:
                 docs.dead(0, "damaged", f"not an Arrow file, or its beginning is damaged: {error}")
                 return
             yield from self._rows(file, names, piece, docs)
-        yield from docs.rest()
 
-    def _rows(self, file: Ipc, all_names: list[str], piece: Piece, docs: DocumentBatches) -> Iterator[pa.RecordBatch]:
-        roles = self._roles()
+    def _rows(
+        self, file: Ipc, all_names: list[str], piece: FilePiece, docs: DocumentBatches
+    ) -> Iterator[pa.RecordBatch]:
+        roles = self.roles
         check(file.schema, roles, piece.file.path)
         rows = RowReader(roles, docs)
         columns = needed(file.schema, roles)
@@ -98,19 +71,19 @@ class Arrow:
             # Rows after one that is not known to be there do not have the address of its dead letter.
             position += block.rows or int(block.problem is not None)
 
-    def _roles(self) -> Roles:
-        return Roles(self.text, self.html, self.id, self.url, self.date, self.keep)
+    def can_cut(self, file: FileInfo) -> bool:
+        return is_local(file.path)
 
-    def _cuts(self, file: FileInfo, target_bytes: int) -> list[Piece]:
+    def cuts(self, file: FileInfo, target_bytes: int) -> list[FilePiece]:
         """Runs of record batches of about `target_bytes`; checks the columns, too."""
         with open_ipc(file.path) as table:
-            check(table.schema, self._roles(), file.path)
-            if file.size <= target_bytes or not is_local(file.path):
-                return [whole(file)]
+            check(table.schema, self.roles, file.path)
+            if file.size <= target_bytes or not self.can_cut(file):
+                return [whole_file(file)]
             count = sum(1 for _ in table.blocks())  # memory-mapped: only their headers are read
         parts = max(1, min(count, -(-file.size // max(1, target_bytes))))
         cuts = [count * i // parts for i in range(parts + 1)]
-        return [Piece(file, a, b, file.size * (b - a) // max(1, count)) for a, b in pairwise(cuts)]
+        return [FilePiece(file, a, b, file.size * (b - a) // max(1, count)) for a, b in pairwise(cuts)]
 
 
 def _lost(block: BatchBlock, number: int, position: int, error: BaseException) -> str:

@@ -8,27 +8,26 @@ from typing import Any, ClassVar, Literal
 import pyarrow as pa
 
 from corpusmill.errors import RecipeError, RecordError, did_you_mean
-from corpusmill.formats.code.code_files import KINDS, kind_of, language_of, languages, marks_of, named
+from corpusmill.formats.code.code_files import KINDS, find_language, kind_of, language_of, languages, marks_of
 from corpusmill.formats.code.gitignore import Attributes, Ignored
 from corpusmill.formats.code.imports import RepositoryPaths, go_module, in_order, needed_by
 from corpusmill.formats.code.licence_texts import LONGEST, licence_of_source, of_files
-from corpusmill.read import END, Piece, ReadCounts, whole
-from corpusmill.read._bytes import Damaged, Truncated, WindowTooLarge, sniff
-from corpusmill.read._documents import DocumentBatches, as_json
+from corpusmill.read import END, FilePiece, _lines, whole_file
+from corpusmill.read._bytes import sniff
+from corpusmill.read._documents import DocumentBatches, FileReader, as_json, check_choice
 from corpusmill.read._notebooks import NotANotebook, as_text, kernel_language
 from corpusmill.read._trees import ARCHIVES, ENDING, Tree, TreeFile, TreeTooLarge, find_trees, open_tree
 from corpusmill.read.text import decode
 from corpusmill.storage import FileInfo, printable
 
-STEP = "read/code"
-FAULTS = {TreeTooLarge: "too_large", Truncated: "truncated", Damaged: "damaged", WindowTooLarge: "window_too_large"}
+FAULTS = {**_lines.KINDS, TreeTooLarge: "too_large"}
 LICENCES = ("license", "licence", "copying", "unlicense", "mit-license", "apache-license", "gpl-license")
 SNIFFED = 8000  # bytes in which a zero says that a file is binary, as git has it
 NOTEBOOK = ".ipynb"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Code:
+class CodeReader(FileReader):
     """Documents from repositories: folders, tar archives (plain, gzip, bz2, xz, zstd) and zip archives.
 
     document    a `file`, or the `repository`: its files one after the other
@@ -71,7 +70,9 @@ class Code:
     max_mb: float = 4.0  # of a file
     max_document_mb: float = 32.0  # of a repository as one document
     max_repository_mb: float = 4096.0  # of an archive, decompressed
+    step = "read/code"
     suffixes = ARCHIVES  # and folders
+    begins: ClassVar = {b"PK\x03\x04": "a ZIP archive: unpack it first, unless it is a repository"}
     assets: ClassVar[tuple[str, ...]] = ("code-languages", "licences")
 
     def __post_init__(self) -> None:
@@ -81,9 +82,7 @@ class Code:
             ("notebooks", self.notebooks, ("script", "markdown", "json")),
             *(("kinds", kind, KINDS) for kind in self.kinds),
         ):
-            if value not in choices:
-                near = did_you_mean(value, choices)
-                raise RecipeError(f'{name} must be one of {", ".join(choices)}, got "{value}"{near}')
+            check_choice(name, value, choices)
         if self.order == "dependency" and self.document == "file":
             raise RecipeError("order: dependency is of a repository as one document: add document: repository")
         for name in ("max_mb", "max_document_mb", "max_repository_mb"):
@@ -96,9 +95,9 @@ class Code:
                 f"before_file may have {{path}} and {{repository}} in it, got {self.before_file!r}"
             ) from error
         for name in self.languages or ():
-            if named(name) is None:
-                near = did_you_mean(name, languages().kinds) or "."
-                raise RecipeError(f'"{name}" is no language of GitHub Linguist{near}')
+            if find_language(name) is None:
+                suggestion = did_you_mean(name, languages().kinds) or "."
+                raise RecipeError(f'"{name}" is no language of GitHub Linguist{suggestion}')
         for field in ("languages", "kinds", "ignore"):
             value = getattr(self, field)
             object.__setattr__(self, field, None if value is None else tuple(value))
@@ -107,52 +106,47 @@ class Code:
         """The repositories that paths name."""
         return find_trees(paths)
 
-    def split(self, files: Sequence[FileInfo], target_bytes: int) -> list[Piece]:
-        pieces: list[Piece] = []
+    def split(self, files: Sequence[FileInfo], target_bytes: int) -> list[FilePiece]:
+        pieces: list[FilePiece] = []
         for file in files:
             cut = self.document == "file" and file.size > target_bytes
-            pieces += self._cuts(file, target_bytes) if cut and can_be_cut(file) else [whole(file)]
+            pieces += self._cuts(file, target_bytes) if cut and can_be_cut(file) else [whole_file(file)]
         return pieces
 
-    def _cuts(self, file: FileInfo, target_bytes: int) -> list[Piece]:
+    def _cuts(self, file: FileInfo, target_bytes: int) -> list[FilePiece]:
         """Runs of files of about `target_bytes`; of an archive, of bytes that they take in it, about."""
         try:
             with open_tree(file, self._limit()) as tree:
                 sizes = [entry.size for entry in tree.entries]
         except RecordError:
-            return [whole(file)]
+            return [whole_file(file)]
         share = file.size / max(1, sum(sizes))
         cuts, size = [0], 0.0
-        for number, each in enumerate(sizes):
+        for number, entry_size in enumerate(sizes):
             if size >= target_bytes:
                 cuts.append(number)
                 size = 0.0
-            size += each * share
+            size += entry_size * share
         ends = [*cuts[1:], END]
-        return [Piece(file, start, stop, int(sum(sizes[start:stop]) * share)) for start, stop in zip(cuts, ends)]
+        return [FilePiece(file, start, stop, int(sum(sizes[start:stop]) * share)) for start, stop in zip(cuts, ends)]
 
-    def read(self, piece: Piece, source: str, counts: ReadCounts) -> Iterator[pa.RecordBatch]:
-        docs = DocumentBatches(piece, source, STEP, counts)
-        if piece.file.size == 0:
-            docs.dead(0, "empty_file", "there are no bytes in it", expected=True)
-            return
+    def documents(self, piece: FilePiece, docs: DocumentBatches) -> Iterator[pa.RecordBatch]:
         try:
             with open_tree(piece.file, self._limit()) as tree:
                 yield from self._read(tree, docs)
                 if tree.broken is not None and piece.stop > len(tree.entries):
-                    _lost(docs, len(tree.entries), tree.broken)
+                    docs.unreadable(len(tree.entries), tree.broken, FAULTS)
         except RecordError as error:
-            _lost(docs, 0, error)
-        yield from docs.rest()
+            docs.unreadable(0, error, FAULTS)
 
     def _read(self, tree: Tree, docs: DocumentBatches) -> Iterator[pa.RecordBatch]:
         repository = Repository(self, tree, docs)
         if self.document == "file":
             for position in repository.range():
                 if (file := repository.file(position)) is not None:
-                    given = f"{docs.piece.file.name}/{file.about['path']}"
+                    own_id = f"{docs.piece.file.name}/{file.about['path']}"
                     docs.add(
-                        position, text=file.text, given=given, metadata=as_json({**repository.about, **file.about})
+                        position, text=file.text, given=own_id, metadata=as_json({**repository.about, **file.about})
                     )
                 yield from docs.full()
             return
@@ -173,11 +167,6 @@ class Code:
 def can_be_cut(file: FileInfo) -> bool:
     """Whether parts of it can be read without what is before them: of a compressed tar they cannot."""
     return file.is_folder or not sniff(file.path)
-
-
-def _lost(docs: DocumentBatches, position: int, error: RecordError) -> None:
-    kind = FAULTS.get(type(error), "damaged")
-    docs.dead(position, kind, str(error), expected=kind == "too_large")
 
 
 @dataclass(frozen=True)
@@ -214,14 +203,14 @@ class RepositoryPart:
 class Repository:
     """One tree as it is read: which files are documents, and what is known of all of them."""
 
-    def __init__(self, reader: Code, tree: Tree, docs: DocumentBatches) -> None:
+    def __init__(self, reader: CodeReader, tree: Tree, docs: DocumentBatches) -> None:
         self.reader = reader
         self.tree = tree
         self.docs = docs
         self.limit = int(reader.max_mb * 1e6)
-        self.ignored = Ignored(self._held(".gitignore"), reader.ignore)
-        self.attributes = Attributes(self._held(".gitattributes"))
-        self.wanted = None if reader.languages is None else {named(name) for name in reader.languages}
+        self.ignored = Ignored(self._texts_named(".gitignore"), reader.ignore)
+        self.attributes = Attributes(self._texts_named(".gitattributes"))
+        self.wanted = None if reader.languages is None else {find_language(name) for name in reader.languages}
         licence = of_files(self._licences())
         self.about: dict[str, Any] = {
             "repository": tree.remote or printable(ENDING.sub("", docs.piece.file.name)),
@@ -262,17 +251,22 @@ class Repository:
         else:
             text = decode(data, "utf-8")
             language = language_of(entry.path, text)
-        said = self.attributes.of(entry.path)
-        language = named(said.get("linguist-language", "").replace("-", " ")) or language
+        attributes = self.attributes.of_path(entry.path)
+        language = find_language(attributes.get("linguist-language", "").replace("-", " ")) or language
         if not text.strip():
             raise NotRead("blank")
         self._check_language(language)
-        found = licence_of_source(text)
+        licence = licence_of_source(text)
         marks = asdict(marks_of(entry.path, text, language))
         for name in ("generated", "vendored", "documentation"):
-            if (value := said.get(f"linguist-{name}")) is not None:
+            if (value := attributes.get(f"linguist-{name}")) is not None:
                 marks[f"is_{name}"] = value != "false"
-        about = {"path": printable(entry.path), "language": language, "licence": found.name if found else None, **marks}
+        about = {
+            "path": printable(entry.path),
+            "language": language,
+            "licence": licence.name if licence else None,
+            **marks,
+        }
         return File(text, about)
 
     def _check_language(self, language: str | None) -> None:
@@ -286,8 +280,8 @@ class Repository:
 
     def _notebook(self, data: bytes) -> tuple[str, str | None]:
         try:
-            said = kernel_language(data)
-            language = named(said) or "Python"
+            kernel = kernel_language(data)
+            language = find_language(kernel) or "Python"
             if self.reader.notebooks == "markdown":
                 return as_text(data, "markdown", language), "Markdown"
             return as_text(data, "script", language), language
@@ -325,7 +319,7 @@ class Repository:
                 needs[path] = needed_by(path, file.text, file.about["language"], files)
         return [paths[path] for path in in_order(list(needs), needs)]
 
-    def _held(self, name: str) -> dict[str, str]:
+    def _texts_named(self, name: str) -> dict[str, str]:
         """Folder -> text of the files of a name."""
         return {path.rpartition("/")[0]: text for path, text in self._texts(name)}
 
@@ -355,7 +349,7 @@ class Repository:
 class NotRead(Exception):
     """Why a file is no document: a kind, and what is said if it is a dead letter."""
 
-    def __init__(self, kind: str, said: str | None = None) -> None:
+    def __init__(self, kind: str, reason: str | None = None) -> None:
         super().__init__(kind)
         self.kind = kind
-        self.said = said
+        self.said = reason

@@ -9,18 +9,16 @@ from itertools import chain
 import pyarrow as pa
 
 from corpusmill.errors import InputError, RecipeError, RecordError
-from corpusmill.read import Piece, ReadCounts, whole
-from corpusmill.read._bytes import Damaged, Truncated, WindowTooLarge, blocks
-from corpusmill.read._columns import TEXT, Roles, RowReader, one_content
+from corpusmill.read import FilePiece, whole_file
+from corpusmill.read._bytes import blocks
+from corpusmill.read._columns import TEXT, ColumnReader, RowReader
 from corpusmill.read._delimiter import AUTO, quoted, sniffed
 from corpusmill.read._documents import DocumentBatches
 from corpusmill.read._encoding import advice, decoded, looks_like_utf16, marked
-from corpusmill.read._lines import TooLong, lines
+from corpusmill.read._lines import KINDS, TooLong, lines
 from corpusmill.read._values import numbered
 from corpusmill.storage import FileInfo
 
-STEP = "read/csv"
-KINDS = {TooLong: "too_long", Truncated: "truncated", Damaged: "damaged", WindowTooLarge: "window_too_large"}
 MAX_ROW = 32_000_000  # bytes of a row, and so of a line
 MAX_FIELDS = 2_000_000  # delimiters in a line
 LINE_END = re.compile("\r\n|\r|\n")
@@ -30,7 +28,7 @@ MARK, RETURN = "\udc00", "\udc0d"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Csv:
+class CsvReader(ColumnReader):
     """Documents from the rows of CSV files with a header line, compressed or not.
 
     Columns are chosen and kept, and pages read, as by `jsonl`, all as strings. Fields in double quotes may
@@ -45,45 +43,35 @@ class Csv:
     counted as `blank_line`.
     """
 
-    text: str | None = None
-    html: str | None = None  # the column that holds HTML pages, instead of text
-    id: str | None = None
-    url: str | None = None
-    date: str | None = None
-    keep: tuple[str, ...] | None = None  # other columns to keep; null keeps all, [] none
     delimiter: str = AUTO  # between fields, one character; auto: found out from the first rows of each file
+    step = "read/csv"
     suffixes = tuple(f".{name}{packed}" for name in ("csv", "tsv") for packed in ("", ".gz", ".zst", ".bz2", ".xz"))
 
     def __post_init__(self) -> None:
-        one_content(self.text, self.html)
+        super().__post_init__()
         if self.delimiter != AUTO and len(self.delimiter) != 1:
             raise RecipeError(f"delimiter must be one character, or {AUTO}, got {self.delimiter!r}")
         if self.delimiter in '"\r\n':
             raise RecipeError(f"delimiter cannot be {self.delimiter!r}, which quotes a field or ends a line")
-        object.__setattr__(self, "keep", None if self.keep is None else tuple(self.keep))
 
-    def split(self, files: Sequence[FileInfo], target_bytes: int) -> list[Piece]:
+    def split(self, files: Sequence[FileInfo], target_bytes: int) -> list[FilePiece]:
         first = next((file for file in files if file.size), None)
         if first is not None:
-            text = _Text(whole(first), self._delimiter(first))
+            text = _Text(whole_file(first), self._delimiter(first))
             if text.encoding:
                 raise InputError(f"{first.path}: {advice(text.encoding, first.path)}")
             header = self._header(text, first.path)
             if header or text.error is None:
                 self._check(header, first)
-        return [whole(file) for file in files]
+        return super().split(files, target_bytes)
 
-    def read(self, piece: Piece, source: str, counts: ReadCounts) -> Iterator[pa.RecordBatch]:
-        docs = DocumentBatches(piece, source, STEP, counts)
-        if piece.file.size == 0:
-            docs.dead(0, "empty_file", "the file has no bytes", expected=True)
-            return
+    def documents(self, piece: FilePiece, docs: DocumentBatches) -> Iterator[pa.RecordBatch]:
         text = _Text(piece, self._delimiter(piece.file))
         if text.encoding:
             docs.dead(0, "bad_encoding", advice(text.encoding, piece.file.path))
             return
         header = self._header(text, piece.file.path)
-        roles = self._roles()
+        roles = self.roles
         if header or text.error is None:
             self._check(header, piece.file)
         names = numbered(header)
@@ -94,7 +82,7 @@ class Csv:
                 break
             text.size = 0
             if not fields:
-                counts.skip("blank_line")
+                docs.counts.skip("blank_line")
             elif len(fields) != len(names):
                 reason = (
                     f"the row has {len(fields)} fields, the header {len(names)}: {str(text.restored(fields[:20]))[:80]}"
@@ -110,10 +98,6 @@ class Csv:
         elif lost := text.rows.line_num - before - 1:  # one is the mark of the end
             reason = f"a quotation mark opens a field in line {before + 1} of the file, and none closes it"
             docs.dead(position, "bad_row", f"{reason}: {'that line is' if lost == 1 else f'{lost} lines are'} lost")
-        yield from docs.rest()
-
-    def _roles(self) -> Roles:
-        return Roles(self.text, self.html, self.id, self.url, self.date, self.keep)
 
     def describe(self, file: FileInfo) -> str:
         """How a file is read, where that was found out by looking into it."""
@@ -124,7 +108,7 @@ class Csv:
 
     def _check(self, header: list[str], file: FileInfo) -> None:
         """Raises InputError unless the columns are there. One that is all of the header is not suggested."""
-        roles = self._roles()
+        roles = self.roles
         if len(header) == 1 and not {roles.content, *TEXT} & {*header}:
             used, better = self._delimiter(file), sniffed(file.path, _head(file.path))
             advice = (
@@ -159,7 +143,7 @@ class _Text:
     encoding   another than UTF-8 that the file seems to have, else ""
     """
 
-    def __init__(self, piece: Piece, delimiter: str) -> None:
+    def __init__(self, piece: FilePiece, delimiter: str) -> None:
         self.error: RecordError | None = None
         self.ended = False
         self.size = 0
@@ -207,10 +191,10 @@ class _Text:
         return [field.replace(RETURN, "\r") for field in fields] if self._replaced else fields
 
 
-def _lines(piece: Piece, delimiter: str) -> tuple[Iterator[tuple[int, bytes | RecordError]], str, str]:
+def _lines(piece: FilePiece, delimiter: str) -> tuple[Iterator[tuple[int, bytes | RecordError]], str, str]:
     """The lines of a file, what ends them, and the encoding that they seem to have if it is not UTF-8."""
-    found = decoded(lines(piece, MAX_ROW), piece, MAX_ROW)
-    first = next(found, None)
+    numbered_lines = decoded(lines(piece, MAX_ROW), piece, MAX_ROW)
+    first = next(numbered_lines, None)
     if first is None:
         return iter(()), "\n", ""
     line = first[1]
@@ -218,7 +202,7 @@ def _lines(piece: Piece, delimiter: str) -> tuple[Iterator[tuple[int, bytes | Re
         head = _head(piece.file.path)
         if _first_end(head, delimiter) == "\r":
             return decoded(lines(piece, MAX_ROW, b"\r"), piece, MAX_ROW, b"\r"), "\r", ""
-    return chain([first], found), "\n", looks_like_utf16(line) if isinstance(line, bytes) else ""
+    return chain([first], numbered_lines), "\n", looks_like_utf16(line) if isinstance(line, bytes) else ""
 
 
 def _head(path: str) -> str:
@@ -231,14 +215,14 @@ def _head(path: str) -> str:
 
 def _first_end(head: str, delimiter: str) -> str:
     """The characters that end the header."""
-    given = [""]
+    fed = [""]
 
     def parts() -> Iterator[str]:
         start = 0
         for end in LINE_END.finditer(head):
-            given.append(head[start : end.end()])
-            yield given[-1]
+            fed.append(head[start : end.end()])
+            yield fed[-1]
             start = end.end()
 
     next(csv.reader(parts(), delimiter=delimiter), None)
-    return given[-1][len(given[-1].rstrip("\r\n")) :]
+    return fed[-1][len(fed[-1].rstrip("\r\n")) :]

@@ -7,12 +7,12 @@ from typing import Any
 import pyarrow as pa
 
 from corpusmill.errors import InputError, RecipeError
-from corpusmill.read import Piece, ReadCounts, whole
+from corpusmill.read import FilePiece
 from corpusmill.read._beside import (
+    LayoutReader,
     Listings,
     SignalLines,
     bare,
-    check_found,
     find_documents,
     joined,
     missing,
@@ -21,16 +21,15 @@ from corpusmill.read._beside import (
 )
 from corpusmill.read._columns import Roles
 from corpusmill.read._documents import DocumentBatches
-from corpusmill.read.jsonl import Jsonl
+from corpusmill.read.jsonl import JsonlReader
 from corpusmill.storage import FileInfo
 
-STEP = "read/dolma"
 ATTRIBUTES = "attributes"
 OWN = "documents"  # under which a document's own attributes are kept beside those of taggers
 
 
 @dataclass(frozen=True, kw_only=True)
-class Dolma:
+class DolmaReader(LayoutReader):
     """Documents in the layout of the Dolma toolkit: `documents/PATH.json.gz`, and for each tagger a file
     `attributes/TAGGER/PATH.json.gz` with a line for each document.
 
@@ -54,10 +53,12 @@ class Dolma:
     attributes: tuple[str, ...] | None = None  # taggers to join; null: all, []: none
     max_line_mb: float = 32.0
     max_window_mb: float = 128.0  # that decompressing may take; `zstd --long=31` needs 2148
-    suffixes = Jsonl.suffixes
+    step = "read/dolma"
+    roles = Roles(text="text", id="id")
+    suffixes = JsonlReader.suffixes
 
     def __post_init__(self) -> None:
-        Jsonl(max_line_mb=self.max_line_mb, max_window_mb=self.max_window_mb)  # which knows what these may be
+        JsonlReader(max_line_mb=self.max_line_mb, max_window_mb=self.max_window_mb)  # which knows what these may be
         if self.attributes is None:
             return
         object.__setattr__(self, "attributes", tuple(self.attributes))
@@ -67,58 +68,60 @@ class Dolma:
 
     def find_files(self, paths: Sequence[str]) -> list[FileInfo]:
         """The files of documents, each with those of its attributes."""
-        found = find_documents(paths, self.suffixes)
+        documents = find_documents(paths, self.suffixes)
         listings = Listings()
         taggers: dict[str, list[str]] = {}
         files = []
-        for file, place in found:
-            held = listings.below(place.root, ATTRIBUTES)
-            if place.root not in taggers:
-                taggers[place.root] = self._taggers(place.root, held)
-            wanted = {name: held.get(f"{name}/{bare(place.inner)}") for name in taggers[place.root]}
-            files.append((file, place, {name: one for name, one in wanted.items() if one is not None}))
-        for _, place, beside in files:
-            if lacks := [name for name in taggers[place.root] if name not in beside]:
-                others = [one.path for one, at, held in files if at.root == place.root and lacks[0] not in held]
-                there = sum(at.root == place.root for _, at, _ in files) - len(others)
+        for file, location in documents:
+            listing = listings.below(location.root, ATTRIBUTES)
+            if location.root not in taggers:
+                taggers[location.root] = self._taggers(location.root, listing)
+            by_tagger = {name: listing.get(f"{name}/{bare(location.inner)}") for name in taggers[location.root]}
+            files.append(
+                (
+                    file,
+                    location,
+                    {name: file_beside for name, file_beside in by_tagger.items() if file_beside is not None},
+                )
+            )
+        for _, location, attributes in files:
+            if lacks := [name for name in taggers[location.root] if name not in attributes]:
+                others = [
+                    file_beside.path
+                    for file_beside, at, listing in files
+                    if at.root == location.root and lacks[0] not in listing
+                ]
+                complete = sum(at.root == location.root for _, at, _ in files) - len(others)
                 raise missing(
-                    f"{place.root}/{ATTRIBUTES}/{lacks[0]}",
+                    f"{location.root}/{ATTRIBUTES}/{lacks[0]}",
                     others,
-                    there,
+                    complete,
                     "Tag these, too, or name the taggers to join, as in attributes: [].",
                 )
-        return [with_beside(file, beside) for file, _, beside in files]
+        return [with_beside(file, attributes) for file, _, attributes in files]
 
-    def _taggers(self, root: str, held: dict[str, FileInfo]) -> list[str]:
-        there = sorted({name.partition("/")[0] for name in held if "/" in name})
+    def _taggers(self, root: str, listing: dict[str, FileInfo]) -> list[str]:
+        taggers = sorted({name.partition("/")[0] for name in listing if "/" in name})
         where = f"{root}/{ATTRIBUTES}"
         if self.attributes is None:
-            if OWN in there:
+            if OWN in taggers:
                 raise InputError(f'{where}: a folder "{OWN}" among the taggers; name those to join in `attributes`')
-            return there
+            return taggers
         for name in self.attributes:
-            if not any(one.startswith(f"{name}/") for one in held):
-                raise unknown(where, name, there)
+            if not any(path.startswith(f"{name}/") for path in listing):
+                raise unknown(where, name, taggers)
         return list(self.attributes)
 
-    def split(self, files: Sequence[FileInfo], target_bytes: int) -> list[Piece]:
-        check_found(files, STEP)
-        self._jsonl().check_head(next((file for file in files if file.size), None))
-        return [whole(file) for file in files]
-
-    def read(self, piece: Piece, source: str, counts: ReadCounts) -> Iterator[pa.RecordBatch]:
-        docs = DocumentBatches(piece, source, STEP, counts)
-        if piece.file.size == 0:
-            docs.dead(0, "empty_file", "the file has no bytes", expected=True)
+    def documents(self, piece: FilePiece, docs: DocumentBatches) -> Iterator[pa.RecordBatch]:
         limit, window = int(self.max_line_mb * 1e6), int(self.max_window_mb * 1e6)
-        beside = {one.name: (SignalLines(one.path, limit, window), _Join(one.name).join) for one in piece.file.beside}
-        yield from joined(piece, docs, self._roles(), beside, _prepare, limit, window)
+        signals = {
+            file_beside.name: (SignalLines(file_beside.path, limit, window), _Join(file_beside.name).join)
+            for file_beside in piece.file.beside
+        }
+        yield from joined(piece, docs, self.roles, signals, _prepare, limit, window)
 
-    def _roles(self) -> Roles:
-        return Roles(text="text", id="id")
-
-    def _jsonl(self) -> Jsonl:
-        return Jsonl(text="text", id="id", max_line_mb=self.max_line_mb, max_window_mb=self.max_window_mb)
+    def documents_reader(self) -> JsonlReader:
+        return JsonlReader(text="text", id="id", max_line_mb=self.max_line_mb, max_window_mb=self.max_window_mb)
 
 
 def _prepare(row: dict[str, Any], number: int) -> None:
@@ -134,8 +137,8 @@ class _Join:
     def join(self, row: dict[str, Any], number: int, record: dict[str, Any]) -> str:
         if record.get("id") != row.get("id"):
             return f"it is of id {record.get('id')!r}, and the document has {row.get('id')!r}"
-        said = record.get(ATTRIBUTES)
-        if not isinstance(said, dict):
+        attributes = record.get(ATTRIBUTES)
+        if not isinstance(attributes, dict):
             return "it has no object `attributes`"
-        row.setdefault(ATTRIBUTES, {})[self.tagger] = said
+        row.setdefault(ATTRIBUTES, {})[self.tagger] = attributes
         return ""

@@ -4,7 +4,7 @@ import posixpath
 import re
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
 from typing import Literal, NamedTuple
@@ -13,13 +13,12 @@ from xml.etree import ElementTree
 
 import pyarrow as pa
 
-from corpusmill.errors import RecipeError, RecordError, did_you_mean
+from corpusmill.errors import RecordError
 from corpusmill.formats.charset import decode
-from corpusmill.read import Piece, ReadCounts, whole
-from corpusmill.read._documents import DocumentBatches, as_json
-from corpusmill.storage import FileInfo, open_read
+from corpusmill.read import HTML_PAGES, FilePiece
+from corpusmill.read._documents import DocumentBatches, FileReader, as_json, check_choice
+from corpusmill.storage import open_read
 
-STEP = "read/epub"
 CONTAINER = "META-INF/container.xml"
 ENCRYPTION = "META-INF/encryption.xml"
 PAGES = ("application/xhtml+xml", "text/html")
@@ -46,7 +45,7 @@ class Book(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Epub:
+class EpubReader(FileReader):
     """Books as EPUB 2 and 3: each is one document, or each of its chapters.
 
     `raw` is HTML: the pages of the spine in their order, without the table of contents and what is not `linear`. An
@@ -60,24 +59,16 @@ class Epub:
 
     document: Literal["book", "chapter"] = "book"  # what a document is
     max_mb: float = 64.0  # of the pages of a book, decompressed
+    step = "read/epub"
+    gives = HTML_PAGES
     suffixes = (".epub",)
 
     def __post_init__(self) -> None:
-        known = ("book", "chapter")
-        if self.document not in known:
-            near = did_you_mean(self.document, known)
-            raise RecipeError(f'document must be book or chapter, got "{self.document}"{near}')
-        if self.max_mb <= 0:
-            raise RecipeError(f"need max_mb > 0, got {self.max_mb}")
+        super().__post_init__()
+        check_choice("document", self.document, ("book", "chapter"))
 
-    def split(self, files: Sequence[FileInfo], target_bytes: int) -> list[Piece]:
-        return [whole(file) for file in files]
-
-    def read(self, piece: Piece, source: str, counts: ReadCounts) -> Iterator[pa.RecordBatch]:
-        docs = DocumentBatches(piece, source, STEP, counts)
+    def documents(self, piece: FilePiece, docs: DocumentBatches) -> Iterator[pa.RecordBatch]:
         try:
-            if piece.file.size == 0:
-                raise Unreadable("empty_file", "the file has no bytes", True)
             with open_read(piece.file.path) as opened, zipfile.ZipFile(opened) as archive:
                 self._book(archive, docs)
         except Unreadable as error:
@@ -86,17 +77,17 @@ class Epub:
             docs.dead(0, "encrypted", str(error), expected=True)
         except BROKEN as error:
             docs.dead(0, "damaged", f"the file cannot be read as a ZIP archive: {error}")
-        yield from docs.rest()
+        yield from docs.full()
 
     def _book(self, archive: zipfile.ZipFile, docs: DocumentBatches) -> None:
         book = book_of(archive)
-        left = limit = int(self.max_mb * 1e6)
+        budget = limit = int(self.max_mb * 1e6)
         bodies: list[str] = []
         for name in book.chapters:
-            page = _member(archive, name, left)
+            page = _member(archive, name, budget)
             if page is None:
                 raise Unreadable("too_large", f"the pages of the book have more than {limit} bytes", True)
-            left -= len(page)
+            budget -= len(page)
             text = decode(page, None)
             inside = BODY.search(text)
             bodies.append(inside[1] if inside else text)
@@ -136,9 +127,9 @@ def book_of(archive: zipfile.ZipFile) -> Book:
             chapters.append(pages[part.get("idref", "")])
         elif name in KEPT and name not in about and (part.text or "").strip():
             about[name] = " ".join((part.text or "").split())
-    there = set(archive.namelist())
-    chapters = [name for name in chapters if name in there]
-    if ENCRYPTION in there:  # fonts are often, which does not matter
+    members = set(archive.namelist())
+    chapters = [name for name in chapters if name in members]
+    if ENCRYPTION in members:  # fonts are often, which does not matter
         secret = {
             unquote(part.get("URI", ""))
             for part in _xml(archive, ENCRYPTION).iter()

@@ -1,48 +1,38 @@
 """HTML files, one page each."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 import pyarrow as pa
 
-from corpusmill.errors import RecipeError, RecordError
-from corpusmill.read import Piece, ReadCounts, whole
-from corpusmill.read._documents import DocumentBatches
+from corpusmill.errors import RecordError
+from corpusmill.read import HTML_PAGES, FilePiece
+from corpusmill.read._documents import DocumentBatches, FileReader
 from corpusmill.read.text import KINDS, content
-from corpusmill.storage import FileInfo
-
-STEP = "read/html"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Html:
+class HtmlReader(FileReader):
     """One page per file: `raw` holds its bytes, decompressed, and an `extract/…` step makes the text.
 
     Faults: `truncated`, `damaged`, `window_too_large`; `too_large` and `empty_page` are expected.
     """
 
     max_mb: float = 16.0  # of a page
+    step = "read/html"
+    gives = HTML_PAGES
+    begins: ClassVar = {b"<": "HTML or XML"}
     suffixes = tuple(
         f".{name}{packed}" for name in ("html", "htm", "xhtml") for packed in ("", ".gz", ".zst", ".bz2", ".xz")
     )
 
-    def __post_init__(self) -> None:
-        if self.max_mb <= 0:
-            raise RecipeError(f"need max_mb > 0, got {self.max_mb}")
-
-    def split(self, files: Sequence[FileInfo], target_bytes: int) -> list[Piece]:
-        return [whole(file) for file in files]
-
-    def read(self, piece: Piece, source: str, counts: ReadCounts) -> Iterator[pa.RecordBatch]:
-        docs = DocumentBatches(piece, source, STEP, counts)
+    def documents(self, piece: FilePiece, docs: DocumentBatches) -> Iterator[pa.RecordBatch]:
         raw = content(piece, int(self.max_mb * 1e6))
-        if piece.file.size == 0:
-            docs.dead(0, "empty_file", "the file has no bytes", expected=True)
-        elif isinstance(raw, RecordError):
-            kind = KINDS[type(raw)]
-            docs.dead(0, kind, str(raw), expected=kind == "too_large")
+        if isinstance(raw, RecordError):
+            docs.unreadable(0, raw, KINDS)
         elif not raw.strip():
             docs.dead(0, "empty_page", "the page is blank", expected=True)
         else:
             docs.add(0, raw=raw)
-        yield from docs.rest()
+        yield from docs.full()

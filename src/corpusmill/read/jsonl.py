@@ -5,32 +5,30 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import orjson
 import pyarrow as pa
 
 from corpusmill.errors import InputError, RecipeError, RecordError
-from corpusmill.read import BATCH_BYTES, BATCH_ROWS, Piece, ReadCounts, split_bytes, whole
-from corpusmill.read._bytes import Damaged, Truncated, WindowTooLarge, sniff
-from corpusmill.read._columns import Roles, RowReader, content_of, one_content
+from corpusmill.read import BATCH_BYTES, BATCH_ROWS, FilePiece, whole_file
+from corpusmill.read._bytes import sniff
+from corpusmill.read._columns import ColumnReader, RowReader, content_of
 from corpusmill.read._documents import DocumentBatches, Unfit
 from corpusmill.read._encoding import advice, decoded, is_marked, looks_like_utf16
-from corpusmill.read._lines import TooLong, lines
+from corpusmill.read._lines import KINDS, lines
 from corpusmill.storage import FileInfo
 
-STEP = "read/jsonl"
 SURROGATE = re.compile("[\ud800-\udfff]")
 BOM = b"\xef\xbb\xbf"
 MAX_DEPTH = 250  # as deep as metadata can be kept
 BRACKETS = re.compile(rb'"(?:[^"\\]|\\.)*+["\\]?|[\[\]{}]', re.DOTALL)
-KINDS = {TooLong: "too_long", Truncated: "truncated", Damaged: "damaged", WindowTooLarge: "window_too_large"}
 LONG = 4_000_000  # bytes of a line whose values are counted before it is parsed
 VALUES = 256_000_000  # bytes of memory that the values of a long line may take, beside their characters
 
 
 @dataclass(frozen=True, kw_only=True)
-class Jsonl:
+class JsonlReader(ColumnReader):
     """Documents from JSON lines: plain, gzip, bz2, xz, zstd or lz4.
 
     The text is the column that `text` names, nested with dots (`body.text`), by default the first of text, content,
@@ -51,14 +49,10 @@ class Jsonl:
     `zstd --long` up to `max_window_mb` beside that.
     """
 
-    text: str | None = None
-    html: str | None = None  # the column that holds HTML pages, instead of text
-    id: str | None = None
-    url: str | None = None
-    date: str | None = None
-    keep: tuple[str, ...] | None = None  # other columns to keep; null keeps all, [] none
     max_line_mb: float = 32.0
     max_window_mb: float = 128.0  # that decompressing may take; `zstd --long=31` needs 2148
+    step = "read/jsonl"
+    begins: ClassVar = {b"{": "JSON lines, or one JSON object"}
     suffixes = tuple(
         f".{name}{packed}"
         for name in ("jsonl", "json", "ndjson")
@@ -66,26 +60,21 @@ class Jsonl:
     )
 
     def __post_init__(self) -> None:
-        one_content(self.text, self.html)
+        super().__post_init__()
         if self.max_line_mb <= 0:
             raise RecipeError(f"need max_line_mb > 0, got {self.max_line_mb}")
         if not 1 <= self.max_window_mb <= 2148:
             raise RecipeError(f"need 1 <= max_window_mb <= 2148, got {self.max_window_mb:g}")
-        object.__setattr__(self, "keep", None if self.keep is None else tuple(self.keep))
 
-    def split(self, files: Sequence[FileInfo], target_bytes: int) -> list[Piece]:
+    def split(self, files: Sequence[FileInfo], target_bytes: int) -> list[FilePiece]:
         self.check_head(next((file for file in files if file.size), None))
-        pieces: list[Piece] = []
-        for file in files:
-            cut = file.size > target_bytes and not sniff(file.path) and not is_marked(file.path)
-            pieces += split_bytes(file, target_bytes) if cut else [whole(file)]
-        return pieces
+        return super().split(files, target_bytes)
 
-    def read(self, piece: Piece, source: str, counts: ReadCounts) -> Iterator[pa.RecordBatch]:
-        docs = DocumentBatches(piece, source, STEP, counts)
-        rows = RowReader(self._roles(), docs)
-        if piece.file.size == 0:
-            docs.dead(0, "empty_file", "the file has no bytes", expected=True)
+    def can_cut(self, file: FileInfo) -> bool:
+        return not sniff(file.path) and not is_marked(file.path)
+
+    def documents(self, piece: FilePiece, docs: DocumentBatches) -> Iterator[pa.RecordBatch]:
+        rows, counts = RowReader(self.roles, docs), docs.counts
         loads = orjson.loads
         before = counts.records
         for position, line in self._lines(piece):
@@ -121,27 +110,23 @@ class Jsonl:
             if docs.rows >= counts.batch_rows or docs.bytes >= BATCH_BYTES:
                 del line, row  # so that a long one is not kept while the batch is in use
                 yield from docs.full()
-        yield from docs.rest()
 
     def check_columns(self, row: dict[str, Any], where: str) -> None:
         """Raises InputError, which begins with `where`, if a record has not the columns that the parameters name."""
-        self._roles().check(row, where, row)
+        self.roles.check(row, where, row)
 
     def content_of(self, row: dict[str, Any]) -> tuple[str, Any]:
         """Name and value of a record's text or page; None where it has none."""
-        return content_of(self._roles(), row)
+        return content_of(self.roles, row)
 
-    def _roles(self) -> Roles:
-        return Roles(self.text, self.html, self.id, self.url, self.date, self.keep)
-
-    def _lines(self, piece: Piece) -> Iterator[tuple[int, bytes | RecordError]]:
+    def _lines(self, piece: FilePiece) -> Iterator[tuple[int, bytes | RecordError]]:
         limit = int(self.max_line_mb * 1e6)
         return decoded(lines(piece, limit, window=int(self.max_window_mb * 1e6)), piece, limit)
 
     def check_head(self, file: FileInfo | None) -> None:
         """Check the first record of an input before anything runs. Bad records are left to `read`."""
-        given = (line for _, line in self._lines(whole(file))) if file else iter(())
-        first = next((line for line in given if not isinstance(line, bytes) or line.strip()), None)
+        head_lines = (line for _, line in self._lines(whole_file(file))) if file else iter(())
+        first = next((line for line in head_lines if not isinstance(line, bytes) or line.strip()), None)
         if file is None or not isinstance(first, bytes) or has_too_many_values(first):
             return
         if first.lstrip().startswith(b"["):
@@ -155,7 +140,10 @@ class Jsonl:
         except orjson.JSONDecodeError:
             row = next((record for _, record in records_of(first) if isinstance(record, dict)), None)
         if isinstance(row, dict):
-            self._roles().check(row, f"{file.path}, first record", row)
+            self.roles.check(row, f"{file.path}, first record", row)
+
+
+Jsonl = JsonlReader  # its name before, for code that imports it from here
 
 
 def has_too_many_values(line: bytes) -> bool:
@@ -210,12 +198,12 @@ def is_deep(line: bytes) -> bool:
     if line.count(b"[") + line.count(b"{") <= MAX_DEPTH:
         return False
     depth = 0
-    for found in BRACKETS.finditer(line):
-        if found[0] in b"[{":
+    for token in BRACKETS.finditer(line):
+        if token[0] in b"[{":
             depth += 1
             if depth > MAX_DEPTH:
                 return True
-        elif found[0] in b"]}":
+        elif token[0] in b"]}":
             depth -= 1
     return False
 

@@ -5,22 +5,22 @@ import posixpath
 import re
 import tarfile
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import IO, cast
 
 import pyarrow as pa
 
-from corpusmill.errors import InputError, RecipeError, RecordError
+from corpusmill.errors import InputError, RecordError
 from corpusmill.formats.latex import group, without_comments
-from corpusmill.read import Piece, ReadCounts, whole
+from corpusmill.read import FilePiece, PageKind
 from corpusmill.read._bytes import Damaged, blocks
-from corpusmill.read._documents import DocumentBatches, as_json
+from corpusmill.read._documents import DocumentBatches, FileReader, as_json
 from corpusmill.read._lines import TooLong
+from corpusmill.read._trees import StrictTarInfo
 from corpusmill.read.text import KINDS
 from corpusmill.storage import FileInfo, open_read
 
-STEP = "read/latex"
 SOURCES = (".tex", ".ltx", ".latex", ".sty", ".cls")
 CLASS = re.compile(r"\\document(?:class|style)\b")
 BEGINS = re.compile(r"\\begin\s*\{document\}")
@@ -36,7 +36,7 @@ Lookup = Callable[[str], str | None]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Latex:
+class LatexReader(FileReader):
     """Papers: each is one document, whose `raw` is the source of the main file with the files that it includes and its
     own packages in their places, and without comments. `extract/latex` expands macros and takes the rest off.
 
@@ -53,22 +53,14 @@ class Latex:
     """
 
     max_mb: float = 16.0  # of the sources of a paper; larger ones become dead letters
+    step = "read/latex"
+    gives = PageKind("LaTeX sources", "extract/latex")
     suffixes = (".tex", ".tar", ".tar.gz", ".tgz", ".tex.gz", ".gz", ".tar.bz2", ".tar.xz")
 
-    def __post_init__(self) -> None:
-        if self.max_mb <= 0:
-            raise RecipeError(f"need max_mb > 0, got {self.max_mb}")
-
-    def split(self, files: Sequence[FileInfo], target_bytes: int) -> list[Piece]:
-        return [whole(file) for file in files]
-
-    def read(self, piece: Piece, source: str, counts: ReadCounts) -> Iterator[pa.RecordBatch]:
-        docs = DocumentBatches(piece, source, STEP, counts)
+    def documents(self, piece: FilePiece, docs: DocumentBatches) -> Iterator[pa.RecordBatch]:
         limit = int(self.max_mb * 1e6)
         name = posixpath.basename(piece.file.name.replace("\\", "/"))
-        if piece.file.size == 0:
-            docs.dead(0, "empty_file", "the file has no bytes", expected=True)
-        elif name.endswith(".tex"):
+        if name.endswith(".tex"):
             self._file(piece.file, docs, limit)
         else:
             stream = _Stream(blocks(piece.file.path))
@@ -82,7 +74,6 @@ class Latex:
                     _add(docs, 0, _stem(name), {name.removesuffix(".gz"): data}, limit)
             except (RecordError, tarfile.TarError, EOFError) as error:
                 self._dead(docs, stream.position, error)
-        yield from docs.rest()
 
     def _file(self, file: FileInfo, docs: DocumentBatches, limit: int) -> None:
         try:
@@ -95,29 +86,29 @@ class Latex:
                 docs.counts.skip("included_file")
                 return
             folder = posixpath.dirname(file.path.replace("\\", "/"))
-            left = [limit]
+            budget = [limit]
 
-            def beside(path: str) -> str | None:
+            def read_near(path: str) -> str | None:
                 try:
                     with open_read(posixpath.join(folder, path)) as opened:
-                        data = opened.read(left[0] + 1)
+                        data = opened.read(budget[0] + 1)
                 except (InputError, OSError, ValueError):  # ValueError: a null character, which no name has
                     return None
-                left[0] -= len(data)
-                if left[0] < 0:
+                budget[0] -= len(data)
+                if budget[0] < 0:
                     raise TooLong(f"the files of the paper have more than {limit} bytes")
                 return _text(data)
 
             name = posixpath.basename(file.name.replace("\\", "/"))
-            _document(docs, 0, _stem(name), name, assembled(text, "", beside, limit))
+            _document(docs, 0, _stem(name), name, assembled(text, "", read_near, limit))
         except RecordError as error:
             self._dead(docs, 0, error)
 
     def _archive(self, stream: "_Stream", paper: str, docs: DocumentBatches, limit: int) -> Iterator[pa.RecordBatch]:
         """The paper that an archive is, or the papers that are in it."""
         sources: dict[str, bytes] = {}
-        left, papers = limit, 0
-        with tarfile.open(fileobj=cast(IO[bytes], stream), mode="r|") as archive:
+        budget, papers = limit, 0
+        with tarfile.open(fileobj=cast(IO[bytes], stream), mode="r|", tarinfo=StrictTarInfo) as archive:
             for member in archive:
                 if not member.isfile():
                     continue
@@ -125,18 +116,18 @@ class Latex:
                 at = member.offset
                 if name.endswith((".gz", ".tgz", ".tar")):
                     papers += 1
-                    self._inner(_taken(archive, member, limit), at, name, docs, limit)
+                    self._inner(_member_content(archive, member, limit), at, name, docs, limit)
                 elif name.lower().endswith(SOURCES):
-                    left -= member.size
-                    if left >= 0:
-                        sources[name] = _taken(archive, member, limit) or b""
+                    budget -= member.size
+                    if budget >= 0:
+                        sources[name] = _member_content(archive, member, limit) or b""
                 elif (
                     name.endswith(".pdf") and "/" in name and not sources and _is_arxiv(_stem(posixpath.basename(name)))
                 ):
                     papers += 1  # in the bulk archives: a paper without a source
                     docs.dead(at, "no_main_file", f"{name} is not a LaTeX source", expected=True)
                 yield from docs.full()
-        if left < 0:
+        if budget < 0:
             docs.dead(0, "too_large", f"the files of the paper have more than {limit} bytes", expected=True)
         elif sources or not papers:
             _add(docs, 0, paper, sources, limit)
@@ -153,14 +144,14 @@ class Latex:
                 _add(docs, at, paper, {paper + ".tex": data}, limit)
                 return
             sources: dict[str, bytes] = {}
-            left = limit
-            with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as archive:
+            budget = limit
+            with tarfile.open(fileobj=io.BytesIO(data), mode="r:", tarinfo=StrictTarInfo) as archive:
                 for member in archive:
                     if member.isfile() and member.name.lower().endswith(SOURCES):
-                        left -= member.size
-                        if left < 0:
+                        budget -= member.size
+                        if budget < 0:
                             raise TooLong(f"the files of {name} have more than {limit} bytes")
-                        sources[posixpath.normpath(member.name)] = _taken(archive, member, limit) or b""
+                        sources[posixpath.normpath(member.name)] = _member_content(archive, member, limit) or b""
             _add(docs, at, paper, sources, limit)
         except (RecordError, tarfile.TarError, EOFError) as error:
             self._dead(docs, at, error)
@@ -168,15 +159,15 @@ class Latex:
     def _dead(self, docs: DocumentBatches, at: int, error: Exception) -> None:
         kind = KINDS.get(type(error), "damaged") if isinstance(error, RecordError) else "damaged"
         if isinstance(error, tarfile.TarError):
-            kind = "truncated" if "unexpected end" in str(error) else "damaged"
+            kind = "truncated" if re.search("unexpected end|truncated|empty", str(error)) else "damaged"
         docs.dead(at, kind, str(error), expected=kind == "too_large")
 
 
 class _Stream:
     """A file to read from once, of blocks."""
 
-    def __init__(self, more: Iterator[bytes]) -> None:
-        self._more = more
+    def __init__(self, stream_blocks: Iterator[bytes]) -> None:
+        self._more = stream_blocks
         self._buffer = b""
         self.position = 0
 
@@ -211,7 +202,7 @@ def _gunzipped(data: bytes, limit: int) -> bytes:
     return out
 
 
-def _taken(archive: tarfile.TarFile, member: tarfile.TarInfo, limit: int) -> bytes | None:
+def _member_content(archive: tarfile.TarFile, member: tarfile.TarInfo, limit: int) -> bytes | None:
     """The content of a member; None if it has more bytes than the limit."""
     opened = archive.extractfile(member)
     if opened is None or member.size > limit:
@@ -264,12 +255,12 @@ def main_file(texts: dict[str, str]) -> str | None:
         stem = posixpath.splitext(posixpath.basename(name))[0].lower()
         return (not BEGINS.search(texts[name]), stem not in MAIN_NAMES, name.count("/"), -len(texts[name]), name)
 
-    found = [
+    candidates = [
         name
         for name, text in texts.items()
         if not name.lower().endswith((".sty", ".cls")) and CLASS.search(without_comments(text))
     ]
-    return min(found, key=rank, default=None)
+    return min(candidates, key=rank, default=None)
 
 
 def assembled(text: str, folder: str, lookup: Lookup, limit: int) -> str:
@@ -278,12 +269,12 @@ def assembled(text: str, folder: str, lookup: Lookup, limit: int) -> str:
     lookup   a path inside the paper -> the text of that file, None if there is none
     Raises TooLong if it grows beyond `limit` characters.
     """
-    left = [limit]
+    budget = [limit]
 
-    def put(text: str, folder: str, depth: int, outside: frozenset[str]) -> str:
+    def insert(text: str, folder: str, depth: int, outside: frozenset[str]) -> str:
         text = without_comments(text)
-        left[0] -= len(text)
-        if left[0] < 0:
+        budget[0] -= len(text)
+        if budget[0] < 0:
             raise TooLong(f"the source with what it includes has more than {limit} characters")
         parts: list[str] = []
         at = 0
@@ -291,26 +282,28 @@ def assembled(text: str, folder: str, lookup: Lookup, limit: int) -> str:
             parts.append(text[at : match.start()])
             at = match.end()
             how = match[1]
-            named = group(text, at)
-            if named is None and how == "input" and (bare := BARE.match(text, at)):
-                named = bare[0], bare.end()
-            if named is None or depth >= MAX_DEPTH:
+            operand = group(text, at)
+            if operand is None and how == "input" and (bare := BARE.match(text, at)):
+                operand = bare[0], bare.end()
+            if operand is None or depth >= MAX_DEPTH:
                 parts.append(match[0])
                 continue
-            given, at = named
+            file_names, at = operand
             below = folder
             if how.endswith("import"):
-                below = posixpath.join(folder, given.strip())
+                below = posixpath.join(folder, file_names.strip())
                 second = group(text, at)
-                given, at = second if second else ("", at)
+                file_names, at = second if second else ("", at)
             endings = (".sty",) if how in ("usepackage", "RequirePackage") else ("", ".tex", ".ltx")
-            for name in given.split(",") if endings == (".sty",) else [given]:
+            for name in file_names.split(",") if endings == (".sty",) else [file_names]:
                 for ending in endings:
                     path = posixpath.normpath(posixpath.join(below, name.strip().strip('"') + ending))
                     if not name.strip() or path.startswith(("..", "/")) or ":" in path or path in outside:
                         continue
-                    if (found := lookup(path)) is not None:
-                        inner = put(found, below if how.endswith("import") else folder, depth + 1, outside | {path})
+                    if (included := lookup(path)) is not None:
+                        inner = insert(
+                            included, below if how.endswith("import") else folder, depth + 1, outside | {path}
+                        )
                         # Of a file with a preamble of its own (subfile), what it says.
                         begin, end = BEGINS.search(inner), inner.rfind("\\end{document}")
                         inner = (
@@ -320,4 +313,4 @@ def assembled(text: str, folder: str, lookup: Lookup, limit: int) -> str:
                         break
         return "".join([*parts, text[at:]])
 
-    return put(text, folder, 0, frozenset())
+    return insert(text, folder, 0, frozenset())

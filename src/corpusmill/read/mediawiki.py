@@ -2,7 +2,7 @@
 
 import contextlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 from urllib.parse import quote
@@ -10,15 +10,14 @@ from xml.etree import ElementTree
 
 import pyarrow as pa
 
-from corpusmill.errors import RecipeError, RecordError, did_you_mean
-from corpusmill.read import Piece, ReadCounts, split_bytes, whole
+from corpusmill.errors import RecipeError, RecordError
+from corpusmill.read import FilePiece, PageKind
 from corpusmill.read._bytes import blocks, sniff
-from corpusmill.read._documents import DocumentBatches, as_json
+from corpusmill.read._documents import DocumentBatches, FileReader, as_json, check_choice
 from corpusmill.read._xml_pages import ExportBlock, PagePart, UnreadablePlace, bz2_blocks, parts, plain_blocks
 from corpusmill.read.text import KINDS
 from corpusmill.storage import FileInfo
 
-STEP = "read/mediawiki"
 MAX_HEAD = 1 << 20  # bytes of an export in which its <siteinfo> ends
 SITE = re.compile(rb"<siteinfo>.*?</siteinfo>", re.S)
 LANGUAGE = re.compile(rb'<mediawiki\b[^>]{0,2000}?\sxml:lang="([A-Za-z0-9-]{1,32})"')
@@ -37,7 +36,7 @@ class Site(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mediawiki:
+class MediawikiReader(FileReader):
     """Pages of MediaWiki's XML exports, as Wikimedia's dumps are: plain, bz2 in one stream or many, gzip, zstd or xz.
 
     A page of the `namespaces` is a document: `raw` is its wikitext, which `extract/wikitext` turns into text. `url` is
@@ -58,31 +57,21 @@ class Mediawiki:
     redirects: bool = False  # take pages that are redirects
     revisions: Literal["latest", "all"] = "latest"  # of each page that the file has
     max_mb: float = 16.0  # of a revision; longer ones become dead letters
+    step = "read/mediawiki"
+    gives = PageKind("pages in wikitext", "extract/wikitext")
     suffixes = tuple(f".xml{packed}" for packed in ("", ".bz2", ".gz", ".zst", ".xz"))
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         object.__setattr__(self, "namespaces", tuple(self.namespaces))
-        known = ("latest", "all")
-        if self.revisions not in known:
-            near = did_you_mean(self.revisions, known)
-            raise RecipeError(f'revisions must be latest or all, got "{self.revisions}"{near}')
+        check_choice("revisions", self.revisions, ("latest", "all"))
         if not self.namespaces:
             raise RecipeError("namespaces must name one at least: 0 is that of articles")
-        if self.max_mb <= 0:
-            raise RecipeError(f"need max_mb > 0, got {self.max_mb}")
 
-    def split(self, files: Sequence[FileInfo], target_bytes: int) -> list[Piece]:
-        pieces: list[Piece] = []
-        for file in files:
-            cut = file.size > target_bytes and sniff(file.path) in ("", "bz2")
-            pieces += split_bytes(file, target_bytes) if cut else [whole(file)]
-        return pieces
+    def can_cut(self, file: FileInfo) -> bool:
+        return sniff(file.path) in ("", "bz2")
 
-    def read(self, piece: Piece, source: str, counts: ReadCounts) -> Iterator[pa.RecordBatch]:
-        docs = DocumentBatches(piece, source, STEP, counts)
-        if piece.file.size == 0:
-            docs.dead(0, "empty_file", "the file has no bytes", expected=True)
-            return
+    def documents(self, piece: FilePiece, docs: DocumentBatches) -> Iterator[pa.RecordBatch]:
         site = site_of(piece.file.path)
         limit = int(self.max_mb * 1e6)
         head: dict[str, str] | None = None  # of the page that is being read; None: none, or it is not wanted
@@ -104,7 +93,6 @@ class Mediawiki:
                 else:
                     self._document(head, latest, site, docs)
             yield from docs.full()
-        yield from docs.rest()
 
     def _head(self, part: PagePart, docs: DocumentBatches) -> dict[str, str] | None:
         """The fields before the revisions of a page, if it is wanted."""
@@ -144,7 +132,7 @@ class Mediawiki:
         elif not self.redirects and REDIRECT.match(text):  # old exports have no element for it
             docs.counts.skip("redirect")
         else:
-            known = {
+            about = {
                 "title": title,
                 "page_id": head["id"],
                 "revision_id": number,
@@ -160,11 +148,11 @@ class Mediawiki:
                 given=name if head["id"] else None,
                 url=url,
                 date=_text(revision, "timestamp") or None,
-                metadata=as_json({key: value for key, value in known.items() if value}),
+                metadata=as_json({key: value for key, value in about.items() if value}),
             )
 
 
-def _blocks(piece: Piece) -> Iterator[ExportBlock | UnreadablePlace]:
+def _blocks(piece: FilePiece) -> Iterator[ExportBlock | UnreadablePlace]:
     path = piece.file.path
     kind = sniff(path)
     if kind == "bz2":
@@ -192,9 +180,9 @@ def site_of(path: str) -> Site:
                 break
     language = LANGUAGE.search(head)
     spoken = language[1].decode() if language else ""
-    found = SITE.search(head)
+    site_match = SITE.search(head)
     try:
-        site = ElementTree.fromstring(bytes(found[0]).decode("utf-8", "replace")) if found else None
+        site = ElementTree.fromstring(bytes(site_match[0]).decode("utf-8", "replace")) if site_match else None
     except ElementTree.ParseError:
         site = None
     if site is None:

@@ -1,22 +1,21 @@
 """Tables in Parquet files."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 import pyarrow as pa
 
-from corpusmill.read import Piece, ReadCounts, whole
-from corpusmill.read._columns import Roles, RowReader, one_content
+from corpusmill.read import FilePiece, whole_file
+from corpusmill.read._columns import RowReader
 from corpusmill.read._documents import DocumentBatches
 from corpusmill.read._ipc import opened
-from corpusmill.read._tables import FAULTS, ROWS, add_rows, check, decoded, is_damage, names_of, needed
+from corpusmill.read._tables import FAULTS, ROWS, TableReader, add_rows, check, decoded, is_damage, names_of, needed
 from corpusmill.storage import FileInfo
-
-STEP = "read/parquet"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Parquet:
+class ParquetReader(TableReader):
     """Documents from the rows of Parquet files; only the columns that are needed are read.
 
     Columns are chosen and kept, and pages read, as by `jsonl`. Pages may be strings or
@@ -27,40 +26,13 @@ class Parquet:
     split at row groups and never within one, so write small ones (64 MB) if many workers are to share a file.
     """
 
-    text: str | None = None
-    html: str | None = None  # the column that holds HTML pages, instead of text
-    id: str | None = None
-    url: str | None = None
-    date: str | None = None
-    keep: tuple[str, ...] | None = None  # other columns to keep; null keeps all, [] none
+    step = "read/parquet"
     suffixes = (".parquet", ".parq", ".pq")
+    begins: ClassVar = {b"PAR1": "a Parquet file"}
 
-    def __post_init__(self) -> None:
-        one_content(self.text, self.html)
-        object.__setattr__(self, "keep", None if self.keep is None else tuple(self.keep))
-
-    def split(self, files: Sequence[FileInfo], target_bytes: int) -> list[Piece]:
-        pieces: list[Piece] = []
-        checked = False
-        for file in files:
-            cuts = [whole(file)]
-            if file.size > target_bytes or (file.size and not checked):
-                try:
-                    cuts = self._cuts(file, target_bytes)
-                    checked = True
-                except FAULTS as error:
-                    if not is_damage(error):
-                        raise
-            pieces += cuts
-        return pieces
-
-    def read(self, piece: Piece, source: str, counts: ReadCounts) -> Iterator[pa.RecordBatch]:
+    def documents(self, piece: FilePiece, docs: DocumentBatches) -> Iterator[pa.RecordBatch]:
         import pyarrow.parquet as pq
 
-        docs = DocumentBatches(piece, source, STEP, counts)
-        if piece.file.size == 0:
-            docs.dead(0, "empty_file", "the file has no bytes", expected=True)
-            return
         with opened(piece.file.path, mapped=False) as opened_file:
             try:
                 file = pq.ParquetFile(opened_file)
@@ -71,7 +43,7 @@ class Parquet:
                     raise
                 docs.dead(0, "damaged", f"not a Parquet file, or its footer is damaged: {error}")
                 return
-            roles = self._roles()
+            roles = self.roles
             check(schema, roles, piece.file.path)
             rows = RowReader(roles, docs)
             numbers = needed(schema, roles)
@@ -97,29 +69,28 @@ class Parquet:
                         batch = batch.select(numbers).rename_columns(names)
                     yield from add_rows(batch, batch.schema.names, position, rows)
                     position += batch.num_rows
-        yield from docs.rest()
 
-    def _roles(self) -> Roles:
-        return Roles(self.text, self.html, self.id, self.url, self.date, self.keep)
+    def can_cut(self, file: FileInfo) -> bool:
+        return True
 
-    def _cuts(self, file: FileInfo, target_bytes: int) -> list[Piece]:
+    def cuts(self, file: FileInfo, target_bytes: int) -> list[FilePiece]:
         """Runs of row groups of about `target_bytes`; checks the columns, too."""
         import pyarrow.parquet as pq
 
         with opened(file.path, mapped=False) as source, pq.ParquetFile(source) as table:
-            check(table.schema_arrow, self._roles(), file.path)
+            check(table.schema_arrow, self.roles, file.path)
             if file.size <= target_bytes:
-                return [whole(file)]
+                return [whole_file(file)]
             meta = table.metadata
             sizes = []
             for group in range(meta.num_row_groups):
                 columns = meta.row_group(group)
                 sizes.append(sum(columns.column(i).total_compressed_size for i in range(columns.num_columns)))
-        pieces: list[Piece] = []
+        pieces: list[FilePiece] = []
         start = size = 0
         for group, bytes_ in enumerate(sizes):
             size += bytes_
             if size >= target_bytes or group == len(sizes) - 1:
-                pieces.append(Piece(file, start, group + 1, size))
+                pieces.append(FilePiece(file, start, group + 1, size))
                 start, size = group + 1, 0
-        return pieces or [whole(file)]
+        return pieces or [whole_file(file)]

@@ -12,11 +12,10 @@ import pyarrow as pa
 from corpusmill.assets.extras import PDF, Extra
 from corpusmill.errors import RecipeError
 from corpusmill.formats.pdf_layout import PdfLine, PdfPage, document_text
-from corpusmill.read import Piece, ReadCounts, whole
-from corpusmill.read._documents import DocumentBatches, as_json
+from corpusmill.read import FilePiece
+from corpusmill.read._documents import DocumentBatches, FileReader, as_json
 from corpusmill.storage import FileInfo, open_read
 
-STEP = "read/pdf"
 PASSWORD = 4  # FPDF_ERR_PASSWORD
 MAX_CHARACTERS = 20_000_000  # of a document: a small file may draw the same text many times
 LITTLE = 50  # characters on a page, with which it may be a picture of one
@@ -25,7 +24,7 @@ WIDE = 1.2  # of the height of a line: a blank that parts two pieces
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pdf:
+class PdfReader(FileReader):
     """PDF documents: `text` is what stands on their pages, in the order of reading.
 
     Columns are read one after the other; running heads, page numbers and hyphens at the ends of lines go; a paragraph
@@ -37,30 +36,29 @@ class Pdf:
     above), `too_large`, `empty_file`. A file is one piece. The parser is PDFium; needs the extra `pdf`.
     """
 
+    step = "read/pdf"
     extras: ClassVar[tuple[Extra, ...]] = (PDF,)
 
     max_mb: float = 256.0  # of a file, in megabytes; larger ones become dead letters
     max_pages: int = 5000  # of a document; those with more become dead letters
     scans: bool = True  # take documents of which half of the pages or more have no text; false: dead letters
     suffixes = (".pdf",)
+    begins: ClassVar = {b"%PDF": "a PDF document"}
 
     def __post_init__(self) -> None:
         if self.max_mb <= 0 or self.max_pages <= 0:
             raise RecipeError(f"need max_mb > 0 and max_pages > 0, got {self.max_mb} and {self.max_pages}")
 
-    def split(self, files: Sequence[FileInfo], target_bytes: int) -> list[Piece]:
+    def split(self, files: Sequence[FileInfo], target_bytes: int) -> list[FilePiece]:
         _library()  # said before anything runs
-        return [whole(file) for file in files]
+        return super().split(files, target_bytes)
 
-    def read(self, piece: Piece, source: str, counts: ReadCounts) -> Iterator[pa.RecordBatch]:
-        docs = DocumentBatches(piece, source, STEP, counts)
+    def documents(self, piece: FilePiece, docs: DocumentBatches) -> Iterator[pa.RecordBatch]:
         library = _library()
         limit = int(self.max_mb * 1e6)
         with open_read(piece.file.path) as opened:
             data = opened.read(limit + 1)
-        if not data:
-            docs.dead(0, "empty_file", "the file has no bytes", expected=True)
-        elif len(data) > limit:
+        if len(data) > limit:
             docs.dead(0, "too_large", f"the file has more than {limit} bytes", expected=True)
         else:
             try:
@@ -77,7 +75,7 @@ class Pdf:
                     docs.dead(0, "damaged", f"a page cannot be read: {error}")
                 finally:
                     document.close()
-        yield from docs.rest()
+        yield from docs.full()
 
     def _document(self, document: Any, docs: DocumentBatches) -> None:
         count = len(document)
@@ -88,9 +86,9 @@ class Pdf:
         characters = bare = 0
         for number in range(count):
             page = page_of(document, number)
-            here = sum(len(line.text) for line in page.lines)
-            characters += here
-            bare += here < LITTLE
+            page_characters = sum(len(line.text) for line in page.lines)
+            characters += page_characters
+            bare += page_characters < LITTLE
             if characters > MAX_CHARACTERS:
                 docs.dead(0, "too_large", f"the document has more than {MAX_CHARACTERS} characters", expected=True)
                 return

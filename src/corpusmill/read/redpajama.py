@@ -7,14 +7,14 @@ from typing import Any
 import pyarrow as pa
 
 from corpusmill.errors import RecipeError, did_you_mean
-from corpusmill.read import Piece, ReadCounts, whole
+from corpusmill.read import FilePiece
 from corpusmill.read._beside import (
     Beside,
     Join,
+    LayoutReader,
     Listings,
     SignalLines,
     bare,
-    check_found,
     find_documents,
     joined,
     missing,
@@ -26,10 +26,9 @@ from corpusmill.read._columns import Roles
 from corpusmill.read._documents import DocumentBatches
 from corpusmill.read._ipc import opened
 from corpusmill.read._tables import FAULTS, decoded, is_damage
-from corpusmill.read.jsonl import Jsonl
+from corpusmill.read.jsonl import JsonlReader
 from corpusmill.storage import FileInfo, printable
 
-STEP = "read/redpajama"
 PARTS = {
     "quality_signals": ".signals.json",
     "duplicates": ".duplicates.parquet",
@@ -40,7 +39,7 @@ ROWS = 1024
 
 
 @dataclass(frozen=True, kw_only=True)
-class Redpajama:
+class RedpajamaReader(LayoutReader):
     """Documents in the layout of RedPajama-v2: `documents/2023-06/0000/en_head.json.gz`, and of the same path
     `quality_signals/….signals.json.gz`, `duplicates/….duplicates.parquet` and `minhash/….minhash.parquet`.
 
@@ -64,67 +63,62 @@ class Redpajama:
 
     parts: tuple[str, ...] | None = None  # of quality_signals, duplicates, minhash; null: the first two, where they are
     max_line_mb: float = 32.0
+    step = "read/redpajama"
+    roles = Roles(text="raw_content", id="id")
     suffixes = (".json.gz", ".json", ".json.zst", ".jsonl.gz", ".jsonl", ".jsonl.zst")
 
     def __post_init__(self) -> None:
-        Jsonl(max_line_mb=self.max_line_mb)  # which knows what it may be
+        JsonlReader(max_line_mb=self.max_line_mb)  # which knows what it may be
         if self.parts is None:
             return
         object.__setattr__(self, "parts", tuple(self.parts))
         for name in self.parts:
             if name not in PARTS:
-                near = did_you_mean(name, PARTS) or "."
-                raise RecipeError(f'parts: there is no part "{name}"{near} There are: {", ".join(PARTS)}')
+                suggestion = did_you_mean(name, PARTS) or "."
+                raise RecipeError(f'parts: there is no part "{name}"{suggestion} There are: {", ".join(PARTS)}')
 
     def find_files(self, paths: Sequence[str]) -> list[FileInfo]:
         """The files of documents, each with those of its signals."""
-        found = find_documents(paths, self.suffixes)
+        documents = find_documents(paths, self.suffixes)
         listings = Listings()
         files: list[FileInfo] = []
-        for file, place in found:
-            beside = {}
+        for file, location in documents:
+            signals = {}
             for part in self.parts if self.parts is not None else USUAL:
-                held = listings.below(place.root, part)
-                if not held:
+                listing = listings.below(location.root, part)
+                if not listing:
                     if self.parts is not None:
-                        raise unknown(place.root, part, [name for name in PARTS if listings.below(place.root, name)])
+                        raise unknown(
+                            location.root, part, [name for name in PARTS if listings.below(location.root, name)]
+                        )
                     continue
-                if (one := held.get(f"{_stem(place.inner)}{PARTS[part]}")) is None:
-                    there = sum(f"{_stem(at.inner)}{PARTS[part]}" in held for _, at in found if at.root == place.root)
+                if (signal_file := listing.get(f"{_stem(location.inner)}{PARTS[part]}")) is None:
+                    present = sum(
+                        f"{_stem(at.inner)}{PARTS[part]}" in listing for _, at in documents if at.root == location.root
+                    )
                     cure = "Name files that have it, or choose parts: [], or exclude these."
-                    raise missing(f"{place.root}/{part}", [file.path], there, cure)
-                beside[part] = one
-            files.append(with_beside(file, beside))
+                    raise missing(f"{location.root}/{part}", [file.path], present, cure)
+                signals[part] = signal_file
+            files.append(with_beside(file, signals))
         return files
 
-    def split(self, files: Sequence[FileInfo], target_bytes: int) -> list[Piece]:
-        check_found(files, STEP)
-        self._jsonl().check_head(next((file for file in files if file.size), None))
-        return [whole(file) for file in files]
-
-    def read(self, piece: Piece, source: str, counts: ReadCounts) -> Iterator[pa.RecordBatch]:
-        docs = DocumentBatches(piece, source, STEP, counts)
-        if piece.file.size == 0:
-            docs.dead(0, "empty_file", "the file has no bytes", expected=True)
+    def documents(self, piece: FilePiece, docs: DocumentBatches) -> Iterator[pa.RecordBatch]:
         limit = int(self.max_line_mb * 1e6)
-        place = place_of(piece.file.path)
-        rows = _JoinedRows(place.inner if place else piece.file.name)
-        beside: dict[str, tuple[Beside, Join]] = {}
-        for one in piece.file.beside:
-            if one.name == "quality_signals":
-                beside[one.name] = (SignalLines(one.path, limit), rows.signals)
-            elif one.name == "duplicates":
-                duplicates = Duplicates(one.path)
-                beside[one.name] = (duplicates, rows.duplicate(duplicates))
+        location = place_of(piece.file.path)
+        rows = _JoinedRows(location.inner if location else piece.file.name)
+        signals: dict[str, tuple[Beside, Join]] = {}
+        for signal_file in piece.file.beside:
+            if signal_file.name == "quality_signals":
+                signals[signal_file.name] = (SignalLines(signal_file.path, limit), rows.signals)
+            elif signal_file.name == "duplicates":
+                duplicates = Duplicates(signal_file.path)
+                signals[signal_file.name] = (duplicates, rows.duplicate(duplicates))
             else:
-                beside[one.name] = (SignalTable(one.path), rows.minhash)
-        yield from joined(piece, docs, self._roles(), beside, rows.prepare, limit, 128_000_000)
+                signals[signal_file.name] = (SignalTable(signal_file.path), rows.minhash)
+        yield from joined(piece, docs, self.roles, signals, rows.prepare, limit, 128_000_000)
 
-    def _roles(self) -> Roles:
-        return Roles(text="raw_content", id="id")
-
-    def _jsonl(self) -> Jsonl:
-        return Jsonl(text="raw_content", max_line_mb=self.max_line_mb)
+    def documents_reader(self) -> JsonlReader:
+        return JsonlReader(text="raw_content", max_line_mb=self.max_line_mb)
 
 
 def _stem(inner: str) -> str:
@@ -149,8 +143,8 @@ class _JoinedRows:
             row["id"] = f"{self.inner}/{number}"
 
     def signals(self, row: dict[str, Any], number: int, record: dict[str, Any]) -> str:
-        if said := self._other(record.get("id"), number):
-            return said
+        if mismatch := self._id_mismatch(record.get("id"), number):
+            return mismatch
         about = record.get("metadata")
         url = about.get("url") if isinstance(about, dict) else None
         if url is not None and row.get("url") is not None and url != row["url"]:
@@ -161,10 +155,12 @@ class _JoinedRows:
         return ""
 
     def minhash(self, row: dict[str, Any], number: int, record: dict[str, Any]) -> str:
-        if said := self._other(record.get("id"), number):
-            return said
+        if mismatch := self._id_mismatch(record.get("id"), number):
+            return mismatch
         bands = {name: bands for name, bands in record.items() if name.startswith("signature")}
-        row["minhash"] = {name: None if each is None else [band.hex() for band in each] for name, each in bands.items()}
+        row["minhash"] = {
+            name: None if hashes is None else [band.hex() for band in hashes] for name, hashes in bands.items()
+        }
         return ""
 
     def duplicate(self, duplicates: "Duplicates") -> Join:
@@ -174,9 +170,9 @@ class _JoinedRows:
 
         return join
 
-    def _other(self, said: Any, number: int) -> str:
-        if not isinstance(said, str) or tail(said) != f"{self.file}/{number}":
-            return f"its id is {said!r}, and that of the document ends in {self.file}/{number}"
+    def _id_mismatch(self, record_id: Any, number: int) -> str:
+        if not isinstance(record_id, str) or tail(record_id) != f"{self.file}/{number}":
+            return f"its id is {record_id!r}, and that of the document ends in {self.file}/{number}"
         return ""
 
 
@@ -213,11 +209,11 @@ class SignalTable:
         self._read += 1
         return row
 
-    def left(self) -> int:
-        left = 0
+    def remaining(self) -> int:
+        count = 0
         while not isinstance(self.next(), str):
-            left += 1
-        return left
+            count += 1
+        return count
 
 
 class Duplicates:
@@ -242,7 +238,7 @@ class Duplicates:
         self._ids.discard(name)
         return is_in
 
-    def left(self) -> int:
+    def remaining(self) -> int:
         return len(self._ids)
 
 

@@ -14,15 +14,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from corpusmill.errors import RecipeError, RecordError, did_you_mean
-from corpusmill.read import END, Piece, ReadCounts, whole
+from corpusmill.errors import RecipeError, RecordError
+from corpusmill.read import END, HTML_PAGES, FilePiece, whole_file
 from corpusmill.read._bytes import sniff
-from corpusmill.read._documents import DocumentBatches, as_json
+from corpusmill.read._documents import DocumentBatches, FileReader, as_json, check_choice
 from corpusmill.read._lines import lines
 from corpusmill.read.text import KINDS
 from corpusmill.storage import FileInfo
 
-STEP = "read/stackexchange"
 MOST_PIECES = (
     16  # of a file: each reads all of it for the answers to its questions, which costs half of parsing it once
 )
@@ -41,7 +40,7 @@ Numbers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Stackexchange:
+class StackexchangeReader(FileReader):
     """Questions with their answers, from the `Posts.xml` of a site of Stack Exchange.
 
     A question is a document: `raw` is HTML with its title, its text, and its answers under headings; an `extract/…`
@@ -69,34 +68,29 @@ class Stackexchange:
     answered: bool = True  # leave out questions without answers
     site: str | None = None  # cooking.stackexchange.com; null: as the path says
     max_mb: float = 16.0  # of a post
+    step = "read/stackexchange"
+    gives = HTML_PAGES
     suffixes = tuple(f"Posts.xml{packed}" for packed in ("", ".gz", ".bz2", ".xz", ".zst"))
 
     def __post_init__(self) -> None:
-        known = ("accepted", "score", "date")
-        if self.order not in known:
-            near = did_you_mean(self.order, known)
-            raise RecipeError(f'order must be accepted, score or date, got "{self.order}"{near}')
+        check_choice("order", self.order, ("accepted", "score", "date"))
         if self.max_mb <= 0 or (self.max_answers is not None and self.max_answers < 0):
             raise RecipeError(f"need max_mb > 0 and max_answers >= 0, got {self.max_mb} and {self.max_answers}")
 
-    def split(self, files: Sequence[FileInfo], target_bytes: int) -> list[Piece]:
-        pieces: list[Piece] = []
+    def split(self, files: Sequence[FileInfo], target_bytes: int) -> list[FilePiece]:
+        pieces: list[FilePiece] = []
         for file in files:
             if file.size <= target_bytes or sniff(file.path):
-                pieces.append(whole(file))
+                pieces.append(whole_file(file))
                 continue
             count = min(MOST_PIECES, -(-file.size // max(1, target_bytes)))
             cuts = [file.size * i // count for i in range(count)] + [END]
-            pieces += [Piece(file, a, b, min(b, file.size) - a) for a, b in pairwise(cuts)]
+            pieces += [FilePiece(file, a, b, min(b, file.size) - a) for a, b in pairwise(cuts)]
         return pieces
 
-    def read(self, piece: Piece, source: str, counts: ReadCounts) -> Iterator[pa.RecordBatch]:
-        docs = DocumentBatches(piece, source, STEP, counts)
-        if piece.file.size == 0:
-            docs.dead(0, "empty_file", "the file has no bytes", expected=True)
-            return
-        found = None if self.site else SITE.search(piece.file.path.replace("\\", "/").lower())
-        site = self.site or (found[1] if found else "")
+    def documents(self, piece: FilePiece, docs: DocumentBatches) -> Iterator[pa.RecordBatch]:
+        site_match = None if self.site else SITE.search(piece.file.path.replace("\\", "/").lower())
+        site = self.site or (site_match[1] if site_match else "")
         limit = int(self.max_mb * 1e6)
         questions = _questions(piece, limit, docs)
         if len(questions.positions):
@@ -105,7 +99,6 @@ class Stackexchange:
                     for position, question, answers in _bucket(Path(folder, str(number)), docs):
                         self._document(position, question, answers, site, docs)
                         yield from docs.full()
-        yield from docs.rest()
 
     def _document(self, at: int, question: Row, answers: list[Row], site: str, docs: DocumentBatches) -> None:
         number = question.get("Id", "")
@@ -115,13 +108,13 @@ class Stackexchange:
         accepted = question.get("AcceptedAnswerId", "")
         good = [row for row in answers if self.min_answer_score is None or _score(row) >= self.min_answer_score]
         good.sort(key=lambda row: (self._rank(row, accepted), row.get("CreationDate", ""), _number(row, "Id")))
-        taken = good[: self.max_answers]
-        if self.answered and not taken:
+        answers_used = good[: self.max_answers]
+        if self.answered and not answers_used:
             docs.counts.skip("no_answer")
             return
         title = question.get("Title", "")
         parts = [f"<h1>{escape(title)}</h1>", question.get("Body", "")]
-        for row in taken:
+        for row in answers_used:
             sign = " (accepted)" if accepted and row.get("Id") == accepted else ""
             parts += [f"<h2>Answer{sign}</h2>", row.get("Body", "")]
         about: dict[str, Any] = {
@@ -135,9 +128,9 @@ class Stackexchange:
                     "score": _score(row),
                     "accepted": bool(accepted) and row.get("Id") == accepted,
                 }
-                for row in taken
+                for row in answers_used
             ],
-            "licences": sorted({licence(row) for row in [question, *taken]} - {""}),
+            "licences": sorted({licence(row) for row in [question, *answers_used]} - {""}),
         }
         body = "\n".join(parts)
         docs.add(
@@ -160,8 +153,8 @@ class Stackexchange:
 
 def licence(row: Row) -> str:
     """The licence of a post: what the data says, or else by its day; "" where that is not known."""
-    if said := row.get("ContentLicense", ""):
-        return said
+    if stated := row.get("ContentLicense", ""):
+        return stated
     day = row.get("CreationDate", "")[:10]
     return next(name for until, name in LICENCES if day < until) if day else ""
 
@@ -177,7 +170,7 @@ def _number(row: Row, name: str) -> int:
         return 0
 
 
-def _rows(piece: Piece, limit: int) -> Iterator[tuple[int, bytes | RecordError]]:
+def _rows(piece: FilePiece, limit: int) -> Iterator[tuple[int, bytes | RecordError]]:
     """(position, line) of the lines of a piece that are rows, or cannot be read. A row begins its line, so no document
     type stands before it."""
     for position, line in lines(piece, limit):
@@ -193,14 +186,13 @@ class Questions(NamedTuple):
     numbers: Numbers  # sorted
 
 
-def _questions(piece: Piece, limit: int, docs: DocumentBatches) -> Questions:
+def _questions(piece: FilePiece, limit: int, docs: DocumentBatches) -> Questions:
     """The questions of a piece. Rows that are none are counted here, and what cannot be read is told."""
     numbers: list[int] = []
     positions: list[int] = []
     for position, line in _rows(piece, limit):
         if isinstance(line, RecordError):
-            kind = KINDS[type(line)]
-            docs.dead(position, kind, str(line), expected=kind == "too_large")
+            docs.unreadable(position, line, KINDS)
             continue
         kind_of, number = KIND.search(line), NUMBER.search(line)
         if kind_of is None or number is None:
@@ -210,12 +202,12 @@ def _questions(piece: Piece, limit: int, docs: DocumentBatches) -> Questions:
             positions.append(position)
         else:
             docs.counts.skip("answer" if kind_of[1] == ANSWER else "other_post")
-    found = np.array(numbers, np.int64)
-    order = np.argsort(found, kind="stable").astype(np.int64)
-    return Questions(np.array(positions, np.int64), order, found[order])
+    ids = np.array(numbers, np.int64)
+    order = np.argsort(ids, kind="stable").astype(np.int64)
+    return Questions(np.array(positions, np.int64), order, ids[order])
 
 
-def _distribute(piece: Piece, limit: int, questions: Questions, folder: Path) -> int:
+def _distribute(piece: FilePiece, limit: int, questions: Questions, folder: Path) -> int:
     """Write each post of the piece's questions to the file of its bucket; returns how many buckets there are.
 
     Buckets are ranges of positions, so that documents come out in the order of the file.
@@ -224,7 +216,7 @@ def _distribute(piece: Piece, limit: int, questions: Questions, folder: Path) ->
     count = int(min(MOST_BUCKETS, max(1, -(-piece.size // BUCKET)), many))
     files = [Path(folder, str(number)).open("wb") for number in range(count)]  # noqa: SIM115 - closed below
     try:
-        for position, line in _rows(Piece(piece.file), limit):
+        for position, line in _rows(FilePiece(piece.file), limit):
             if isinstance(line, RecordError) or (kind := KIND.search(line)) is None:
                 continue
             places: list[int] = []
@@ -233,7 +225,7 @@ def _distribute(piece: Piece, limit: int, questions: Questions, folder: Path) ->
             elif kind[1] == ANSWER and (parent := PARENT.search(line)):
                 first, last = np.searchsorted(questions.numbers, [int(parent[1]), int(parent[1]) + 1])
                 places = questions.by_number[first:last].tolist()
-            for bucket in sorted({place * count // many for place in places}):
+            for bucket in sorted({index * count // many for index in places}):
                 files[bucket].write(b"%d %s\n" % (position, line.strip()))
     finally:
         for file in files:

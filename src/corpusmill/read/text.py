@@ -2,22 +2,21 @@
 
 import codecs
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 import pyarrow as pa
 
-from corpusmill.errors import RecipeError, RecordError, did_you_mean
-from corpusmill.read import Piece, ReadCounts, split_bytes, whole
+from corpusmill.errors import RecipeError, RecordError
+from corpusmill.read import FilePiece, _lines
 from corpusmill.read._bytes import Damaged, Truncated, WindowTooLarge, blocks, sniff
-from corpusmill.read._documents import DocumentBatches
+from corpusmill.read._documents import DocumentBatches, FileReader, check_choice
 from corpusmill.read._encoding import advice, looks_like_utf16, marked
 from corpusmill.read._lines import TooLong, lines
 from corpusmill.storage import FileInfo
 
-STEP = "read/text"
-KINDS = {TooLong: "too_large", Truncated: "truncated", Damaged: "damaged", WindowTooLarge: "window_too_large"}
+KINDS = {**_lines.KINDS, TooLong: "too_large"}
 LOOK_BACK = 4096  # bytes: enough to see whether the line before a piece is blank
 # ` = Title = ` begins an article, ` = = Section = = ` only a section of it.
 HEADING = re.compile(rb" ?= (?!=).*(?<!=) = ?\r?")
@@ -40,7 +39,7 @@ Located = Iterator[tuple[int, bytes | RecordError]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Text:
+class TextReader(FileReader):
     """Documents from text files, compressed or not.
 
     document    the whole `file`; a `paragraph`, ended by blank lines; or an `article` of a file like WikiText, which
@@ -61,20 +60,16 @@ class Text:
     gutenberg: bool = False
     charset: str = "utf-8"
     max_mb: float = 32.0  # of one document
+    step = "read/text"
     suffixes = tuple(
         f".{name}{packed}" for name in ("txt", "md", "text") for packed in ("", ".gz", ".zst", ".bz2", ".xz")
     )
 
     def __post_init__(self) -> None:
-        kinds = ("file", "paragraph", "article")
-        if self.document not in kinds:
-            raise RecipeError(
-                f'document must be one of {", ".join(kinds)}, got "{self.document}"{did_you_mean(self.document, kinds)}'
-            )
+        super().__post_init__()
+        check_choice("document", self.document, ("file", "paragraph", "article"))
         if self.separator is not None and (self.separator == "" or self.document != "file"):
             raise RecipeError('separator must not be empty, and replaces "document": leave that out')
-        if self.max_mb <= 0:
-            raise RecipeError(f"need max_mb > 0, got {self.max_mb}")
         try:
             many = codecs.lookup(self.charset).name.startswith(("utf-16", "utf-32")) and not self._is_whole()
         except LookupError as error:
@@ -82,26 +77,17 @@ class Text:
         if many:
             raise RecipeError(f"files in {self.charset} can only be read as one document each")
 
-    def split(self, files: Sequence[FileInfo], target_bytes: int) -> list[Piece]:
-        pieces: list[Piece] = []
-        splits = not self._is_whole() and not overlaps(self._separator())
-        for file in files:
-            cut = splits and file.size > target_bytes and not sniff(file.path)
-            pieces += split_bytes(file, target_bytes) if cut else [whole(file)]
-        return pieces
+    def can_cut(self, file: FileInfo) -> bool:
+        return not self._is_whole() and not overlaps(self._separator()) and not sniff(file.path)
 
-    def read(self, piece: Piece, source: str, counts: ReadCounts) -> Iterator[pa.RecordBatch]:
-        docs = DocumentBatches(piece, source, STEP, counts)
-        if piece.file.size == 0:
-            docs.dead(0, "empty_file", "the file has no bytes", expected=True)
-        elif reason := self._encoding(piece):
+    def documents(self, piece: FilePiece, docs: DocumentBatches) -> Iterator[pa.RecordBatch]:
+        if reason := self._encoding(piece):
             if piece.start == 0:
                 docs.dead(0, "bad_encoding", reason)
         else:
             for position, data in self._documents(piece, int(self.max_mb * 1e6)):
                 if isinstance(data, RecordError):
-                    kind = KINDS[type(data)]
-                    docs.dead(position, kind, str(data), expected=kind == "too_large")
+                    docs.unreadable(position, data, KINDS)
                     continue
                 if self._is_whole() and (reason := self._looks_wrong(data, piece)):
                     docs.dead(position, "bad_encoding", reason)
@@ -114,11 +100,10 @@ class Text:
                 elif self._is_whole():
                     docs.dead(position, "empty_text", "the file has no text", expected=True)
                 else:
-                    counts.skip("blank")
+                    docs.counts.skip("blank")
                 yield from docs.full()
-        yield from docs.rest()
 
-    def _encoding(self, piece: Piece) -> str:
+    def _encoding(self, piece: FilePiece) -> str:
         """Why a file cannot be cut into documents: it is UTF-16, whose line ends are others; "" if it can."""
         if self._is_whole():
             return ""
@@ -130,7 +115,7 @@ class Text:
             return f"the file is {encoding.upper()} by its byte order mark, which is read only as one document each"
         return self._looks_wrong(head, piece)
 
-    def _looks_wrong(self, data: bytes, piece: Piece) -> str:
+    def _looks_wrong(self, data: bytes, piece: FilePiece) -> str:
         is_utf8 = codecs.lookup(self.charset).name == "utf-8" and not marked(data)
         encoding = looks_like_utf16(data) if is_utf8 else ""
         return f"{advice(encoding, piece.file.path)}, or give its charset" if encoding else ""
@@ -141,7 +126,7 @@ class Text:
     def _separator(self) -> bytes:
         return (self.separator or "\n").encode(self.charset)
 
-    def _documents(self, piece: Piece, limit: int) -> Located:
+    def _documents(self, piece: FilePiece, limit: int) -> Located:
         if self.document == "paragraph":
             return _groups(piece, limit, lambda before, line: bool(line.strip()) and not before.strip())
         if self.document == "article":
@@ -149,7 +134,7 @@ class Text:
         return iter([(0, content(piece, limit))]) if self._is_whole() else lines(piece, limit, self._separator())
 
 
-def content(piece: Piece, limit: int) -> bytes | RecordError:
+def content(piece: FilePiece, limit: int) -> bytes | RecordError:
     """The whole of a file, decompressed, or the error."""
     parts: list[bytes] = []
     size = 0
@@ -195,7 +180,7 @@ def overlaps(separator: bytes) -> bool:
     return any(separator.endswith(separator[:size]) for size in range(1, len(separator)))
 
 
-def _groups(piece: Piece, limit: int, begins: Callable[[bytes, bytes], bool]) -> Located:
+def _groups(piece: FilePiece, limit: int, begins: Callable[[bytes, bytes], bool]) -> Located:
     """(offset, lines) of the documents that begin in a piece.
 
     begins   (previous line, line) -> whether the line begins a document; the first line of a file always does
@@ -204,7 +189,7 @@ def _groups(piece: Piece, limit: int, begins: Callable[[bytes, bytes], bool]) ->
     before = b"" if look == 0 else b"text"  # stands for the line that holds the byte at `look`
     group: list[bytes] | None = [] if piece.start == 0 else None  # None: the lines belong to the previous piece
     at = size = 0
-    for position, item in lines(Piece(piece.file, look), limit):
+    for position, item in lines(FilePiece(piece.file, look), limit):
         if isinstance(item, Truncated | Damaged | WindowTooLarge):
             yield at if group else position, item
             return

@@ -1,22 +1,22 @@
 """Pages of web archives: WARC, and its predecessor ARC."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 import pyarrow as pa
 
-from corpusmill.errors import RecipeError
 from corpusmill.formats.charset import decode
-from corpusmill.read import Piece, ReadCounts, _http, split_bytes, whole
+from corpusmill.read import HTML_PAGES, FilePiece, _http
 from corpusmill.read._archive import LOOK_BACK, Damage, Record, packing, records
-from corpusmill.read._documents import DocumentBatches, as_json
+from corpusmill.read._documents import DocumentBatches, FileReader, as_json
 from corpusmill.storage import FileInfo
 
 __all__ = [
     "Damage",
     "Record",
-    "Warc",
+    "WarcReader",
     "date",
     "http",
     "records",
@@ -24,7 +24,6 @@ __all__ = [
 
 http = _http
 
-STEP = "read/warc"
 HTML_BEGINS = re.compile(
     rb"\s*+(?:\xef\xbb\xbf)?+\s*+(?:<!--.*?-->\s*+)*+<(?:!doctype\s+html|html|head|body|title|meta)\b", re.I | re.S
 )
@@ -39,7 +38,7 @@ DATE = re.compile(r"\d{4}(?:-\d\d(?:-\d\d(?:T.*)?)?)?")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Warc:
+class WarcReader(FileReader):
     """HTML pages as served, from WARC 0.17 to 1.1 and ARC 1 files; plain, or gzip or zstd per record.
 
     A `response` record with status 200 (or a `resource` record that is HTML) is a document: `raw` is the page with
@@ -63,21 +62,20 @@ class Warc:
     types: tuple[str, ...] = ("text/html", "application/xhtml+xml")  # media types that are pages
     plain_text: bool = False  # take pages of type text/plain too, as they are
     max_mb: float = 16.0  # of a page once decoded; Common Crawl cuts at 5
+    step = "read/warc"
+    gives = HTML_PAGES
     suffixes = (".warc", ".warc.gz", ".warc.zst", ".warc.lz4", ".arc", ".arc.gz")
+    begins: ClassVar = {b"WARC/": "a web archive"}
     look_back = LOOK_BACK
 
     def __post_init__(self) -> None:
-        if self.max_mb <= 0:
-            raise RecipeError(f"need max_mb > 0, got {self.max_mb}")
+        super().__post_init__()
         object.__setattr__(self, "types", tuple(self.types))
 
-    def split(self, files: Sequence[FileInfo], target_bytes: int) -> list[Piece]:
-        return split_archives(files, target_bytes)
+    def can_cut(self, file: FileInfo) -> bool:
+        return is_seekable(file)
 
-    def read(self, piece: Piece, source: str, counts: ReadCounts) -> Iterator[pa.RecordBatch]:
-        docs = DocumentBatches(piece, source, STEP, counts)
-        if piece.file.size == 0:
-            docs.dead(0, "empty_file", "the file has no bytes", expected=True)
+    def documents(self, piece: FilePiece, docs: DocumentBatches) -> Iterator[pa.RecordBatch]:
         limit = int(self.max_mb * 1e6)
         for record in records(piece, limit + (1 << 16)):
             if isinstance(record, Damage):
@@ -87,7 +85,6 @@ class Warc:
             else:
                 docs.counts.skip(skipped(record))
             yield from docs.full()
-        yield from docs.rest()
 
     def _is_page(self, record: Record) -> bool:
         return self._is_wanted(_http.media_type(record.fields.get("content-type", "")))
@@ -131,17 +128,13 @@ class Warc:
             text = decode(raw, _http.charset(stated))
             docs.add(at, text=text, url=url, date=date(record), metadata=metadata(record, response))
         else:
-            kept = metadata(record, response)
-            docs.add(at, raw=raw, url=url, date=date(record), charset=_http.charset(stated), metadata=kept)
+            about = metadata(record, response)
+            docs.add(at, raw=raw, url=url, date=date(record), charset=_http.charset(stated), metadata=about)
 
 
-def split_archives(files: Sequence[FileInfo], target_bytes: int) -> list[Piece]:
-    """Byte ranges of plain, gzip and zstd archives; one piece per file of any other kind."""
-    pieces: list[Piece] = []
-    for file in files:
-        cut = file.size > target_bytes and packing(file.path) in ("", "gzip", "zstd")
-        pieces += split_bytes(file, target_bytes) if cut else [whole(file)]
-    return pieces
+def is_seekable(file: FileInfo) -> bool:
+    """Whether records of an archive can be found from the middle on: plain, or compressed record by record."""
+    return packing(file.path) in ("", "gzip", "zstd")
 
 
 def skipped(record: Record) -> str:
@@ -151,17 +144,17 @@ def skipped(record: Record) -> str:
 
 def date(record: Record) -> str | None:
     """WARC-Date, if it is a date."""
-    given = record.fields.get("warc-date", "")
-    return given if DATE.fullmatch(given) else None
+    value = record.fields.get("warc-date", "")
+    return value if DATE.fullmatch(value) else None
 
 
 def metadata(record: Record, response: _http.Response | None = None) -> bytes | None:
     """The fields of a record's header that are kept, and those of the answer that say what may be done with it."""
-    kept = {
+    fields = {
         "warc_record_id": record.fields.get("warc-record-id"),
         "warc_truncated": record.fields.get("warc-truncated"),
         "warc_languages": record.fields.get("warc-identified-content-language"),
     }
     if response is not None:
-        kept |= {f"http_{name.replace('-', '_')}": response.fields.get(name) for name in RIGHTS}
-    return as_json({name: value for name, value in kept.items() if value})
+        fields |= {f"http_{name.replace('-', '_')}": response.fields.get(name) for name in RIGHTS}
+    return as_json({name: value for name, value in fields.items() if value})

@@ -1,22 +1,19 @@
 """Text that was extracted from a crawl: the WET files of Common Crawl."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pyarrow as pa
 
-from corpusmill.errors import RecipeError
-from corpusmill.read import Piece, ReadCounts
+from corpusmill.read import FilePiece
 from corpusmill.read._archive import LOOK_BACK, Damage, records
-from corpusmill.read._documents import DocumentBatches
-from corpusmill.read.warc import date, metadata, skipped, split_archives
+from corpusmill.read._documents import DocumentBatches, FileReader
+from corpusmill.read.warc import date, is_seekable, metadata, skipped
 from corpusmill.storage import FileInfo
-
-STEP = "read/wet"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wet:
+class WetReader(FileReader):
     """The `conversion` records of WET files.
 
     `text` is the record's body; bytes that are not UTF-8 become U+FFFD. `metadata` keeps the record's id and the
@@ -26,27 +23,21 @@ class Wet:
     """
 
     max_mb: float = 32.0  # of one record
+    step = "read/wet"
     suffixes = (".warc.wet", ".warc.wet.gz", ".warc.wet.zst", ".wet", ".wet.gz", ".wet.zst")
     look_back = LOOK_BACK
 
-    def __post_init__(self) -> None:
-        if self.max_mb <= 0:
-            raise RecipeError(f"need max_mb > 0, got {self.max_mb}")
+    def can_cut(self, file: FileInfo) -> bool:
+        return is_seekable(file)
 
-    def split(self, files: Sequence[FileInfo], target_bytes: int) -> list[Piece]:
-        return split_archives(files, target_bytes)
-
-    def read(self, piece: Piece, source: str, counts: ReadCounts) -> Iterator[pa.RecordBatch]:
-        docs = DocumentBatches(piece, source, STEP, counts)
-        if piece.file.size == 0:
-            docs.dead(0, "empty_file", "the file has no bytes", expected=True)
+    def documents(self, piece: FilePiece, docs: DocumentBatches) -> Iterator[pa.RecordBatch]:
         for record in records(piece, int(self.max_mb * 1e6)):
             if isinstance(record, Damage):
                 docs.dead(record.offset, record.kind, record.reason, url=record.url)
                 yield from docs.full()
                 continue
             if record.kind != "conversion":
-                counts.skip(skipped(record))
+                docs.counts.skip(skipped(record))
                 continue
             url = record.fields.get("warc-target-uri")
             if record.length > len(record.body):
@@ -57,4 +48,3 @@ class Wet:
             else:
                 docs.add(record.offset, text=text, url=url, date=date(record), metadata=metadata(record))
             yield from docs.full()
-        yield from docs.rest()

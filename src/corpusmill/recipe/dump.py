@@ -15,7 +15,7 @@ from corpusmill.recipe.stages import stage_entry
 from corpusmill.recipe.tree import BARE, LIST, MAP, TEXT, escape, read_scalar
 from corpusmill.recipe.values import is_required, parameters, plain
 from corpusmill.steps.verdict import switched_off
-from corpusmill.write.shards import Shards
+from corpusmill.write.shards import ShardsWriter
 
 
 def dump(recipe: RecipeParts, resolved: bool = False, shown: Callable[[str], str] | None = None) -> str:
@@ -86,7 +86,7 @@ def selection_entry(selection: Selection | None) -> dict[str, Any]:
 def _step_entry(values: Callable[[Any], dict[str, Any]], part: Any) -> Any:
     """A step, or the parameters of the writer of shards."""
     entry = values(part)
-    if isinstance(part, Shards):
+    if isinstance(part, ShardsWriter):
         return entry
     return {name_of(part): entry} if entry else name_of(part)
 

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from corpusmill.errors import RecipeError
+from corpusmill.read import HTML_PAGES, GivesPages, PageKind
 from corpusmill.recipe.names import name_of
 from corpusmill.recipe.parts import RecipeParts, Sections
 from corpusmill.recipe.selection import applied
@@ -18,16 +19,6 @@ from corpusmill.steps import ChecksRecipe, Tokenize, keeps_parts
 Kind = Literal["extract", "text", "mix", "tokenize", "pack", "any"]
 
 SHORTEST_ROW = 32  # tokens: room for one character of any tokenizer, between sentinels and ends
-# Readers that give sources, without their text -> what these are, and the step that extracts it.
-PAGES = {
-    "warc": ("HTML pages", "extract/blocks"),
-    "html": ("HTML pages", "extract/blocks"),
-    "epub": ("HTML pages", "extract/blocks"),
-    "latex": ("LaTeX sources", "extract/latex"),
-    "stackexchange": ("HTML pages", "extract/blocks"),
-    "mediawiki": ("pages in wikitext", "extract/wikitext"),
-}
-HTML_PAGES = PAGES["html"]
 # Steps on text that have something to do with a page, too, before its text is extracted: they look at its address, its
 # bytes, its metadata, or at what other steps have left. All others would drop it, or pass it unseen.
 BEFORE_TEXT = {
@@ -71,6 +62,13 @@ class RecipePart:
     cls: type[Any] | None
     sources: tuple[str, ...] | None = None
     html_column: bool = False
+
+    @property
+    def pages(self) -> PageKind | None:
+        """What the documents of a reader are, where they have no text yet."""
+        if self.html_column:
+            return HTML_PAGES
+        return getattr(self.cls, "gives", None) if self.section == "read" else None
 
     def meets(self, part: "RecipePart") -> bool:
         """Whether a document may be of both."""
@@ -125,7 +123,7 @@ def _of_tokens(recipe: RecipeParts) -> list[tuple[int, str]]:
 
 def gives_pages(reader: Any) -> bool:
     """Whether a reader gives HTML pages, without their text."""
-    return name_of(reader) in PAGES or _reads_column(reader)
+    return isinstance(reader, GivesPages) or _reads_column(reader)
 
 
 def _reads_column(reader: Any) -> bool:
@@ -222,14 +220,14 @@ def misplaced(parts: Sequence[RecipePart]) -> list[tuple[RecipePart, str]]:
     mistakes += [(part, problem) for part, _ in kinds if (problem := _of_needs(part.cls))]
     if any(kind is None for _, kind in kinds):
         return mistakes
-    pages = [part for part in parts if part.section == "read" and (part.name in PAGES or part.html_column)]
+    pages = [part for part in parts if part.pages]
     extractors = [part for part, kind in kinds if kind == "extract"]
-    kinds_of_pages = {PAGES.get(part.name, HTML_PAGES) for part in pages}
+    kinds_of_pages = {part.pages for part in pages}
     for part in pages:
-        content, extract = PAGES.get(part.name, HTML_PAGES)
-        if not any(map(part.meets, extractors)):
+        if part.pages and not any(map(part.meets, extractors)):
             own = f", with only: {', '.join(part.sources)}" if len(kinds_of_pages) > 1 and part.sources else ""
-            message = f"gives {content}, and no step extracts their text; add {extract} as the first step{own}"
+            add = f"add {part.pages.extractor} as the first step{own}"
+            message = f"gives {part.pages.words}, and no step extracts their text; {add}"
             mistakes.append((part, message))
     tokenizer: RecipePart | None = None
     packer: RecipePart | None = None
@@ -251,10 +249,11 @@ def misplaced(parts: Sequence[RecipePart]) -> list[tuple[RecipePart, str]]:
             mistakes.append((part, "packs tokens, and no step before it makes them; add tokenize/bpe above it"))
         elif _reads_text(part, kind) and (later := _later_extractor(part, pages, extractors)):
             page, extractor = later
-            content, _ = PAGES.get(page.name, HTML_PAGES)
+            assert page.pages
             others = any(reader.section == "read" and reader not in pages and part.meets(reader) for reader in parts)
             alternative = ', or name the other sources in "only"' if others else ""
-            message = f"reads text, and read/{page.name} gives {content}, which have none before {extractor.name}"
+            gives = f"read/{page.name} gives {page.pages.words}, which have none before {extractor.name}"
+            message = f"reads text, and {gives}"
             mistakes.append((part, f"{message}; move it below {extractor.name}{alternative}"))
         tokenizer = part if kind == "tokenize" else tokenizer
         packer = part if kind == "pack" else packer

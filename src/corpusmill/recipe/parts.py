@@ -30,7 +30,7 @@ DroppedText = Literal["sample", "all", "none"]
 class Source:
     """Where documents come from.
 
-    reader   what understands the files: read.jsonl.Jsonl(), …
+    reader   what understands the files: read.JsonlReader(), …
     paths    files, folders or patterns, relative to the working directory; `~/` at the start is the home folder.
              A single one needs no list
     source   its name in the run; the reader's name if not given. Names of sources are unique in a recipe

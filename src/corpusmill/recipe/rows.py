@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from corpusmill.errors import InputError, RecipeError
 from corpusmill.read import plain_rows
-from corpusmill.read.jsonl import Jsonl
+from corpusmill.read.jsonl import JsonlReader
 
 ROWS_AT_ONCE = 1024  # rows of a table that are Python values at a time
 ARROW_STREAM = "__arrow_c_stream__"
@@ -57,9 +57,9 @@ class Rows:
             )
 
     @property
-    def reader(self) -> Jsonl:
+    def reader(self) -> JsonlReader:
         """What reads them once they are written."""
-        return Jsonl(text=self.text, html=self.html, id=self.id, url=self.url, date=self.date, keep=self.keep)
+        return JsonlReader(text=self.text, html=self.html, id=self.id, url=self.url, date=self.date, keep=self.keep)
 
     @property
     def paths(self) -> NoReturn:

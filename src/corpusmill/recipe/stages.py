@@ -20,7 +20,7 @@ from corpusmill.recipe.parts import RecipeParts
 from corpusmill.recipe.training_stage import SignalBounds, TrainingStage
 from corpusmill.steps import Pack, Tokenize
 from corpusmill.tokens.budget import steps_of
-from corpusmill.write.shards import Shards
+from corpusmill.write.shards import ShardsWriter
 
 OUTPUT_PREFIX = "output/"  # where folders are, relative to training.json
 ALL_SOURCES = "all"  # sources, as they come
@@ -38,7 +38,7 @@ class Folder(NamedTuple):
     name: str
     tokenize: Any
     pack: Any | None
-    writer: Shards
+    writer: ShardsWriter
     source: str | None
     where: tuple[tuple[str, SignalBounds], ...]
 
@@ -62,7 +62,7 @@ def plan_reads(recipe: RecipeParts) -> tuple[list[Folder], list[Reads]]:
     parts = _parts(recipe)
     folders: dict[tuple[Any, ...], Folder] = {}
     for label, writer in zip(labels(recipe.write), recipe.write):
-        if isinstance(writer, Shards):
+        if isinstance(writer, ShardsWriter):
             own = Folder(label, parts["tokenize"], parts["pack"], writer, None, ())
             folders.setdefault(own.content, own)
     names = set(labels(recipe.write))
@@ -87,7 +87,7 @@ def new_folders(recipe: RecipeParts) -> list[Folder]:
     return [folder for folder in plan_reads(recipe)[0] if folder.name not in own]
 
 
-def parts_of(recipe: RecipeParts, stage: TrainingStage) -> tuple[Any, Any | None, Shards]:
+def parts_of(recipe: RecipeParts, stage: TrainingStage) -> tuple[Any, Any | None, ShardsWriter]:
     """The steps that make the tokens and rows of a stage, and the writer of its shards."""
     own = _parts(recipe)
     pack = own["pack"] if stage.pack is None else stage.pack
@@ -106,7 +106,7 @@ def _parts(recipe: RecipeParts) -> dict[str, Any]:
     return {
         "tokenize": next((step for step in recipe.steps if isinstance(step, Tokenize)), None),
         "pack": next((step for step in recipe.steps if isinstance(step, Pack)), None),
-        "shards": next((writer for writer in recipe.write if isinstance(writer, Shards)), Shards()),
+        "shards": next((writer for writer in recipe.write if isinstance(writer, ShardsWriter)), ShardsWriter()),
     }
 
 

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import pyarrow as pa
 
-from corpusmill import registry
+from corpusmill.registry import Registry
 from corpusmill.steps.keys import Keys, KeyStage
 from corpusmill.store.units import Resources
 from corpusmill.store.work import Stage
@@ -283,29 +283,15 @@ PUBLIC = ("Annotate", "Columns", "CorpusStep", "Filter", "Pack", "Tokenize", "Tr
 KINDS: tuple[type[Any], ...] = (Transform, Annotate, Filter, CorpusStep, Tokenize, Pack)
 
 
-def names() -> list[str]:
-    """Every step that ships, as a recipe would write it."""
-    return registry.names(__name__, nested=True)
-
-
-def find(name: str) -> type[Any]:
-    """The class behind a recipe name: `filter/gopher_quality`, or `my.module:MyStep` of your own.
-
-    Raises RecipeError if there is none, naming the nearest that exists.
-    """
-    return registry.find(__name__, name, "step", nested=True, hint="`corpusmill steps` lists them all.")
+REGISTRY = Registry(__name__, "step", nested=True, hint="`corpusmill steps` lists them all.")
+names, find = REGISTRY.names, REGISTRY.find
 
 
 def __dir__() -> list[str]:
-    return sorted([*registry.exported(__name__, nested=True), *PUBLIC])
+    return sorted([*REGISTRY.classes, *PUBLIC])
 
 
 if TYPE_CHECKING:
     from corpusmill.steps._exported import *  # noqa: F403
 else:  # a type checker would take any name for granted
-
-    def __getattr__(name: str) -> Any:
-        known = registry.exported(__name__, nested=True)
-        if name in known:  # imported when it is first used
-            return find(known[name])
-        raise registry.unknown_attribute(__name__, name, known)
+    __getattr__ = REGISTRY.importer()

@@ -22,6 +22,7 @@ import hashlib
 import io
 import os
 import shutil
+import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO
@@ -110,10 +111,10 @@ def checksum(path: str | Path, once: bool = False) -> str:
         if CAN_ADVISE and is_local(path):
             os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_SEQUENTIAL)  # reads further ahead
         # By blocks that stay in the processor's cache, in one place: three times as fast as by megabytes.
-        found = str(hashlib.file_digest(file, xxhash.xxh3_128).hexdigest())  # type: ignore[arg-type]
+        digest = str(hashlib.file_digest(file, xxhash.xxh3_128).hexdigest())  # type: ignore[arg-type]
         if once and CAN_ADVISE and is_local(path):
             os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-        return found
+        return digest
 
 
 def exists(path: str) -> bool:
@@ -215,8 +216,15 @@ def write_atomic(path: str, data: bytes) -> None:
 @contextlib.contextmanager
 def open_write(path: str) -> Iterator[IO[bytes]]:
     """A file open for writing that gets its name, synced, when the block ends well, and leaves nothing otherwise."""
-    with local.writing(path) if is_local(path) else remote(path).writing(path) as file:
-        yield file
+    if is_local(path):
+        with local.writing(path) as file:
+            yield file
+        return
+    with tempfile.TemporaryDirectory(prefix="corpusmill-") as folder:
+        draft = Path(folder, "draft")
+        with draft.open("wb") as file:
+            yield file
+        upload(draft, path)
 
 
 def make_dir(path: str) -> None:

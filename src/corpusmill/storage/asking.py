@@ -32,18 +32,18 @@ def once(path: str, question: Callable[[Any, str], T]) -> T:
             raise no_bucket from error
         raise
     except BaseError as error:
-        raise _no_bucket(path, str(error)) or _said(error) from error
+        raise _no_bucket(path, str(error)) or _translated(error) from error
     except ValueError as error:
         raise InputError(f"{path}: {str(error).partition(': ')[2] or error}") from error
 
 
-def _no_bucket(path: str, said: str) -> InputError | None:
-    if not re.search(r"<Code>(NoSuchBucket|ContainerNotFound)</Code>|bucket does not exist", said):
+def _no_bucket(path: str, message: str) -> InputError | None:
+    if not re.search(r"<Code>(NoSuchBucket|ContainerNotFound)</Code>|bucket does not exist", message):
         return None
     return InputError(f"{path}: there is no bucket {root_of(path)}. Make it first, or name another one")
 
 
-def _said(error: Exception) -> StoreError:
+def _translated(error: Exception) -> StoreError:
     """What an error of obstore is about, without the request, the document around the message, and its insides."""
     text = str(error)
     code, message = CODE.search(text), MESSAGE.search(text)
@@ -53,17 +53,14 @@ def _said(error: Exception) -> StoreError:
         return StoreError(f"HTTP {status[1]}: {': '.join(part for part in parts if part)}", int(status[1]))
     if "redirect without LOCATION" in text:
         return StoreError("the bucket is in another region than this. Set AWS_REGION", 301)
-    head = re.sub(
-        r" in [\d.]+\w+, after \d+ retries, max_retries: \d+, retry_timeout: \w+ ", "", text.partition("\n")[0]
-    )
-    return StoreError(head, unreachable="kind: Connect" in text)
+    return StoreError(WAITED.sub("", text.partition("\n")[0]), unreachable="kind: Connect" in text)
 
 
 def status_of(error: BaseException) -> int | None:
     if isinstance(error, StoreError):
         return error.status
-    found = STATUS.search(str(error))
-    return int(found[1]) if found else None
+    match = STATUS.search(str(error))
+    return int(match[1]) if match else None
 
 
 def may_pass(error: Exception) -> bool:

@@ -98,13 +98,13 @@ def writing(path: str) -> Iterator[IO[bytes]]:
 def make_dir(path: str) -> None:
     folder = Path(local_path(path))
     with errors_of(path):
-        missing = [place for place in (folder, *folder.parents) if not place.exists()]
+        missing = [parent for parent in (folder, *folder.parents) if not parent.exists()]
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except FileExistsError as error:
             raise StorageError(f"{path}: is a file, not a folder") from error
-        for place in missing:
-            fsync_dir(str(place.parent))
+        for parent in missing:
+            fsync_dir(str(parent.parent))
 
 
 def remove_unfinished(path: str) -> None:
@@ -129,7 +129,10 @@ def fsync_dir(path: str) -> None:
 @contextlib.contextmanager
 def temporary(final: Path) -> Iterator[Path]:
     """An unused name beside `final`, gone afterwards."""
-    final.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        final.parent.mkdir(parents=True, exist_ok=True)
+    except FileExistsError as error:
+        raise StorageError(f"{final.parent}: is a file, not a folder") from error
     draft = final.with_name(f"{TEMPORARY}{uuid.uuid4().hex}-{final.name}"[:255])
     try:
         yield draft

@@ -46,9 +46,9 @@ class ObjectFile(io.RawIOBase):
         self._at += len(data)
         return len(data)
 
-    def _fill(self, wanted: int) -> None:
+    def _fill(self, minimum: int) -> None:
         goes_on = self._at == self._start + len(self._held)
         self._next = min(2 * self._next, MOST) if goes_on and self._held else FIRST
-        self._start, stop = self._at, min(self._at + max(self._next, wanted), self._size)
+        self._start, stop = self._at, min(self._at + max(self._next, minimum), self._size)
         self._held = b""
         self._held = self._ranges(self._start, stop) if stop > self._start else b""

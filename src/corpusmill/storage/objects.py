@@ -12,17 +12,17 @@ import tempfile
 import time
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import Any, TypeVar
 
 from corpusmill import retry
 from corpusmill.errors import InputError, StorageError
 from corpusmill.storage import stores
 from corpusmill.storage.asking import ask, may_pass, once, root_of, status_of
 from corpusmill.storage.object_file import ObjectFile
-from corpusmill.storage.places import BLOCK, S3, WILD, ListedFile, scheme_of
+from corpusmill.storage.places import BLOCK, S3, WILD, ListedFile, last_part, scheme_of
 from corpusmill.storage.trouble import StoreError, errors_of
 
 SCHEMES = stores.EXTRAS.keys()
@@ -36,16 +36,16 @@ T = TypeVar("T")
 
 
 def name(path: str) -> str:
-    head, _, rest = path.partition("://")
-    return f"{head.lower()}://{rest.rstrip('/')}"
+    head, _, location = path.partition("://")
+    return f"{head.lower()}://{location.rstrip('/')}"
 
 
 # ------------------------------------------------------------------ finding
 
 
 def find(path: str) -> tuple[bool, list[ListedFile]]:
-    if (found := _head(path)) is not None and not path.endswith("/"):
-        return False, [_entry(path, found)]
+    if (head := _head(path)) is not None and not path.endswith("/"):
+        return False, [_entry(path, head)]
     below = _below(path)
     return bool(below), below
 
@@ -59,7 +59,7 @@ def _below(path: str) -> list[ListedFile]:
         entries = []
         for page in obstore.list(store, key or None, chunk_size=1000):
             asked["list"] += 1
-            entries += [_entry(path, found) for found in page if found["path"] != key]
+            entries += [_entry(path, entry) for entry in page if entry["path"] != key]
         return entries
 
     return ask(path, look)
@@ -71,18 +71,18 @@ def _one_level(path: str) -> tuple[list[ListedFile], list[str]]:
     def look(store: Any, key: str) -> tuple[list[ListedFile], list[str]]:
         import obstore
 
-        found = obstore.list_with_delimiter(store, key or None)
-        asked["list"] += 1 + (len(found["objects"]) + len(found["common_prefixes"])) // 1000
+        listing = obstore.list_with_delimiter(store, key or None)
+        asked["list"] += 1 + (len(listing["objects"]) + len(listing["common_prefixes"])) // 1000
         # A key that ends in "/" is how consoles show an empty folder: it is listed as the folder itself.
-        files = [_entry(path, entry) for entry in found["objects"] if entry["path"] != key]
-        return files, [_last(prefix) for prefix in found["common_prefixes"]]
+        files = [_entry(path, entry) for entry in listing["objects"] if entry["path"] != key]
+        return files, [last_part(prefix) for prefix in listing["common_prefixes"]]
 
     return ask(path, look)
 
 
 def folder(path: str) -> tuple[dict[str, int], list[str]]:
     files, folders = _one_level(path)
-    return {_last(entry.path): entry.size for entry in files}, folders
+    return {last_part(entry.path): entry.size for entry in files}, folders
 
 
 def tree(path: str) -> dict[str, str]:
@@ -98,17 +98,17 @@ def glob(pattern: str) -> list[ListedFile]:
 
 def _matching(folder: str, parts: Sequence[str]) -> list[ListedFile]:
     """Files below a folder by the rest of a pattern: one level after another, not to list all that is there."""
-    head, *rest = parts
+    head, *further = parts
     if "**" in head:
         fits = _fitting("/".join(parts))
         return [entry for entry in _below(folder) if fits(entry.path[len(folder) + 1 :])]
-    if rest and not WILD & set(head):
-        return _matching(f"{folder}/{head}", rest)
+    if further and not WILD & set(head):
+        return _matching(f"{folder}/{head}", further)
     files, folders = _one_level(folder)
     fits = _fitting(head)
-    if not rest:
-        return [entry for entry in files if fits(_last(entry.path))]
-    return [entry for inner in folders if fits(inner) for entry in _matching(f"{folder}/{inner}", rest)]
+    if not further:
+        return [entry for entry in files if fits(last_part(entry.path))]
+    return [entry for inner in folders if fits(inner) for entry in _matching(f"{folder}/{inner}", further)]
 
 
 def _fitting(pattern: str) -> Callable[[str], Any]:
@@ -117,16 +117,12 @@ def _fitting(pattern: str) -> Callable[[str], Any]:
     return re.compile(glob_translate(pattern)).match
 
 
-def _entry(path: str, found: Any) -> ListedFile:
-    head, _, rest = path.partition("://")
-    mark = f"etag:{found['e_tag']}" if found["e_tag"] else f"mtime:{found['last_modified'].isoformat()}"
+def _entry(path: str, info: Any) -> ListedFile:
+    head, _, location = path.partition("://")
+    mark = f"etag:{info['e_tag']}" if info["e_tag"] else f"mtime:{info['last_modified'].isoformat()}"
     return ListedFile(
-        f"{head.lower()}://{rest.partition('/')[0]}/{found['path']}", found["size"], mark.replace('"', "")
+        f"{head.lower()}://{location.partition('/')[0]}/{info['path']}", info["size"], mark.replace('"', "")
     )
-
-
-def _last(name: str) -> str:
-    return name.rstrip("/").rpartition("/")[2]
 
 
 def _head(path: str) -> Any:
@@ -147,8 +143,8 @@ def _head(path: str) -> Any:
 
 
 def size(path: str) -> int | None:
-    found = _head(path)
-    return None if found is None else int(found["size"])
+    head = _head(path)
+    return None if head is None else int(head["size"])
 
 
 def exists(path: str) -> bool:
@@ -237,28 +233,28 @@ def download(path: str, target: Path) -> None:
 
 
 def reading(path: str) -> io.RawIOBase:
-    found = _head(path)
-    if found is None:
+    head = _head(path)
+    if head is None:
         folder(path)  # says so if there is no such bucket
         raise InputError(f"{path}: no such file or folder")
 
     def ranges(start: int, stop: int) -> bytes:
         return ask(path, lambda store, key: b"".join(map(bytes, _ranges(store, key, start, stop))))
 
-    return ObjectFile(int(found["size"]), ranges)
+    return ObjectFile(int(head["size"]), ranges)
 
 
 # ------------------------------------------------------------------ writing
 
 
 def write(path: str, data: bytes) -> None:
-    def put(store: Any, key: str) -> None:
+    def send(store: Any, key: str) -> None:
         import obstore
 
         asked["put"] += 1
         obstore.put(store, key, data, use_multipart=False)
 
-    ask(path, put)
+    ask(path, send)
 
 
 def create_once(path: str, data: bytes) -> bool:
@@ -270,7 +266,7 @@ def create_once(path: str, data: bytes) -> bool:
     """
     token = uuid.uuid4().hex
 
-    def put(store: Any, key: str) -> None:
+    def send(store: Any, key: str) -> None:
         import obstore
 
         asked["put"] += 1
@@ -279,13 +275,13 @@ def create_once(path: str, data: bytes) -> bool:
     with errors_of(path):
         for attempt in range(1, retry.ATTEMPTS + 1):
             try:
-                once(path, put)
+                once(path, send)
                 return True
             except InputError:  # no such bucket, no such name
                 raise
             except Exception as error:
-                if (there := _made_by(path)) is not None:
-                    return there == (token, data)
+                if (creation := _made_by(path)) is not None:
+                    return creation == (token, data)
                 if attempt == retry.ATTEMPTS or not (status_of(error) in CONFLICTS or may_pass(error)):
                     raise
                 time.sleep(retry.wait(attempt))
@@ -312,7 +308,7 @@ def upload(source: Path, path: str) -> None:
     size = source.stat().st_size
     part = max(PART, -(-size // MOST_PARTS))
 
-    def put(store: Any, key: str) -> None:
+    def send(store: Any, key: str) -> None:
         import obstore
 
         if size <= SINGLE:
@@ -322,16 +318,7 @@ def upload(source: Path, path: str) -> None:
             asked["put"] += 2  # to begin and to end
         obstore.put(store, key, source, use_multipart=size > SINGLE, chunk_size=part, max_concurrency=AT_ONCE)
 
-    ask(path, put)
-
-
-@contextlib.contextmanager
-def writing(path: str) -> Iterator[IO[bytes]]:
-    with tempfile.TemporaryDirectory(prefix="corpusmill-") as folder:
-        draft = Path(folder, "draft")
-        with draft.open("wb") as file:
-            yield file
-        upload(draft, path)
+    ask(path, send)
 
 
 def copy(source: str, target: str) -> None:
@@ -396,7 +383,7 @@ def remove_unfinished(path: str, older_s: float) -> None:
         before = datetime.now(UTC) - timedelta(seconds=older_s)
         asked["list"] += 1
         for page in s3.get_paginator("list_multipart_uploads").paginate(Bucket=bucket, Prefix=f"{key}/"):
-            for found in page.get("Uploads", ()):
-                if found["Initiated"] <= before and found["Key"].startswith(f"{key}/"):
+            for unfinished in page.get("Uploads", ()):
+                if unfinished["Initiated"] <= before and unfinished["Key"].startswith(f"{key}/"):
                     asked["delete"] += 1
-                    s3.abort_multipart_upload(Bucket=bucket, Key=found["Key"], UploadId=found["UploadId"])
+                    s3.abort_multipart_upload(Bucket=bucket, Key=unfinished["Key"], UploadId=unfinished["UploadId"])

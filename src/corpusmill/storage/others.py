@@ -3,14 +3,14 @@
 import contextlib
 import io
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import IO, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from corpusmill.assets.extras import HTTP
 from corpusmill.errors import InputError, StorageError, did_you_mean
 from corpusmill.retry import patiently
-from corpusmill.storage.places import BLOCK, ListedFile, address_of, scheme_of
+from corpusmill.storage.places import BLOCK, ListedFile, address_of, last_part, scheme_of
 from corpusmill.storage.trouble import errors_of, first_line
 
 EXTRAS = {"http": HTTP, "https": HTTP}
@@ -39,10 +39,10 @@ def find(path: str) -> tuple[bool, list[ListedFile]]:
     return ask(path, look)
 
 
-def _entries(fs: Any, found: dict[str, dict[str, Any]]) -> list[ListedFile]:
+def _entries(fs: Any, listing: dict[str, dict[str, Any]]) -> list[ListedFile]:
     return [
         ListedFile(fs.unstrip_protocol(name), _size(fs, name, info), _mark(info))
-        for name, info in found.items()
+        for name, info in listing.items()
         if info["type"] == "file"
     ]
 
@@ -92,24 +92,20 @@ def size(path: str) -> int | None:
 def folder(path: str) -> tuple[dict[str, int], list[str]]:
     def look(fs: Any, inner: str) -> tuple[dict[str, int], list[str]]:
         try:
-            there = _fresh(fs).ls(inner, detail=True)
+            entries = _fresh(fs).ls(inner, detail=True)
         except FileNotFoundError:
             return {}, []
-        files = {_last(e["name"]): int(e["size"] or 0) for e in there if e["type"] == "file"}
-        return files, [_last(entry["name"]) for entry in there if entry["type"] != "file"]
+        files = {last_part(e["name"]): int(e["size"] or 0) for e in entries if e["type"] == "file"}
+        return files, [last_part(entry["name"]) for entry in entries if entry["type"] != "file"]
 
     return ask(path, look)
-
-
-def _last(name: str) -> str:
-    return name.rstrip("/").rpartition("/")[2]
 
 
 def tree(path: str) -> dict[str, str]:
     def look(fs: Any, inner: str) -> dict[str, str]:
         root = fs._strip_protocol(inner).strip("/") + "/"
-        found = _fresh(fs).find(inner, detail=True)
-        return {name.lstrip("/").removeprefix(root): f"{info['size']} {_mark(info)}" for name, info in found.items()}
+        listing = _fresh(fs).find(inner, detail=True)
+        return {name.lstrip("/").removeprefix(root): f"{info['size']} {_mark(info)}" for name, info in listing.items()}
 
     return ask(path, look)
 
@@ -149,26 +145,6 @@ def create_once(path: str, data: bytes) -> bool:
         return True
 
     return ask(path, create)
-
-
-@contextlib.contextmanager
-def writing(path: str) -> Iterator[IO[bytes]]:
-    file = ask(path, lambda fs, inner: fs.open(inner, "wb", block_size=BLOCK))
-    try:
-        yield file
-    except BaseException:
-        _abandon(file)
-        raise
-    with errors_of(path):
-        file.close()  # uploads what is left, and only now does the name exist
-
-
-def _abandon(file: Any) -> None:
-    """Forget a half-written remote file. Closing it, which its destructor does too, would upload the half."""
-    with contextlib.suppress(Exception):
-        file.discard()
-    with contextlib.suppress(AttributeError):
-        file.closed = True
 
 
 def remove(path: str) -> None:
@@ -219,11 +195,11 @@ def _file_system(path: str) -> tuple[Any, str]:
             raise InputError(f"{path}: {first_line(error)}") from error
         raise EXTRAS[scheme].error(f"reading and writing {scheme}://") from error
     except ValueError as error:
-        known = fsspec.available_protocols()
-        if scheme in known:
+        schemes = fsspec.available_protocols()
+        if scheme in schemes:
             raise InputError(f"{path}: {first_line(error)}") from error
         raise InputError(
-            f'{path}: "{scheme}" is no kind of place that is known{did_you_mean(scheme, known)}'
+            f'{path}: "{scheme}" is no kind of place that is known{did_you_mean(scheme, schemes)}'
         ) from error
     except Exception as error:  # what a file system's library makes of a name
         raise InputError(f"{path}: {first_line(error)}") from error
@@ -276,9 +252,9 @@ class RemoteFile(io.RawIOBase):
         if self._at and self._file.seekable():
             self._file.seek(self._at)
         elif self._at:
-            left = self._at
-            while left and (passed := self._file.read(min(left, BLOCK))):
-                left -= len(passed)
+            remaining = self._at
+            while remaining and (passed := self._file.read(min(remaining, BLOCK))):
+                remaining -= len(passed)
 
     def _read(self, fs: Any, inner: str, count: int) -> bytes:
         try:

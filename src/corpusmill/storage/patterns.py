@@ -23,7 +23,7 @@ from corpusmill.storage.places import (
     is_local,
     local_path,
     name_of,
-    named,
+    register_address,
     relative,
     scheme_of,
 )
@@ -59,9 +59,9 @@ def expand(patterns: str | Path | Sequence[str | Path], suffixes: tuple[str, ...
 
 def refuse_alike(places: Iterable[str]) -> None:
     """Raises InputError if two places have one name: nothing could tell their documents apart."""
-    known: dict[str, str] = {}
-    for place in places:
-        if known.setdefault(name := name_of(place), place) != place:
+    by_name: dict[str, str] = {}
+    for location in places:
+        if by_name.setdefault(name := name_of(location), location) != location:
             raise InputError(
                 f"{name}: two inputs differ only in what is not written down (user, password, and what of a query is a "
                 f"key or a signature), so that their documents would have the same ids. If they are one, name it once; "
@@ -76,11 +76,11 @@ def selected(files: Sequence[FileInfo], root: str = "", exclude: Sequence[str] =
     changes no name and no order. Of a file that cannot be reached from there, the name is its whole path.
     """
     root = name_of(root)
-    kept = [file for file in files if not any(is_in(file.path, pattern) for pattern in exclude)]
+    included = [file for file in files if not any(is_in(file.path, pattern) for pattern in exclude)]
     if not root:
-        return kept
-    named = [replace(file, name=_name_in(file, root)) for file in kept]
-    return sorted(named, key=lambda file: (is_outside(file.name), file.name))
+        return included
+    renamed = [replace(file, name=_name_in(file, root)) for file in included]
+    return sorted(renamed, key=lambda file: (is_outside(file.name), file.name))
 
 
 def is_outside(name: str) -> bool:
@@ -103,14 +103,14 @@ def is_in(path: str, pattern: str) -> bool:
     from fsspec.utils import glob_translate
 
     inside = pattern.rstrip("/") + "/**"
-    return any(re.match(glob_translate(one), path) for one in (pattern, inside))
+    return any(re.match(glob_translate(glob_pattern), path) for glob_pattern in (pattern, inside))
 
 
-def _plain(place: str) -> str:
+def _plain(location: str) -> str:
     """A place as it can be compared: the whole path, where it is local."""
-    if not is_local(place) or scheme_of(place) == DEMO:
-        return name_of(place)
-    return os.path.abspath(local_path(place)).replace(os.sep, "/")
+    if not is_local(location) or scheme_of(location) == DEMO:
+        return name_of(location)
+    return os.path.abspath(local_path(location)).replace(os.sep, "/")
 
 
 def _name_in(file: FileInfo, root: str) -> str:
@@ -158,23 +158,23 @@ def _expand_remote(pattern: str, suffixes: tuple[str, ...]) -> tuple[str, Found]
             f"{pattern}: {MASK} stands for a secret that was not written down. Write it in its place, or the name of a "
             f"variable, as in ?token=${{MY_TOKEN}}; of a run, name the recipe that it was made from as well"
         )
-    place = remote(pattern)
-    address = place.name(pattern)
-    name = named(address)
+    store = remote(pattern)
+    address = store.name(pattern)
+    name = register_address(address)
     if WILD & set(address):
         root = before_wildcard(name) if WILD & set(name) else name.rpartition("/")[0]
-        return root, _shown(_named(place.glob(address)), root)
-    is_folder, entries = place.find(address)
+        return root, _shown(_by_name(store.glob(address)), root)
+    is_folder, entries = store.find(address)
     if is_folder:
-        kept = [entry for entry in _named(entries) if not suffixes or entry.path.endswith(suffixes)]
-        return name.rstrip("/"), _shown(kept, name)
-    return name.rpartition("/")[0], {entry.path: (entry.size, entry.mark) for entry in _named(entries)}
+        chosen = [entry for entry in _by_name(entries) if not suffixes or entry.path.endswith(suffixes)]
+        return name.rstrip("/"), _shown(chosen, name)
+    return name.rpartition("/")[0], {entry.path: (entry.size, entry.mark) for entry in _by_name(entries)}
 
 
-def _named(entries: list[ListedFile]) -> list[ListedFile]:
+def _by_name(entries: list[ListedFile]) -> list[ListedFile]:
     """Files by their names, which say no secrets."""
     refuse_alike(entry.path for entry in entries)
-    return [replace(entry, path=named(entry.path)) for entry in entries]
+    return [replace(entry, path=register_address(entry.path)) for entry in entries]
 
 
 def _shown(entries: list[ListedFile], root: str) -> Found:
@@ -185,7 +185,7 @@ def _expand_demo(pattern: str, suffixes: tuple[str, ...]) -> tuple[str, Found]:
     """As `_expand_one`: the files keep their scheme, so that a run's records are the same wherever the package is."""
     folder = local_path(f"{DEMO}://")
     _, files = _expand_one(local_path(pattern), suffixes)
-    return f"{DEMO}://", {f"{DEMO}://{relative(path, folder)}": found for path, found in files.items()}
+    return f"{DEMO}://", {f"{DEMO}://{relative(path, folder)}": info for path, info in files.items()}
 
 
 def _local_files(paths: list[str], root: str | None) -> Found:
@@ -210,8 +210,8 @@ def _nothing(pattern: str, suffixes: tuple[str, ...]) -> str:
         return f"{pattern}: no file matches. Patterns are relative to {os.getcwd()}."
     if Path(pattern).is_dir():
         ending = f" that ends in {', '.join(suffixes)}" if suffixes else ""
-        held = sorted(entry.name for entry in Path(pattern).iterdir())[:5]
-        return f"{pattern}: the folder has no file{ending}. It holds: {', '.join(held) or 'nothing'}."
+        entries = sorted(entry.name for entry in Path(pattern).iterdir())[:5]
+        return f"{pattern}: the folder has no file{ending}. It holds: {', '.join(entries) or 'nothing'}."
     folder = os.path.dirname(pattern) or "."
     if not Path(folder).is_dir():
         return f"{pattern}: there is no folder {folder}"
@@ -223,17 +223,17 @@ def _nothing_remote(pattern: str) -> str:
         remote(pattern).read_range(pattern, 0, 1)  # whoever wants a key may say of all without it that it is not there
     if WILD & set(pattern):
         return f"{pattern}: no file matches."
-    return f"{pattern}: no such file{did_you_mean(os.path.basename(pattern), sorted(_beside(pattern)))}"
+    return f"{pattern}: no such file{did_you_mean(os.path.basename(pattern), sorted(_siblings(pattern)))}"
 
 
-def _beside(place: str) -> list[str]:
+def _siblings(location: str) -> list[str]:
     """The names in the folder of a remote file that is not found. Whoever serves files alone may call so what it
     refuses, and what it cannot reach: the folder tells."""
-    folder = place.rpartition("/")[0]
+    folder = location.rpartition("/")[0]
     try:
         files, folders = remote(folder).folder(folder)
     except StorageError as error:
-        raise StorageError(f"{place}{str(error).removeprefix(folder)}") from error
+        raise StorageError(f"{location}{str(error).removeprefix(folder)}") from error
     return [*files, *folders]
 
 

@@ -50,7 +50,7 @@ class FileInfo:
 
 def _received(address: str, *parts: Any) -> FileInfo:
     if address:
-        named(address)
+        register_address(address)
     return FileInfo(*parts)
 
 
@@ -76,10 +76,15 @@ def printable(path: str) -> str:
     return path
 
 
-def _escaped(found: re.Match[str]) -> str:
-    code = ord(found[0])
+def _escaped(match: re.Match[str]) -> str:
+    code = ord(match[0])
     # Python shows a byte that is not UTF-8 as a code from U+DC80 on; others are of Windows, whose names are UTF-16.
     return f"\\x{code - 0xDC00:02x}" if 0xDC80 <= code <= 0xDCFF else f"\\u{code:04x}"
+
+
+def last_part(name: str) -> str:
+    """The last part of a URL or key."""
+    return name.rstrip("/").rpartition("/")[2]
 
 
 def is_local(path: str) -> bool:
@@ -96,7 +101,7 @@ def name_of(address: str) -> str:
     return address if is_local(address) or scheme_of(address) in (*S3, *GS, *AZURE) else without_secrets(address)
 
 
-def named(address: str) -> str:
+def register_address(address: str) -> str:
     """The name of a place, which from now on is asked for by this address."""
     name = name_of(address)
     if name != address:
@@ -117,16 +122,16 @@ def _origin(name: str) -> str:
     return "/".join(name.split("/", 3)[:3])
 
 
-def join(place: str, *parts: str) -> str:
+def join(folder: str, *parts: str) -> str:
     """A place below another one.
 
     >>> join("s3://bucket/run", "commits", "1.json"), join("runs/web", "commits")
     ('s3://bucket/run/commits/1.json', 'runs/web/commits')
     """
     return (
-        "/".join([place.rstrip("/") or "/", *parts])
-        if not is_local(place)
-        else str(PurePosixPath(local_path(place), *parts))
+        "/".join([folder.rstrip("/") or "/", *parts])
+        if not is_local(folder)
+        else str(PurePosixPath(local_path(folder), *parts))
     )
 
 

@@ -2,9 +2,8 @@
 
 import io
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import IO, Protocol
+from typing import Protocol
 
 from corpusmill.storage import objects, others
 from corpusmill.storage.places import ListedFile, scheme_of
@@ -55,9 +54,6 @@ class Remote(Protocol):
 
     def write(self, path: str, data: bytes, /) -> None:
         """Write a whole file in one step."""
-
-    def writing(self, path: str, /) -> AbstractContextManager[IO[bytes]]:
-        """A file open for writing, see `storage.open_write`."""
 
     def create_once(self, path: str, data: bytes, /) -> bool:
         """See `storage.create_once`."""

@@ -52,8 +52,8 @@ def connect(path: str) -> tuple[Any, str]:
     """The store that a URL is in, and the key in it, which has no slash at its ends."""
     if forked:
         raise StorageError(f"{path}: this process was forked from one that uses the store. Spawn it instead.")
-    head, _, rest = path.partition("://")
-    bucket, _, key = rest.partition("/")
+    head, _, location = path.partition("://")
+    bucket, _, key = location.partition("/")
     if not bucket:
         raise InputError(f"{path}: there is no bucket in it, as in {head}://BUCKET/folder")
     user, at, _ = bucket.rpartition("@")
@@ -62,9 +62,9 @@ def connect(path: str) -> tuple[Any, str]:
             f"{path}: keys and signatures in a URL are not used for {head}://, and would be written down with it. "
             f"{LOGIN[scheme_of(path)]}, and leave them out"
         )
-    asked = {name: value for name, value in os.environ.items() if name.startswith(CONFIGURING)}
+    settings = {name: value for name, value in os.environ.items() if name.startswith(CONFIGURING)}
     try:
-        store = _connected(f"{scheme_of(path)}://{bucket}", frozenset(asked.items()))
+        store = _connected(f"{scheme_of(path)}://{bucket}", frozenset(settings.items()))
     except ImportError as error:
         raise EXTRAS[scheme_of(path)].error(f"reading and writing {head}://") from error
     except InputError as error:
@@ -147,11 +147,11 @@ def _boto3() -> tuple[Any, dict[str, Any]]:
 def _connection_string(text: str) -> dict[str, Any]:
     """AccountName=…;AccountKey=…;BlobEndpoint=… as Azure's portal gives it."""
     parts = dict(part.split("=", 1) for part in text.split(";") if "=" in part)
-    wanted = {
+    names = {
         "AccountName": "account_name", "AccountKey": "account_key",
         "SharedAccessSignature": "sas_key", "BlobEndpoint": "endpoint",
     }  # fmt: skip
-    return {ours: parts[theirs] for theirs, ours in wanted.items() if parts.get(theirs)}
+    return {ours: parts[theirs] for theirs, ours in names.items() if parts.get(theirs)}
 
 
 if hasattr(os, "register_at_fork"):

@@ -30,8 +30,8 @@ class StoreError(Exception):
     unreachable   nobody was there
     """
 
-    def __init__(self, said: str, status: int | None = None, unreachable: bool = False) -> None:
-        super().__init__(said)
+    def __init__(self, message: str, status: int | None = None, unreachable: bool = False) -> None:
+        super().__init__(message)
         self.status = status
         self.unreachable = unreachable
 
@@ -64,38 +64,38 @@ def errors_of(path: str) -> Iterator[None]:
 
 def is_full(error: BaseException) -> bool:
     """Whether a disk, a quota or the limit of a file's size stopped a write. Libraries may say so in words alone."""
-    said = str(error)
-    return getattr(error, "errno", None) in FULL or "No space left" in said or "File too large" in said
+    message = str(error)
+    return getattr(error, "errno", None) in FULL or "No space left" in message or "File too large" in message
 
 
 def _no_room(error: OSError, path: str) -> str:
     if error.errno == errno.EFBIG:
         return "the file is larger than this process may write (ulimit -f). Raise the limit and run again."
-    return f"no room left{_room(path)}. Make room and run again."
+    return f"no room left{_free_space(path)}. Make room and run again."
 
 
 def _remote_trouble(error: Exception, path: str) -> str:
     """What a remote place, or the library that talks to it, has said, in one line, and what to do about it."""
     status = http_status(error)
-    said = first_line(error) if isinstance(error, StoreError) else f"{type(error).__name__}: {first_line(error)}"
-    said = said.removesuffix(": ")
+    message = first_line(error) if isinstance(error, StoreError) else f"{type(error).__name__}: {first_line(error)}"
+    message = message.removesuffix(": ")
     if isinstance(error, PermissionError) or status in (401, 403):
         login = LOGIN.get(
             scheme_of(path), "If they need a login, download them with a tool that logs in, and name those files"
         )
-        return f"no access to {_host(path)} ({said}). Are the credentials those of this place? {login}."
+        return f"no access to {_host(path)} ({message}). Are the credentials those of this place? {login}."
     if status is None and is_unreachable(error):
         return (
-            f"{_host(path)} cannot be reached ({said}). Is there a network, and is the name right? Without a network, "
-            "copy the files here and name them instead: --set read.SOURCE.paths=FOLDER."
+            f"{_host(path)} cannot be reached ({message}). Is there a network, and is the name right? Without a "
+            "network, copy the files here and name them instead: --set read.SOURCE.paths=FOLDER."
         )
-    return f"cannot be read or written ({said})"
+    return f"cannot be read or written ({message})"
 
 
 def _host(path: str) -> str:
     """Who answers for a URL, for messages."""
-    scheme, _, rest = path.partition("://")
-    name = rest.partition("/")[0].rpartition("@")[2]
+    scheme, _, location = path.partition("://")
+    name = location.partition("/")[0].rpartition("@")[2]
     return name if scheme in ("http", "https") else HOSTS.get(scheme, f"{scheme}://{name}")
 
 
@@ -109,13 +109,13 @@ def failed(error: OSError, message: str) -> StorageError:
     return failure
 
 
-def _room(path: str) -> str:
+def _free_space(path: str) -> str:
     """` (1.5 GB free of 20.0 GB)` of the disk that a local path is on."""
     if not is_local(path):
         return ""
-    place = next((p for p in Path(local_path(path)).absolute().parents if p.exists()), Path("/"))
+    folder = next((p for p in Path(local_path(path)).absolute().parents if p.exists()), Path("/"))
     try:
-        usage = shutil.disk_usage(place)
+        usage = shutil.disk_usage(folder)
     except OSError:
         return ""
-    return f" ({usage.free / 1e9:.1f} GB free of {usage.total / 1e9:.1f} GB on {place})"
+    return f" ({usage.free / 1e9:.1f} GB free of {usage.total / 1e9:.1f} GB on {folder})"

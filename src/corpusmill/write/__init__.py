@@ -17,8 +17,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from corpusmill import registry
-from corpusmill.errors import RecipeError
+from corpusmill.registry import Registry
 from corpusmill.shards.layout import FILE_NAME
 
 if TYPE_CHECKING:
@@ -81,12 +80,6 @@ class DocumentTokens(NamedTuple):
 
     ids: NDArray[Any]
     lengths: NDArray[np.int64]
-
-
-def check_files(mb_per_file: int) -> None:
-    """Raises RecipeError if this parameter of a document writer is invalid."""
-    if mb_per_file < 1:
-        raise RecipeError(f"need mb_per_file >= 1, got {mb_per_file}")
 
 
 @runtime_checkable
@@ -242,8 +235,8 @@ def file_name(writer: Any, number: int, suffix: str) -> str:
     >>> file_name(None, 7, ".parquet"), file_name(None, 7, "documents/{}.json.gz")
     ('00007.parquet', 'documents/00007.json.gz')
     """
-    given = writer.stem if isinstance(writer, NamesFiles) else None
-    name = (given or FILE_NAME).format(number)
+    pattern = writer.stem if isinstance(writer, NamesFiles) else None
+    name = (pattern or FILE_NAME).format(number)
     return suffix.format(name) if "{}" in suffix else f"{name}{suffix}"
 
 
@@ -256,29 +249,15 @@ def matching(patterns: Sequence[str], names: Sequence[str]) -> list[str]:
     return [name for name in names if any(fnmatchcase(name, pattern) for pattern in patterns)]
 
 
-def names() -> list[str]:
-    """Every format that ships, as a recipe would write it."""
-    return registry.names(__name__)
-
-
-def find(name: str) -> type[Any]:
-    """The class behind a recipe name: `parquet_tokens` is ParquetTokens in parquet_tokens.py, or `my.module:MyWriter`.
-
-    Raises RecipeError if there is none, naming the nearest that exists.
-    """
-    return registry.find(__name__, name, "writer")
+REGISTRY = Registry(__name__, "writer", "Writer")
+names, find = REGISTRY.names, REGISTRY.find
 
 
 def __dir__() -> list[str]:
-    return sorted([*registry.exported(__name__, suffix="Writer"), *PUBLIC])
+    return sorted([*REGISTRY.classes, *PUBLIC])
 
 
 if TYPE_CHECKING:
     from corpusmill.write._exported import *  # noqa: F403
 else:  # a type checker would take any name for granted
-
-    def __getattr__(name: str) -> Any:
-        known = registry.exported(__name__, suffix="Writer")
-        if name in known:  # imported when it is first used
-            return find(known[name])
-        raise registry.unknown_attribute(__name__, name, known)
+    __getattr__ = REGISTRY.importer()

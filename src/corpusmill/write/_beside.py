@@ -24,11 +24,11 @@ def documents(
     Raises RecipeError for a signal that is neither a number, a text, true or false, nor spans.
     """
     for batch in batches:
-        wanted = matching(signals, [name for name in batch.schema.names if "." in name])
-        for name in wanted:
+        chosen = matching(signals, [name for name in batch.schema.names if "." in name])
+        for name in chosen:
             _check(name, batch.schema.field(name).type)
         columns = ["id", "text", "source", "url", "date", "metadata"]
-        for row, values in zip(batch.select(columns).to_pylist(), _rows(batch, wanted)):
+        for row, values in zip(batch.select(columns).to_pylist(), _rows(batch, chosen)):
             about = orjson.loads(row["metadata"]) if row["metadata"] else {}
             yield row, about, values
 
@@ -62,21 +62,21 @@ def spans_of(signals: dict[str, Any], prefix: str, join: str, text: str) -> dict
     >>> spans_of({"language.score": 0.9, "language.label": "en", "url.domain": None}, "cm", "__", "Seven.\\n")
     {'cm__language__score': [[0, 7, 0.9]], 'cm__language__label__en': [[0, 7, 1.0]], 'cm__url__domain': []}
     """
-    made: dict[str, Spans] = {}
+    spans: dict[str, Spans] = {}
     length = len(text)
     for name, value in signals.items():
         full = join.join((prefix, *name.split(".", 1)))
         if isinstance(value, str):
-            made[f"{full}{join}{ODD.sub('_', value)}"] = [[0, length, 1.0]]
+            spans[f"{full}{join}{ODD.sub('_', value)}"] = [[0, length, 1.0]]
         elif isinstance(value, list):
-            for one in value:
-                start, end = _in_characters(text, one["start"], one["end"], name)
-                made.setdefault(f"{full}{join}{one['kind']}", []).append([start, end, 1.0])
+            for span in value:
+                start, end = _in_characters(text, span["start"], span["end"], name)
+                spans.setdefault(f"{full}{join}{span['kind']}", []).append([start, end, 1.0])
         elif value is None or (isinstance(value, float) and not math.isfinite(value)):
-            made[full] = []
+            spans[full] = []
         else:
-            made[full] = [[0, length, float(value) if isinstance(value, bool) else value]]
-    return made
+            spans[full] = [[0, length, float(value) if isinstance(value, bool) else value]]
+    return spans
 
 
 def _in_characters(text: str, start: int, end: int, name: str) -> tuple[int, int]:

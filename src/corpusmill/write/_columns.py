@@ -36,7 +36,7 @@ class ColumnSelection:
         return (*self.signals, *(column for column, _ in self.columns if "." in column))
 
     def has(self, column: str) -> bool:
-        return any(column == one for one, _ in self.columns)
+        return any(column == own_column for own_column, _ in self.columns)
 
     def select(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The columns of a batch of documents as they are written.
@@ -50,7 +50,9 @@ class ColumnSelection:
                 fields = matching(self.signals, measured)
                 arrays[name] = pa.StructArray.from_arrays([batch[field] for field in fields], fields)
             elif "." in column:
-                arrays |= {name if column == one else one: batch[one] for one in matching((column,), measured)}
+                arrays |= {
+                    name if column == signal else signal: batch[signal] for signal in matching((column,), measured)
+                }
             elif column in batch.schema.names:
                 arrays[name] = batch[column]
             elif column not in self.optional:
@@ -90,31 +92,31 @@ def selection(
     if not columns:
         raise RecipeError("columns is empty; name those to write, or leave it out")
     pairs = [(column, column) if isinstance(column, str) else column for column in columns]
-    known = tuple(dict.fromkeys((*KNOWN, *own)))
+    allowed = tuple(dict.fromkeys((*KNOWN, *own)))
     for column, name in pairs:
-        if "." not in column and column not in known:
-            near = RENAMED.get(column) or did_you_mean(column, known) or "."
+        if "." not in column and column not in allowed:
+            suggestion = RENAMED.get(column) or did_you_mean(column, allowed) or "."
             raise RecipeError(
-                f'there is no column "{column}"{near} There are: {", ".join(known)}, and signals as step.signal'
+                f'there is no column "{column}"{suggestion} There are: {", ".join(allowed)}, and signals as step.signal'
             )
         if not name:
             raise RecipeError(f"columns: the name for {column} is empty")
         if "*" in column and column != name:
             raise RecipeError(f'columns: several signals may fit "{column}", and they cannot all be named "{name}"')
     _once([name for _, name in pairs])
-    held = any(column == SIGNALS for column, _ in pairs)
-    if held and not signals:
+    has_signals = any(column == SIGNALS for column, _ in pairs)
+    if has_signals and not signals:
         raise RecipeError(
             'columns has "signals", and no signals are chosen; add signals: [step.*], or name single ones'
         )
-    if signals and not held:
+    if signals and not has_signals:
         raise RecipeError('columns leaves out "signals", but signals are chosen; add it to columns')
     return ColumnSelection(tuple(pairs), tuple(signals))
 
 
 def _once(names: Collection[str]) -> None:
-    seen: set[str] = set()
+    used_names: set[str] = set()
     for name in names:
-        if name in seen:
+        if name in used_names:
             raise RecipeError(f'columns: two columns would be named "{name}"')
-        seen.add(name)
+        used_names.add(name)

@@ -3,18 +3,18 @@
 Written by docs/make_reference.py.
 """
 
-from corpusmill.write.dclm import Dclm as DclmWriter
-from corpusmill.write.dolma import Dolma as DolmaWriter
-from corpusmill.write.jsonl import Jsonl as JsonlWriter
-from corpusmill.write.litdata import Litdata as LitdataWriter
-from corpusmill.write.mds import Mds as MdsWriter
-from corpusmill.write.megatron import Megatron as MegatronWriter
-from corpusmill.write.olmo import Olmo as OlmoWriter
-from corpusmill.write.parquet import Parquet as ParquetWriter
-from corpusmill.write.parquet_tokens import ParquetTokens as ParquetTokensWriter
-from corpusmill.write.redpajama import Redpajama as RedpajamaWriter
-from corpusmill.write.shards import Shards as ShardsWriter
-from corpusmill.write.tokenized import Tokenized as TokenizedWriter
+from corpusmill.write.dclm import DclmWriter
+from corpusmill.write.dolma import DolmaWriter
+from corpusmill.write.jsonl import JsonlWriter
+from corpusmill.write.litdata import LitdataWriter
+from corpusmill.write.mds import MdsWriter
+from corpusmill.write.megatron import MegatronWriter
+from corpusmill.write.olmo import OlmoWriter
+from corpusmill.write.parquet import ParquetWriter
+from corpusmill.write.parquet_tokens import ParquetTokensWriter
+from corpusmill.write.redpajama import RedpajamaWriter
+from corpusmill.write.shards import ShardsWriter
+from corpusmill.write.tokenized import TokenizedWriter
 
 __all__ = [
     "DclmWriter",

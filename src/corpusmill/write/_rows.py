@@ -1,14 +1,17 @@
 """Packed rows one by one, for the writers of formats of other programs."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from corpusmill.errors import RecipeError
 from corpusmill.shards.layout import PADDING, DocumentSpans
 from corpusmill.tokens.packing import Int64s
 from corpusmill.write import PackedRows
+
+BLOCK = 1 << 22  # tokens converted at a time
 
 
 class RowSlice(NamedTuple):
@@ -28,6 +31,18 @@ class RowSlice(NamedTuple):
     lengths: NDArray[np.int32]
     offsets: Int64s
     pieces: Int64s
+
+
+def write_ids(ids: NDArray[Any], dtype: np.dtype[Any], write: Callable[[bytes], Any]) -> None:
+    """Write token ids as another type, BLOCK of them in memory at a time."""
+    for low in range(0, len(ids), BLOCK):
+        write(np.asarray(ids[low : low + BLOCK]).astype(dtype, copy=False).tobytes())
+
+
+def check_shard_size(tokens: int) -> None:
+    """Raises RecipeError if the parameter `tokens_per_shard` is invalid."""
+    if tokens < 1:
+        raise RecipeError(f"need tokens_per_shard >= 1, got {tokens}")
 
 
 def in_groups(packed: PackedRows, rows: int) -> Iterator[RowSlice]:

@@ -2,21 +2,19 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from corpusmill.write import MB_PER_FILE, WriteFacts, check_files
+from corpusmill.write import MB_PER_FILE, WriteFacts
 from corpusmill.write._beside import documents
-from corpusmill.write._columns import ColumnSelection, selection
+from corpusmill.write._files import DocumentFiles
 from corpusmill.write._lines import writing_lines
-from corpusmill.write._names import stem
 
 
 @dataclass(frozen=True, kw_only=True)
-class Dclm:
+class DclmWriter(DocumentFiles):
     """JSON lines as DCLM has them: `text`, `url`, and all fields of the input as they were, each at its own place.
 
     DCLM's own `metadata` (the head of the WARC record), `warcinfo`, `language_id_whole_page_fasttext`,
@@ -37,22 +35,9 @@ class Dclm:
     single_file: bool = False  # one file for all documents, which one worker writes alone
     name: str | None = None  # of the files, {:05d} stands for their number; null: 00000, 00001 …
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "signals", tuple(self.signals))
-        check_files(self.mb_per_file)
-        _ = self.stem, self.selection  # complain now, not in a worker
-
     @property
     def suffix(self) -> str:
         return ".jsonl.zst"
-
-    @property
-    def stem(self) -> str | None:
-        return stem(self.name, self.suffix, self.single_file)
-
-    @cached_property
-    def selection(self) -> ColumnSelection:
-        return selection(None, self.signals)
 
     def write(self, batches: Iterable[pa.RecordBatch], path: Path) -> WriteFacts:
         """Write the documents of one file."""

@@ -3,25 +3,23 @@
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
 import pyarrow as pa
 
 from corpusmill.errors import RecipeError
-from corpusmill.write import MB_PER_FILE, WriteFacts, check_files
+from corpusmill.write import MB_PER_FILE, WriteFacts
 from corpusmill.write._beside import documents, spans_of
-from corpusmill.write._columns import ColumnSelection, selection
+from corpusmill.write._files import DocumentFiles
 from corpusmill.write._lines import writing_lines
-from corpusmill.write._names import stem
 
 TOP = ("source", "added", "created", "version")  # fields of a Dolma document beside id, text and metadata
 OWN = "documents"  # under which the reader has put the attributes that a document has of its own
 
 
 @dataclass(frozen=True, kw_only=True)
-class Dolma:
+class DolmaWriter(DocumentFiles):
     """The layout of the Dolma toolkit: `documents/00000.json.gz`, and `attributes/NAME/00000.json.gz` with a line for
     each document.
 
@@ -50,14 +48,11 @@ class Dolma:
     single_file: bool = False  # one file for all documents, which one worker writes alone
     name: str | None = None  # of the files, {:05d} stands for their number; null: 00000, 00001 …
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "signals", tuple(self.signals))
+    def check(self) -> None:
+        super().check()
         object.__setattr__(self, "keep", tuple(self.keep))
-        check_files(self.mb_per_file)
         if self.compression not in ("gz", "zst"):
             raise RecipeError(f'compression must be gz or zst, got "{self.compression}"')
-        if not 1 <= self.level <= 9:
-            raise RecipeError(f"level must be in 1 to 9, got {self.level}")
         folders = [*self.keep, *((self.attributes,) if self.signals else ())]
         for name in folders:
             parts = name.split("/")
@@ -65,26 +60,17 @@ class Dolma:
                 raise RecipeError(f'"{name}" cannot be a folder of attributes')
         if len(set(folders)) < len(folders):
             raise RecipeError(f"two folders of attributes have one name: {', '.join(sorted(folders))}")
-        _ = self.stem, self.selection  # complain now, not in a worker
 
     @property
     def suffix(self) -> str:
         return f".json.{self.compression}"
 
     @property
-    def stem(self) -> str | None:
-        return stem(self.name, self.suffix, self.single_file)
-
-    @cached_property
-    def selection(self) -> ColumnSelection:
-        return selection(None, self.signals)
-
-    @property
     def places(self) -> tuple[str, ...]:
         folders = (*self.keep, *((self.attributes,) if self.signals else ()))
-        return (f"documents/{{}}{self.suffix}", *map(self._place, folders))
+        return (f"documents/{{}}{self.suffix}", *map(self._attribute_path, folders))
 
-    def _place(self, folder: str) -> str:
+    def _attribute_path(self, folder: str) -> str:
         return f"attributes/{folder}/{{}}{self.suffix}"
 
     def write(self, batches: Iterable[pa.RecordBatch], path: Path) -> WriteFacts:
@@ -99,32 +85,34 @@ class Dolma:
         rows = 0
         with ExitStack() as stack:
             outs = {
-                place: stack.enter_context(writing_lines(path, self.compression, self.level))
-                for place, path in files.items()
+                file_place: stack.enter_context(writing_lines(path, self.compression, self.level))
+                for file_place, path in files.items()
             }
             for row, about, signals in documents(batches, self.signals):
                 document, taggers = as_document(row, about)
                 if self.signals:
                     taggers[self.attributes] = spans_of(signals, self.attributes, "__", row["text"])
-                for place, add in outs.items():
-                    if place == self.places[0]:
+                for file_place, add in outs.items():
+                    if file_place == self.places[0]:
                         add(document)
                     else:
-                        said = taggers.get(place.removeprefix("attributes/").removesuffix(f"/{{}}{self.suffix}"))
-                        add({"id": document["id"], "source": document["source"], "attributes": said or {}})
+                        attributes = taggers.get(
+                            file_place.removeprefix("attributes/").removesuffix(f"/{{}}{self.suffix}")
+                        )
+                        add({"id": document["id"], "source": document["source"], "attributes": attributes or {}})
                 rows += 1
         return WriteFacts(rows, sum(path.stat().st_size for path in files.values()))
 
 
 def as_document(row: dict[str, Any], about: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """A document as Dolma has it, and the attributes of each tagger of its input."""
-    held = about.pop("attributes", None)
-    taggers = held if isinstance(held, dict) else {}
-    given = about.pop("id", None)
+    attributes = about.pop("attributes", None)
+    taggers = attributes if isinstance(attributes, dict) else {}
+    own_id = about.pop("id", None)
     inner = about.pop("metadata", None)
     top = {name: about.pop(name) for name in TOP if name in about}
     document = {
-        "id": given if isinstance(given, str | int) and given != "" else row["id"],
+        "id": own_id if isinstance(own_id, str | int) and own_id != "" else row["id"],
         "text": row["text"],
         **top,
         "source": top.get("source") if isinstance(top.get("source"), str) else row["source"],

@@ -2,21 +2,20 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
 import pyarrow as pa
 
 from corpusmill.errors import RecipeError
-from corpusmill.write import MB_PER_FILE, WriteFacts, check_files
-from corpusmill.write._columns import Columns, ColumnSelection, as_columns, selection
+from corpusmill.write import MB_PER_FILE, WriteFacts
+from corpusmill.write._columns import Columns
+from corpusmill.write._files import DocumentFiles
 from corpusmill.write._lines import SUFFIXES, records, write_lines
-from corpusmill.write._names import stem
 
 
 @dataclass(frozen=True, kw_only=True)
-class Jsonl:
+class JsonlWriter(DocumentFiles):
     """JSON Lines: one object per document, UTF-8, keys in alphabetical order.
 
     Keys are id, text, source, url, date and metadata, `token_count` if tokens were counted, and `copies` if a mix
@@ -42,27 +41,14 @@ class Jsonl:
     columns: Columns = None  # a list, or column: its name in the file; null: those above
     signals: tuple[str, ...] = ()  # patterns of the signals in the object `signals`
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "columns", as_columns(self.columns))
-        object.__setattr__(self, "signals", tuple(self.signals))
-        check_files(self.mb_per_file)
+    def check(self) -> None:
+        super().check()
         if self.compression not in SUFFIXES:
             raise RecipeError(f'compression must be one of {", ".join(SUFFIXES)}, got "{self.compression}"')
-        if not 1 <= self.level <= 9:
-            raise RecipeError(f"level must be in 1 to 9, got {self.level}")
-        _ = self.stem, self.selection  # complain now, not in a worker
 
     @property
     def suffix(self) -> str:
         return SUFFIXES[self.compression]
-
-    @property
-    def stem(self) -> str | None:
-        return stem(self.name, self.suffix, self.single_file)
-
-    @cached_property
-    def selection(self) -> ColumnSelection:
-        return selection(self.columns, self.signals)
 
     def write(self, batches: Iterable[pa.RecordBatch], path: Path) -> WriteFacts:
         """Write the documents of one file."""

@@ -18,7 +18,7 @@ LARGEST = 1 << 29  # tokens: offsets within a file have 32 bits, and a token tak
 
 
 @dataclass(frozen=True, kw_only=True)
-class Litdata:
+class LitdataWriter:
     """Packed rows as LitData and LitGPT read them, one .bin file per shard and an index.json of all.
 
     `StreamingDataset(folder, item_loader=TokensLoader(block_size=…))` gives the rows, if the block size is the length
@@ -30,16 +30,13 @@ class Litdata:
     """
 
     extras: ClassVar[tuple[Extra, ...]] = (LITDATA,)
+    suffixes: ClassVar = (".bin",)
 
     tokens_per_shard: int = 100_000_000  # rounded down to whole rows
 
     def __post_init__(self) -> None:
         if not 1 <= self.tokens_per_shard <= LARGEST:
             raise RecipeError(f"need tokens_per_shard in 1 to {LARGEST}, got {self.tokens_per_shard}")
-
-    @property
-    def suffixes(self) -> tuple[str, ...]:
-        return (".bin",)
 
     def write_rows(self, packed: PackedRows, files: Mapping[str, Path]) -> WriteFacts:
         """Write the rows of one shard. Raises MissingExtraError if the library is not installed."""
@@ -55,12 +52,12 @@ class Litdata:
                     writer.add_item(number, tokens[low:high])
                     number += 1
             writer.done()
-            written = json.loads(next(Path(folder).glob("*index.json")).read_bytes())
-            if len(written["chunks"]) != 1:
+            index_record = json.loads(next(Path(folder).glob("*index.json")).read_bytes())
+            if len(index_record["chunks"]) != 1:
                 raise ShardError(
-                    f"{path}: LitData made {len(written['chunks'])} files of one shard; please report this."
+                    f"{path}: LitData made {len(index_record['chunks'])} files of one shard; please report this."
                 )
-            entry = {"chunk": written["chunks"][0], "config": written["config"]}
+            entry = {"chunk": index_record["chunks"][0], "config": index_record["config"]}
             (Path(folder) / entry["chunk"]["filename"]).replace(path)
         return WriteFacts(number, path.stat().st_size, entry)
 
@@ -74,8 +71,8 @@ class Litdata:
         chunks = [entry["chunk"] | {"filename": name} for name, entry in entries.items()]
         sizes = {entry["config"]["chunk_size"] for entry in entries.values()}
         config = next(iter(entries.values()))["config"] | {"chunk_size": max(sizes)}
-        said = json.dumps([chunks, config], sort_keys=True)
-        record = {"chunks": chunks, "config": config, "updated_at": hashlib.sha256(said.encode()).hexdigest()[:16]}
+        content = json.dumps([chunks, config], sort_keys=True)
+        record = {"chunks": chunks, "config": config, "updated_at": hashlib.sha256(content.encode()).hexdigest()[:16]}
         return {"index.json": json.dumps(record, sort_keys=True).encode()}
 
 

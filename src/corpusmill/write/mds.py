@@ -17,7 +17,7 @@ LARGEST = 1 << 29  # tokens: offsets within a file have 32 bits; a token takes u
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mds:
+class MdsWriter:
     """Packed rows as MosaicML Streaming reads them, one .mds file per shard and an index.json of all.
 
     tokens      ndarray of uint16 or uint32, depending on the vocabulary: the row, padding included
@@ -31,16 +31,13 @@ class Mds:
     """
 
     extras: ClassVar[tuple[Extra, ...]] = (MDS,)
+    suffixes: ClassVar = (".mds",)
 
     tokens_per_shard: int = 100_000_000  # rounded down to whole rows
 
     def __post_init__(self) -> None:
         if not 1 <= self.tokens_per_shard <= LARGEST:
             raise RecipeError(f"need tokens_per_shard in 1 to {LARGEST}, got {self.tokens_per_shard}")
-
-    @property
-    def suffixes(self) -> tuple[str, ...]:
-        return (".mds",)
 
     def write_rows(self, packed: PackedRows, files: Mapping[str, Path]) -> WriteFacts:
         """Write the rows of one shard. Raises MissingExtraError if the library is not installed."""

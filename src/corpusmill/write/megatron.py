@@ -4,13 +4,14 @@ import struct
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from corpusmill.errors import RecipeError, ShardError
+from corpusmill.errors import ShardError
 from corpusmill.write import DocumentTokens, WriteFacts
+from corpusmill.write._rows import check_shard_size, write_ids
 
 MAGIC = b"MMIDIDX\x00\x00"
 VERSION = 1
@@ -19,12 +20,11 @@ CODES: dict[int, np.dtype[Any]] = {
     4: np.dtype("<i4"),
     8: np.dtype("<u2"),
 }  # those of the format's eight types that are used for ids here
-BLOCK = 1 << 22  # tokens converted at a time
 LONGEST = 2**31 - 1  # tokens in a sequence: its length is an int32
 
 
 @dataclass(frozen=True, kw_only=True)
-class Megatron:
+class MegatronWriter:
     """Documents as an indexed dataset of Megatron-LM, one pair of .bin and .idx per shard; NeMo reads it too.
 
     Each document is one sequence: its tokens and its EOS. Megatron packs them itself, so `pack/…` is not needed and has
@@ -33,15 +33,12 @@ class Megatron:
     Source: Megatron Core, megatron/core/datasets/indexed_dataset.py, version 1 of the index.
     """
 
+    suffixes: ClassVar = (".bin", ".idx")
+
     tokens_per_shard: int = 100_000_000  # a shard ends with the document that reaches it
 
     def __post_init__(self) -> None:
-        if self.tokens_per_shard < 1:
-            raise RecipeError(f"need tokens_per_shard >= 1, got {self.tokens_per_shard}")
-
-    @property
-    def suffixes(self) -> tuple[str, ...]:
-        return (".bin", ".idx")
+        check_shard_size(self.tokens_per_shard)
 
     def write_tokens(self, parts: Iterable[DocumentTokens], files: Mapping[str, Path]) -> WriteFacts:
         """Write one shard. Memory: 4 M tokens, and 12 bytes per document for the index."""
@@ -51,8 +48,7 @@ class Megatron:
             for ids, sizes in parts:
                 dtype = CODES[8 if ids.dtype.itemsize == 2 else 4]
                 lengths.append(np.asarray(sizes, np.int64))
-                for low in range(0, len(ids), BLOCK):
-                    tokens.write(np.asarray(ids[low : low + BLOCK]).astype(dtype, copy=False).tobytes())
+                write_ids(ids, dtype, tokens.write)
         counts = np.concatenate(lengths)
         with files[".idx"].open("wb") as index:
             _write_index(counts, dtype, index.write)
@@ -62,7 +58,7 @@ class Megatron:
 def _write_index(lengths: NDArray[np.int64], dtype: np.dtype[Any], write: Any) -> None:
     if len(lengths) and int(lengths.max()) > LONGEST:
         raise ShardError(f"a document has {lengths.max()} tokens; this format allows at most {LONGEST}.")
-    code = next(code for code, known in CODES.items() if known == dtype)
+    code = next(code for code, code_dtype in CODES.items() if code_dtype == dtype)
     count = len(lengths)
     write(MAGIC + struct.pack("<QBQQ", VERSION, code, count, count + 1))
     write(lengths.astype("<i4").tobytes())

@@ -6,17 +6,16 @@ import io
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 
-from corpusmill.errors import RecipeError
 from corpusmill.write import DocumentTokens, WriteFacts
-
-BLOCK = 1 << 22  # tokens converted at a time
+from corpusmill.write._rows import check_shard_size, write_ids
 
 
 @dataclass(frozen=True, kw_only=True)
-class Olmo:
+class OlmoWriter:
     """Documents as OLMo-core and the Dolma toolkit have them: a .npy and a .csv.gz for each shard.
 
     The .npy file has the ids alone, without NumPy's header: uint16 if every id of the vocabulary fits, else uint32.
@@ -27,15 +26,12 @@ class Olmo:
     Source: OLMo-core, src/olmo_core/data/utils.py (`iter_document_indices`); Dolma, python/dolma/tokenizer.
     """
 
+    suffixes: ClassVar = (".npy", ".csv.gz")
+
     tokens_per_shard: int = 100_000_000  # a shard ends with the document that reaches it
 
     def __post_init__(self) -> None:
-        if self.tokens_per_shard < 1:
-            raise RecipeError(f"need tokens_per_shard >= 1, got {self.tokens_per_shard}")
-
-    @property
-    def suffixes(self) -> tuple[str, ...]:
-        return (".npy", ".csv.gz")
+        check_shard_size(self.tokens_per_shard)
 
     def write_tokens(self, parts: Iterable[DocumentTokens], files: Mapping[str, Path]) -> WriteFacts:
         """Write one shard. Memory: 4 M tokens, and one block of documents."""
@@ -50,8 +46,7 @@ class Olmo:
             table = csv.writer(text, lineterminator="\n")
             for ids, sizes in parts:
                 dtype = np.dtype("<u2" if ids.dtype.itemsize == 2 else "<u4")
-                for low in range(0, len(ids), BLOCK):
-                    tokens.write(np.asarray(ids[low : low + BLOCK]).astype(dtype, copy=False).tobytes())
+                write_ids(ids, dtype, tokens.write)
                 for size in np.asarray(sizes).tolist():
                     table.writerow([end, end + size, "", "", count])
                     count, end = count + 1, end + size

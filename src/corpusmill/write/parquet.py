@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import chain
 from pathlib import Path
 
@@ -11,13 +10,13 @@ import pyarrow as pa
 from corpusmill.errors import RecipeError
 from corpusmill.schema import DOCUMENT
 from corpusmill.store.tables import ROWS, SIZE, TableWriter
-from corpusmill.write import COLUMNS, COUNTS, MB_PER_FILE, WriteFacts, check_files
-from corpusmill.write._columns import Columns, ColumnSelection, as_columns, selection
-from corpusmill.write._names import stem
+from corpusmill.write import COLUMNS, COUNTS, MB_PER_FILE, WriteFacts
+from corpusmill.write._columns import Columns
+from corpusmill.write._files import DocumentFiles
 
 
 @dataclass(frozen=True, kw_only=True)
-class Parquet:
+class ParquetWriter(DocumentFiles):
     """Parquet, compressed with zstd, with the columns id, text, source, url, date and metadata.
 
     `metadata` is a JSON object as a string, null if there is none. A column `token_count` follows if tokens were
@@ -45,28 +44,16 @@ class Parquet:
     columns: Columns = None  # a list, or column: its name in the file; null: those above
     signals: tuple[str, ...] = ()  # patterns of the signals in the column `signals`
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "columns", as_columns(self.columns))
-        object.__setattr__(self, "signals", tuple(self.signals))
-        check_files(self.mb_per_file)
+    def check(self) -> None:
         if self.rows_per_group < 1 or self.bytes_per_group < 1:
             raise RecipeError(
                 f"need rows_per_group >= 1 and bytes_per_group >= 1, got {self.rows_per_group} and "
                 f"{self.bytes_per_group}"
             )
-        _ = self.stem, self.selection  # complain now, not in a worker
 
     @property
     def suffix(self) -> str:
         return ".parquet"
-
-    @property
-    def stem(self) -> str | None:
-        return stem(self.name, self.suffix, self.single_file)
-
-    @cached_property
-    def selection(self) -> ColumnSelection:
-        return selection(self.columns, self.signals)
 
     def write(self, batches: Iterable[pa.RecordBatch], path: Path) -> WriteFacts:
         """Write the documents of one file; other columns than those of the format are left out."""

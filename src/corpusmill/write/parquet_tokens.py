@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -24,7 +24,7 @@ IGNORE = -100  # as a label: no loss here, as PyTorch's cross_entropy and the mo
 
 
 @dataclass(frozen=True, kw_only=True)
-class ParquetTokens:
+class ParquetTokensWriter:
     """The rows of the training shards as Parquet, one file per shard, for `load_dataset("parquet", streaming=True)`.
 
     input_ids        list of uint16 or uint32, depending on the vocabulary: the tokens of the row, padding included
@@ -46,6 +46,8 @@ class ParquetTokens:
     `name: "train_{:05d}"` names the files train_00000.parquet …; with `single_file` it needs no number.
     """
 
+    suffixes: ClassVar = (".parquet",)
+
     tokens_per_shard: int = 100_000_000  # rounded down to whole rows
     tokens_per_group: int = 1 << 20  # rounded down to whole rows, at least one
     position_ids: bool = False  # add this column to the usual ones
@@ -63,17 +65,13 @@ class ParquetTokens:
             object.__setattr__(self, "columns", tuple(self.columns))
             for column in self.columns:
                 if column not in NAMES:
-                    near = did_you_mean(column, NAMES) or "."
-                    raise RecipeError(f'there is no column "{column}"{near} There are: {", ".join(NAMES)}')
+                    suggestion = did_you_mean(column, NAMES) or "."
+                    raise RecipeError(f'there is no column "{column}"{suggestion} There are: {", ".join(NAMES)}')
             if not self.columns or len(set(self.columns)) < len(self.columns):
                 raise RecipeError(f"columns names each column once, and at least one; got {list(self.columns)}")
             if self.position_ids and "position_ids" not in self.columns:
                 raise RecipeError("position_ids is true, and columns leaves it out; name it in columns")
         _ = self.stem  # complain now, not in a worker
-
-    @property
-    def suffixes(self) -> tuple[str, ...]:
-        return (".parquet",)
 
     @property
     def stem(self) -> str | None:
@@ -100,12 +98,12 @@ class ParquetTokens:
         kinds = {**BY_TOKEN, **PIECES, "input_ids": pa.from_numpy_dtype(packed.dtype)}
         schema = pa.schema([(name, pa.list_(kinds[name], size)) for name in self._names])
         rows = max(1, self.tokens_per_group // packed.row)
-        written = 0
+        row_count = 0
         with pq.ParquetWriter(path, schema, compression="zstd", compression_level=1) as file:
             for batch in _groups(packed, rows, schema, size):
                 file.write_batch(batch, row_group_size=rows)
-                written += len(batch)
-        return WriteFacts(written, path.stat().st_size)
+                row_count += len(batch)
+        return WriteFacts(row_count, path.stat().st_size)
 
 
 def _groups(packed: PackedRows, rows: int, schema: pa.Schema, size: int) -> Iterator[pa.RecordBatch]:
@@ -134,22 +132,22 @@ def _values(name: str, group: RowSlice) -> NDArray[Any]:
     return values
 
 
-def _held(group: RowSlice) -> Int64s:
+def _document_tokens(group: RowSlice) -> Int64s:
     """(rows,) tokens of documents in each row; the rest of it is padding."""
-    held: Int64s = np.add.reduceat(np.append(group.lengths, 0), group.pieces[:-1]) * (np.diff(group.pieces) > 0)
-    return held
+    row_tokens: Int64s = np.add.reduceat(np.append(group.lengths, 0), group.pieces[:-1]) * (np.diff(group.pieces) > 0)
+    return row_tokens
 
 
 def _is_padding(group: RowSlice) -> NDArray[np.bool_]:
     """(tokens,) by the lengths of documents and not by the id, as padding may be EOS."""
-    ends = np.repeat(group.edges[:-1] + _held(group), np.diff(group.edges))
+    ends = np.repeat(group.edges[:-1] + _document_tokens(group), np.diff(group.edges))
     padding: NDArray[np.bool_] = np.arange(len(group.tokens)) >= ends
     return padding
 
 
 def _positions(group: RowSlice) -> NDArray[np.int32]:
     """(tokens,) the position of each token in its piece of a document; padding also counts from 0."""
-    padding = np.diff(group.edges) - _held(group)
+    padding = np.diff(group.edges) - _document_tokens(group)
     sizes = np.insert(group.lengths.astype(np.int64), group.pieces[1:], padding)
     starts = np.cumsum(sizes) - sizes
     return (np.arange(len(group.tokens)) - np.repeat(starts, sizes)).astype(np.int32)

@@ -5,7 +5,6 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -14,11 +13,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from corpusmill.errors import RecipeError
-from corpusmill.write import MB_PER_FILE, WriteFacts, check_files
+from corpusmill.write import MB_PER_FILE, WriteFacts
 from corpusmill.write._beside import documents, spans_of
-from corpusmill.write._columns import ColumnSelection, selection
+from corpusmill.write._files import DocumentFiles
 from corpusmill.write._lines import writing_lines
-from corpusmill.write._names import stem
 
 PREFIX = "corpusmill"
 ROWS = 1024  # of a table that are held
@@ -30,7 +28,7 @@ ABOUT = ("cc_segment", "language", "snapshot_id")  # of the metadata of signals,
 
 
 @dataclass(frozen=True, kw_only=True)
-class Redpajama:
+class RedpajamaWriter(DocumentFiles):
     """The layout of RedPajama-v2: `documents/00000.json.gz`, and `quality_signals/00000.signals.json.gz` with a line
     for each document.
 
@@ -52,24 +50,13 @@ class Redpajama:
     single_file: bool = False  # one file for all documents, which one worker writes alone
     name: str | None = None  # of the files, {:05d} stands for their number; null: 00000, 00001 …
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "signals", tuple(self.signals))
-        check_files(self.mb_per_file)
+    def check(self) -> None:
         if not isinstance(self.keep, bool):
             raise RecipeError(f"keep is true or false, got {self.keep!r}")
-        _ = self.stem, self.selection  # complain now, not in a worker
 
     @property
     def suffix(self) -> str:
         return ".json.gz"
-
-    @property
-    def stem(self) -> str | None:
-        return stem(self.name, self.suffix, self.single_file)
-
-    @cached_property
-    def selection(self) -> ColumnSelection:
-        return selection(None, self.signals)
 
     @property
     def places(self) -> tuple[str, ...]:
@@ -85,26 +72,30 @@ class Redpajama:
         rows = 0
         with ExitStack() as stack:
             lines = {
-                place: stack.enter_context(writing_lines(path, "gz", 6))
-                for place, path in files.items()
-                if place in (DOCUMENTS, SIGNALS)
+                target: stack.enter_context(writing_lines(path, "gz", 6))
+                for target, path in files.items()
+                if target in (DOCUMENTS, SIGNALS)
             }
             tables = {
-                place: stack.enter_context(_table(place, path)) for place, path in files.items() if place not in lines
+                target: stack.enter_context(_table(target, path))
+                for target, path in files.items()
+                if target not in lines
             }
             for row, about, measured in documents(batches, self.signals):
-                held = {part: about.pop(part, None) for part in ("quality_signals", "is_duplicate", "minhash")}
+                joined = {part: about.pop(part, None) for part in ("quality_signals", "is_duplicate", "minhash")}
                 document = as_document(row, about)
                 at: dict[str, Any] = {"shard_id": shard, "id": f"{shard}/{rows}"}
                 lines[DOCUMENTS](document)
                 if SIGNALS in lines:
-                    kept = held["quality_signals"] if self.keep and isinstance(held["quality_signals"], dict) else {}
-                    said = spans_of(measured, PREFIX, "_", row["text"])
-                    lines[SIGNALS](signals_line(at, document, {**kept, **said}))
-                if tables and held["is_duplicate"]:
+                    input_signals = (
+                        joined["quality_signals"] if self.keep and isinstance(joined["quality_signals"], dict) else {}
+                    )
+                    own_signals = spans_of(measured, PREFIX, "_", row["text"])
+                    lines[SIGNALS](signals_line(at, document, {**input_signals, **own_signals}))
+                if tables and joined["is_duplicate"]:
                     tables[DUPLICATES]({"shard_id": shard, "doc_id": at["id"], "digest": document["digest"]})
                 if tables:
-                    tables[MINHASH]({**at, "id_int": id_int(at["id"]), **_bands(held["minhash"])})
+                    tables[MINHASH]({**at, "id_int": id_int(at["id"]), **_bands(joined["minhash"])})
                 rows += 1
         return WriteFacts(rows, sum(path.stat().st_size for path in files.values()))
 
@@ -158,14 +149,16 @@ def id_int(name: str) -> int:
     return int.from_bytes(hashlib.sha1(name.encode(), usedforsecurity=False).digest()[:8], "little")
 
 
-def _bands(held: Any) -> dict[str, Any]:
+def _bands(signatures: Any) -> dict[str, Any]:
     """Signatures, as the reader has them, as bytes again."""
-    bands = held if isinstance(held, dict) else {}
-    return {name: None if one is None else [bytes.fromhex(band) for band in one] for name, one in bands.items()}
+    bands = signatures if isinstance(signatures, dict) else {}
+    return {
+        name: None if hashes is None else [bytes.fromhex(band) for band in hashes] for name, hashes in bands.items()
+    }
 
 
 @contextmanager
-def _table(place: str, path: Path) -> Iterator[Any]:
+def _table(target: str, path: Path) -> Iterator[Any]:
     """What adds a row to the table at a place. All rows have the columns of the first."""
     rows: list[dict[str, Any]] = []
     writer: pq.ParquetWriter | None = None
@@ -173,7 +166,7 @@ def _table(place: str, path: Path) -> Iterator[Any]:
     def flush() -> None:
         nonlocal writer
         if writer is None:
-            writer = pq.ParquetWriter(path, _schema(place, rows), compression="zstd")
+            writer = pq.ParquetWriter(path, _schema(target, rows), compression="zstd")
         writer.write_table(pa.Table.from_pylist(rows, writer.schema))
         rows.clear()
 
@@ -188,9 +181,9 @@ def _table(place: str, path: Path) -> Iterator[Any]:
     writer.close()
 
 
-def _schema(place: str, rows: list[dict[str, Any]]) -> pa.Schema:
-    if place == DUPLICATES:
+def _schema(target: str, rows: list[dict[str, Any]]) -> pa.Schema:
+    if target == DUPLICATES:
         return pa.schema([(name, pa.string()) for name in ("shard_id", "doc_id", "digest")])
-    known = {"shard_id": pa.string(), "id": pa.string(), "id_int": pa.uint64()}
-    names = dict.fromkeys([*known, *(name for row in rows for name in row)])
-    return pa.schema([(name, known.get(name, pa.list_(pa.binary()))) for name in names])
+    types = {"shard_id": pa.string(), "id": pa.string(), "id_int": pa.uint64()}
+    names = dict.fromkeys([*types, *(name for row in rows for name in row)])
+    return pa.schema([(name, types.get(name, pa.list_(pa.binary()))) for name in names])

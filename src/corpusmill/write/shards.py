@@ -11,6 +11,7 @@ from corpusmill.shards.pack import Packed
 from corpusmill.shards.writer import write_shard
 from corpusmill.write import PackedRows
 from corpusmill.write._names import stem
+from corpusmill.write._rows import check_shard_size
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +28,7 @@ class Goldfish:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Shards:
+class ShardsWriter:
     """Flat files of token ids that nanoGPT can map, with an index from each token to its document.
 
     shards/FORMAT.md has the definition. A shard of 100 M tokens is 200 MB if ids fit in 16 bits.
@@ -42,6 +43,7 @@ class Shards:
     """
 
     needs_rows: ClassVar[bool] = False
+    suffixes: ClassVar = (".bin", ".idx")
 
     tokens_per_shard: int = 100_000_000  # rounded down to whole rows; exact without packing
     single_file: bool = False  # one file for all tokens, which one worker writes alone
@@ -49,8 +51,7 @@ class Shards:
     goldfish: Goldfish | None = None  # no loss for one token of k, by a hash of the h before
 
     def __post_init__(self) -> None:
-        if self.tokens_per_shard < 1:
-            raise RecipeError(f"need tokens_per_shard >= 1, got {self.tokens_per_shard}")
+        check_shard_size(self.tokens_per_shard)
         if self.goldfish is not None:
             self.goldfish.check()
         _ = self.stem  # complain now, not in a worker
@@ -58,10 +59,6 @@ class Shards:
     @property
     def stem(self) -> str | None:
         return stem(self.name, ".bin", self.single_file)
-
-    @property
-    def suffixes(self) -> tuple[str, ...]:
-        return (".bin", ".idx")
 
     def write_rows(self, packed: PackedRows, files: Mapping[str, Path]) -> ShardEntry:
         """Write the tokens and spans of one shard, which must be newly packed: the index describes the packing."""

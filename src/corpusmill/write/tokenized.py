@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from corpusmill.errors import RecipeError
 from corpusmill.store.tables import ROWS, SIZE, TableWriter
-from corpusmill.write import COUNTS, MB_PER_FILE, WriteFacts, check_files
-from corpusmill.write._columns import Columns, ColumnSelection, as_columns, selection
+from corpusmill.write import COUNTS, MB_PER_FILE, WriteFacts
+from corpusmill.write._columns import Columns, ColumnSelection, selection
+from corpusmill.write._files import DocumentFiles
 from corpusmill.write._lines import SUFFIXES, records, write_lines
-from corpusmill.write._names import stem
 
 Int64s = NDArray[np.int64]
 OWN = ("input_ids", "token_count", "offset")
@@ -25,7 +25,7 @@ ABOUT_TEXT = ("documents", "tokens", "shortened_documents", "left_out_tokens", "
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tokenized:
+class TokenizedWriter(DocumentFiles):
     """Documents with their token ids, a row for each, as Parquet or JSON Lines; no packing.
 
     id, source, url, date   of the document; null where unknown
@@ -61,10 +61,7 @@ class Tokenized:
     columns: Columns = None  # a list, or column: its name in the file; null: those above
     signals: tuple[str, ...] = ()  # patterns of the signals in the column `signals`
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "columns", as_columns(self.columns))
-        object.__setattr__(self, "signals", tuple(self.signals))
-        check_files(self.mb_per_file)
+    def check(self) -> None:
         possible = ("zstd", "snappy", "none") if self.format == "parquet" else ("none", "zstd", "gz")
         if self.format not in ("parquet", "jsonl"):
             raise RecipeError(f'format must be parquet or jsonl, got "{self.format}"')
@@ -90,17 +87,12 @@ class Tokenized:
             raise RecipeError("with windows the text would be written once for each of them; leave it out")
         if self.selection.has("offset") and not self.windows:
             raise RecipeError("offset is of windows; add windows: true")
-        _ = self.stem  # complain now, not in a worker
 
     @property
     def suffix(self) -> str:
         if self.format == "parquet":
             return ".parquet"
         return SUFFIXES[{"zstd": "zst", None: "none"}.get(self.compression, self.compression or "none")]
-
-    @property
-    def stem(self) -> str | None:
-        return stem(self.name, self.suffix, self.single_file)
 
     @cached_property
     def selection(self) -> ColumnSelection:
@@ -115,7 +107,7 @@ class Tokenized:
         if self.format == "jsonl":
             compression = self.suffix.removeprefix(".jsonl").removeprefix(".") or "none"
             lines = records(rows, self.selection)
-            written = write_lines(lines, path, compression, 3, sort=False)
+            row_count = write_lines(lines, path, compression, 3, sort=False)
         else:
             first = next(rows)
             sized = next((name for column, name in self.selection.columns if column == "input_ids"), None)
@@ -123,8 +115,8 @@ class Tokenized:
             with TableWriter(path, first.schema, ROWS, SIZE, **how) as table:
                 for batch in chain([first], rows):
                     table.write(batch)
-            written = table.rows_written
-        return WriteFacts(written, path.stat().st_size, counts=counts)
+            row_count = table.rows_written
+        return WriteFacts(row_count, path.stat().st_size, counts=counts)
 
     def _rows(self, batch: pa.RecordBatch, counts: dict[str, int]) -> pa.RecordBatch:
         """The rows of a batch of documents, as they are written; adds to the counts."""
@@ -132,24 +124,24 @@ class Tokenized:
         values, edges = ids.values.to_numpy(), ids.offsets.to_numpy().astype(np.int64)
         length = np.diff(edges) - (0 if self.eos else 1)
         over = length > self.max_document_tokens if self.max_document_tokens else np.zeros(len(length), bool)
-        kept = np.where(over, 0, length)
+        used = np.where(over, 0, length)
         if self.windows:
             assert self.max_length is not None
-            windows = cut_into_windows(kept, self.max_length, self.overlap)
+            windows = cut_into_windows(used, self.max_length, self.overlap)
         else:
-            held = np.minimum(kept, self.max_length) if self.max_length else kept
-            windows = DocumentRows(np.arange(len(kept)), np.zeros_like(held), held)
+            row_length = np.minimum(used, self.max_length) if self.max_length else used
+            windows = DocumentRows(np.arange(len(used)), np.zeros_like(row_length), row_length)
         if self.too_long == "drop":
             windows = DocumentRows(*(column[~over[windows.document]] for column in windows))
-        here = {
+        batch_counts = {
             "documents": len(np.unique(windows.document)),
             "tokens": int(windows.length.sum()),
-            "shortened_documents": 0 if self.windows or not self.max_length else int((kept > self.max_length).sum()),
-            "left_out_tokens": 0 if self.windows else int(kept.sum() - windows.length.sum()),
+            "shortened_documents": 0 if self.windows or not self.max_length else int((used > self.max_length).sum()),
+            "left_out_tokens": 0 if self.windows else int(used.sum() - windows.length.sum()),
             "too_long_documents": int(over.sum()),
             "too_long_tokens": int(length[over].sum()),
         }
-        for name, count in here.items():
+        for name, count in batch_counts.items():
             counts[name] += count
         counted = [name for name in ("input_ids", "token_count") if name in batch.schema.names]
         others = batch.drop_columns(counted).take(pa.array(windows.document))

@@ -22,7 +22,7 @@ import xxhash
 
 from corpusmill.engine.work.pass_parts import InputPieces, SourcePieces
 from corpusmill.errors import InputError
-from corpusmill.read import NamesFiles, Piece, dataset_files, expansion, files_at, is_dataset
+from corpusmill.read import ChoosesFiles, FilePiece, dataset_files, expansion, files_at, is_dataset
 from corpusmill.recipe.parts import Source
 from corpusmill.storage import FileInfo, is_outside, refuse_alike, selected
 from corpusmill.store.work import PlannedUnit
@@ -76,7 +76,7 @@ def find_source(source: Source) -> SourceFiles:
 
 def files_of(source: Source) -> tuple[FileInfo, ...]:
     """The files of a source, in order, of which nothing is read. Raises InputError if it has none."""
-    suffixes = source.reader.suffixes if isinstance(source.reader, NamesFiles) else ()
+    suffixes = source.reader.suffixes if isinstance(source.reader, ChoosesFiles) else ()
     found: dict[str, FileInfo] = {}
     of_parts = [path for path in source.paths if is_dataset(path) or source.subset or source.split]
     if places := [path for path in source.paths if path not in of_parts]:
@@ -144,12 +144,12 @@ def plan_inputs(
         yield planned(sources, group)
 
 
-def _by_source(pieces: Sequence[tuple[int, Piece, float]]) -> Iterator[list[tuple[int, Piece]]]:
+def _by_source(pieces: Sequence[tuple[int, FilePiece, float]]) -> Iterator[list[tuple[int, FilePiece]]]:
     for _, group in groupby(pieces, key=itemgetter(0)):
         yield [(index, piece) for index, piece, _ in group]
 
 
-def split(reader: Any, source: SourceFiles, target: int) -> Iterator[Piece]:
+def split(reader: Any, source: SourceFiles, target: int) -> Iterator[FilePiece]:
     """The pieces of a source's files, each of about `target` bytes of text where files can be cut."""
     at = 0
     files = source.files
@@ -162,9 +162,9 @@ def split(reader: Any, source: SourceFiles, target: int) -> Iterator[Piece]:
         at = stop
 
 
-def grouped(pieces: Sequence[tuple[int, Piece, float]], target: int) -> Iterator[list[tuple[int, Piece]]]:
+def grouped(pieces: Sequence[tuple[int, FilePiece, float]], target: int) -> Iterator[list[tuple[int, FilePiece]]]:
     """Pieces of about `target` bytes of text together. `pieces` are source, piece, and how much its kind expands."""
-    waiting: list[tuple[int, Piece]] = []
+    waiting: list[tuple[int, FilePiece]] = []
     size = 0.0
     for index, piece, expands in pieces:
         text = piece.size * expands
@@ -181,11 +181,11 @@ def grouped(pieces: Sequence[tuple[int, Piece, float]], target: int) -> Iterator
         yield waiting
 
 
-def _ends_group(piece: Piece) -> bool:
+def _ends_group(piece: FilePiece) -> bool:
     return xxhash.xxh3_64_intdigest(piece.file.name.encode("utf-8", "surrogateescape")) % GROUP == 0
 
 
-def planned(sources: Sequence[Source], group: Sequence[tuple[int, Piece]]) -> PlannedUnit:
+def planned(sources: Sequence[Source], group: Sequence[tuple[int, FilePiece]]) -> PlannedUnit:
     """A unit of the first pass. Its content is that of its files, by size and by date or the store's mark."""
     parts: list[SourcePieces] = []
     for index, piece in group:

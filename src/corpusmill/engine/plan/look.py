@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from corpusmill.errors import CorpusmillError, InputError, RecipeError, StorageError, raised
-from corpusmill.read import Piece, ReadCounts, content_of
+from corpusmill.read import FilePiece, ReadCounts, content_of
 from corpusmill.recipe.names import name_of, short_name
 from corpusmill.recipe.parts import Source
 from corpusmill.storage import FileInfo
@@ -95,7 +95,7 @@ def _read(source: Source, file: FileInfo, seen: SourceSample) -> None:
     """Look into a file."""
     source.reader.split([file], max(1, file.size))  # checks its columns
     counts = ReadCounts(batch_rows=RECORDS)
-    batches = source.reader.read(Piece(file, 0, HEAD, min(file.size, HEAD)), source.source, counts)
+    batches = source.reader.read(FilePiece(file, 0, HEAD, min(file.size, HEAD)), source.source, counts)
     if (batch := next(iter(batches), None)) is not None:
         seen.batches.append(batch)
     seen.files += 1

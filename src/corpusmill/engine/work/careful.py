@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from corpusmill.read import BATCH_ROWS, END, Piece, ReadCounts, Reader, split_bytes
+from corpusmill.read import BATCH_ROWS, END, FilePiece, ReadCounts, Reader, split_bytes
 from corpusmill.schema import DEAD, document_id
 from corpusmill.store.unit_io import UnitIO
 from corpusmill.store.units import USUAL, AttemptPosition, QuarantinedRecord
@@ -45,7 +45,7 @@ class BatchFeeder:
             self._say(replace(self._at, step=step))
 
     def read(
-        self, part: int, reader: Reader, piece: Piece, source: str, counts: ReadCounts
+        self, part: int, reader: Reader, piece: FilePiece, source: str, counts: ReadCounts
     ) -> Generator[pa.RecordBatch, None, None]:
         """The documents of a piece. Dead letters of what is not read go to `counts`."""
         probe = self._care.probe
@@ -70,7 +70,7 @@ class BatchFeeder:
         self,
         part: int,
         reader: Reader,
-        piece: Piece,
+        piece: FilePiece,
         source: str,
         counts: ReadCounts,
         aside: QuarantinedRecord | None,
@@ -151,8 +151,8 @@ def name_of(reader: Reader) -> str:
 
 
 def _ranges(
-    reader: Reader, piece: Piece, asides: Sequence[QuarantinedRecord], tried: bool
-) -> Iterator[tuple[Piece, QuarantinedRecord | None, bool]]:
+    reader: Reader, piece: FilePiece, asides: Sequence[QuarantinedRecord], tried: bool
+) -> Iterator[tuple[FilePiece, QuarantinedRecord | None, bool]]:
     """A piece in the parts that it is read in: those that were set aside apart from others, and, if it is tried, as
     small as can be seen at once. With each, why it is not read to its end, and whether it is single."""
     if tried:
@@ -169,7 +169,7 @@ def _ranges(
         yield replace(piece, start=start), None, False
 
 
-def cut_piece(reader: Reader, piece: Piece) -> list[Piece]:
+def cut_piece(reader: Reader, piece: FilePiece) -> list[FilePiece]:
     """A piece in some PARTS, which together give the same documents; the piece alone, if its reader cannot cut it.
 
     Where a reader cuts a file follows from where it has cut it before: anywhere, or between its row groups and the
@@ -191,7 +191,7 @@ def cut_piece(reader: Reader, piece: Piece) -> list[Piece]:
 
 
 def _not_read(
-    reader: Reader, piece: Piece, source: str, counts: ReadCounts, aside: QuarantinedRecord, position: int
+    reader: Reader, piece: FilePiece, source: str, counts: ReadCounts, aside: QuarantinedRecord, position: int
 ) -> None:
     at = aside.at
     until = "the end of the file" if at.last >= END else f"{at.last}"

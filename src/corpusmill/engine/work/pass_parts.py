@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from corpusmill.read import Piece
+from corpusmill.read import FilePiece
 from corpusmill.steps import CorpusStep
 from corpusmill.steps.keys import VERDICT, Keys, laid_out
 from corpusmill.store.unit_io import UnitIO
@@ -20,7 +20,7 @@ class SourcePieces:
     """Pieces of one source: input of a unit of the first pass. `source` is its number in the recipe."""
 
     source: int
-    pieces: tuple[Piece, ...]
+    pieces: tuple[FilePiece, ...]
 
 
 @dataclass(frozen=True)

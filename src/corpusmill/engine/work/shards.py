@@ -29,7 +29,7 @@ from corpusmill.store.unit_io import UnitIO, Upstream
 from corpusmill.store.units import Results
 from corpusmill.store.work import PlannedUnit
 from corpusmill.write import DocumentTokens, NeedsFullRows, RowWriter, TokenWriter, tokens_per_file
-from corpusmill.write.shards import Shards
+from corpusmill.write.shards import ShardsWriter
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class PackRows:
     def publish(self, name: str, run: RunFolder, results: dict[str, Results]) -> None:
         files = {f"rows{suffix}": suffix for suffix in self.writer.suffixes}
         shards = results[name]
-        if not isinstance(self.writer, Shards):
+        if not isinstance(self.writer, ShardsWriter):
             publish_files(run, name, shards, files, self.writer)
             return
         link_all(run, name, shards, files, self.writer)

@@ -61,7 +61,7 @@ class LanguageRule:
     none: re.Pattern[str] | None
 
     def fits(self, head: str) -> bool:
-        return all(one.search(head) for one in self.every) and not (self.none and self.none.search(head))
+        return all(pattern.search(head) for pattern in self.every) and not (self.none and self.none.search(head))
 
 
 @dataclass(frozen=True)
@@ -93,16 +93,16 @@ def language_of(path: str, text: str) -> str | None:
     """Linguist's name of a file's language; None if neither its name nor its first line tells."""
     lists = languages()
     name = path.rpartition("/")[2]
-    if len(found := lists.files.get(name, ())) == 1:
-        return found[0]
-    if (interpreter := interpreter_of(text)) and len(found := lists.interpreters.get(interpreter, ())) == 1:
-        return found[0]
+    if len(matches := lists.files.get(name, ())) == 1:
+        return matches[0]
+    if (interpreter := interpreter_of(text)) and len(matches := lists.interpreters.get(interpreter, ())) == 1:
+        return matches[0]
     lowered = name.lower()
     starts = [at for at, letter in enumerate(lowered) if letter == "."]
     for at in starts:  # the longest ending first: ".d.ts" before ".ts"
         if candidates := lists.endings.get(lowered[at:]):
             return _chosen(lowered[at:], candidates, text[:HEAD])
-    return found[0] if found else None
+    return matches[0] if matches else None
 
 
 def _chosen(ending: str, candidates: tuple[str, ...], head: str) -> str:
@@ -125,11 +125,11 @@ def interpreter_of(text: str) -> str | None:
         return None
     words = [match[1].rpartition("/")[2], *(match[2] or "").split()]
     if words[0] == "env":
-        words = [word for word in words[1:] if not word.startswith("-") and "=" not in word]
+        words = [argument for argument in words[1:] if not argument.startswith("-") and "=" not in argument]
     name = words[0].rpartition("/")[2] if words else ""
-    known = languages().interpreters
+    interpreters = languages().interpreters
     for shorter in (name, re.sub(r"\.\d+$", "", name), re.sub(r"[\d.]+$", "", name)):
-        if shorter.lower() in known:
+        if shorter.lower() in interpreters:
             return shorter.lower()
     return name.lower() or None
 
@@ -164,21 +164,21 @@ def is_minified(path: str, text: str, language: str | None) -> bool:
 
 def says_generated(text: str) -> bool:
     """Whether a comment among the first 12 lines that are not blank says so."""
-    seen = 0
+    line_count = 0
     for line in text[:4000].split("\n"):
         if not (bare := line.strip()):
             continue
-        seen += 1
-        if seen > 12:
+        line_count += 1
+        if line_count > 12:
             return False
         if bare[0] in "/#*;-<%!'\"@(" and GENERATED_LINE.search(bare):
             return True
     return False
 
 
-def named(said: str) -> str | None:
+def find_language(name: str) -> str | None:
     """The language that a name or an alias of it means, in any case: "cpp" is C++."""
-    return languages().aliases.get(said.lower())
+    return languages().aliases.get(name.lower())
 
 
 @lru_cache(1)
@@ -187,33 +187,33 @@ def languages() -> LanguageLists:
 
 
 def _read(path: Path) -> LanguageLists:
-    held = json.loads(lzma.decompress(path.read_bytes()))
-    kinds = {name: about[0] for name, about in held["languages"].items()}
+    linguist = json.loads(lzma.decompress(path.read_bytes()))
+    kinds = {name: about[0] for name, about in linguist["languages"].items()}
     files: dict[str, list[str]] = {}
     interpreters: dict[str, list[str]] = {}
     endings: dict[str, list[tuple[int, int, int, str]]] = {}
     aliases: dict[str, str] = {}
-    for name, (kind, own, names, programs, others) in held["languages"].items():
-        for other in others:
-            aliases.setdefault(other.lower(), name)
-        for each in names:
-            files.setdefault(each, []).append(name)
-        for each in programs:
-            interpreters.setdefault(each.lower(), []).append(name)
-        for place, ending in enumerate(own):
+    for name, (kind, own, names, programs, others) in linguist["languages"].items():
+        for alias in others:
+            aliases.setdefault(alias.lower(), name)
+        for item in names:
+            files.setdefault(item, []).append(name)
+        for item in programs:
+            interpreters.setdefault(item.lower(), []).append(name)
+        for rank, ending in enumerate(own):
             # Where no pattern decides: whose main ending it is, then programs before data, then the shortest name.
-            endings.setdefault(ending.lower(), []).append((place > 0, ORDER[kind], len(name), name))
+            endings.setdefault(ending.lower(), []).append((rank > 0, ORDER[kind], len(name), name))
     aliases |= {name.lower(): name for name in kinds}
-    rules = {ending.lower(): each["rules"] for each in held["rules"] for ending in each["extensions"]}
+    rules = {ending.lower(): item["rules"] for item in linguist["rules"] for ending in item["extensions"]}
     return LanguageLists(
         kinds,
-        {name: tuple(some) for name, some in files.items()},
-        {name: tuple(some) for name, some in interpreters.items()},
-        {ending: tuple(each[-1] for each in sorted(some)) for ending, some in endings.items()},
+        {name: tuple(languages_of) for name, languages_of in files.items()},
+        {name: tuple(languages_of) for name, languages_of in interpreters.items()},
+        {ending: tuple(item[-1] for item in sorted(languages_of)) for ending, languages_of in endings.items()},
         aliases,
         rules,
-        re.compile("|".join(f"(?:{one})" for one in held["vendored"])),
-        re.compile("|".join(f"(?:{one})" for one in held["documentation"])),
+        re.compile("|".join(f"(?:{pattern})" for pattern in linguist["vendored"])),
+        re.compile("|".join(f"(?:{pattern})" for pattern in linguist["documentation"])),
     )
 
 
@@ -222,10 +222,10 @@ def _rules(ending: str) -> tuple[LanguageRule, ...]:
     return tuple(map(_rule, languages().rules.get(ending, ())))
 
 
-def _rule(given: Mapping[str, Any]) -> LanguageRule:
-    every = tuple(map(_any, given["all"]))
-    return LanguageRule(str(given["language"]), every, _any(given["not"]) if given["not"] else None)
+def _rule(rule: Mapping[str, Any]) -> LanguageRule:
+    required = tuple(map(_any, rule["all"]))
+    return LanguageRule(str(rule["language"]), required, _any(rule["not"]) if rule["not"] else None)
 
 
 def _any(patterns: list[str]) -> re.Pattern[str]:
-    return re.compile(patterns[0] if len(patterns) == 1 else "|".join(f"(?:{one})" for one in patterns), re.M)
+    return re.compile(patterns[0] if len(patterns) == 1 else "|".join(f"(?:{pattern})" for pattern in patterns), re.M)

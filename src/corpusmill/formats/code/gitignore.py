@@ -47,25 +47,25 @@ def pattern(line: str) -> Pattern | None:
 def _translated(glob: str) -> str:
     out, at = "", 0
     while at < len(glob):
-        rest = glob[at:]
+        remaining = glob[at:]
         first = at == 0 or glob[at - 1] == "/"
-        if first and rest.startswith("**/"):
+        if first and remaining.startswith("**/"):
             out, at = out + "(?:.*/)?", at + 3
-        elif first and rest == "**":
+        elif first and remaining == "**":
             out, at = out + ".+", at + 2
-        elif rest[0] == "*":
-            stars = len(rest) - len(rest.lstrip("*"))
+        elif remaining[0] == "*":
+            stars = len(remaining) - len(remaining.lstrip("*"))
             out, at = out + "[^/]*", at + stars
-        elif rest[0] == "?":
+        elif remaining[0] == "?":
             out, at = out + "[^/]", at + 1
-        elif rest[0] == "[" and (found := re.match(r"\[([!^]?)(\]?(?:\[:\w+:\]|\\.|[^\]\\])*)\]", rest)):
-            out, at = out + _set(found[1], found[2]), at + found.end()
-        elif rest[0] == "[":
+        elif remaining[0] == "[" and (bracket := re.match(r"\[([!^]?)(\]?(?:\[:\w+:\]|\\.|[^\]\\])*)\]", remaining)):
+            out, at = out + _set(bracket[1], bracket[2]), at + bracket.end()
+        elif remaining[0] == "[":
             raise re.error("a set that does not end")
-        elif rest[0] == "\\" and len(rest) > 1:
-            out, at = out + re.escape(rest[1]), at + 2
+        elif remaining[0] == "\\" and len(remaining) > 1:
+            out, at = out + re.escape(remaining[1]), at + 2
         else:
-            out, at = out + re.escape(rest[0]), at + 1
+            out, at = out + re.escape(remaining[0]), at + 1
     return out
 
 
@@ -74,11 +74,11 @@ CLASSES = {"alpha": "a-zA-Z", "digit": "0-9", "alnum": "a-zA-Z0-9", "upper": "A-
 
 
 def _set(negation: str, inside: str) -> str:
-    held = re.sub(r"\[:(\w+):\]", lambda found: f"\0{found[1]}\0", inside)
-    held = held.replace("[", r"\[").replace("&&", r"&\&").replace("||", r"|\|").replace("~~", r"~\~")
-    held = (rf"\{held}" if held.startswith(("]", "^")) else held).replace("--", r"-\-")
-    held = re.sub("\0(\\w+)\0", lambda found: CLASSES.get(found[1], ""), held)
-    return f"(?!/)[{'^' if negation else ''}{held}]"
+    members = re.sub(r"\[:(\w+):\]", lambda found: f"\0{found[1]}\0", inside)
+    members = members.replace("[", r"\[").replace("&&", r"&\&").replace("||", r"|\|").replace("~~", r"~\~")
+    members = (rf"\{members}" if members.startswith(("]", "^")) else members).replace("--", r"-\-")
+    members = re.sub("\0(\\w+)\0", lambda found: CLASSES.get(found[1], ""), members)
+    return f"(?!/)[{'^' if negation else ''}{members}]"
 
 
 @dataclass
@@ -118,14 +118,14 @@ class Ignored:
         for size in range(len(parts) - 1, -1, -1):  # the nearest file decides, and its last line that fits
             folder = "/".join(parts[:size])
             inside = "/".join(parts[size:])
-            for each in reversed(self._rules.get(folder, [])):
-                if each.fits(inside, is_folder):
-                    return not each.negated
+            for rule in reversed(self._rules.get(folder, [])):
+                if rule.fits(inside, is_folder):
+                    return not rule.negated
         return False
 
 
 def patterns(lines: Iterable[str]) -> list[Pattern]:
-    return [one for one in map(pattern, lines) if one is not None]
+    return [rule for rule in map(pattern, lines) if rule is not None]
 
 
 @dataclass
@@ -142,23 +142,23 @@ class Attributes:
     def __post_init__(self) -> None:
         for folder, text in self.files.items():
             for line in text.split("\n"):
-                name, _, rest = line.strip().partition(" ")
-                said = dict(_attribute(each) for each in rest.split() if "linguist-" in each)
-                if said and (one := pattern(name)) is not None and not one.negated and not one.folders:
-                    self._rules.setdefault(folder, []).append((one, said))
+                name, _, assignments = line.strip().partition(" ")
+                values = dict(_attribute(attribute) for attribute in assignments.split() if "linguist-" in attribute)
+                if values and (rule := pattern(name)) is not None and not rule.negated and not rule.folders:
+                    self._rules.setdefault(folder, []).append((rule, values))
 
-    def of(self, path: str) -> dict[str, str]:
+    def of_path(self, path: str) -> dict[str, str]:
         """attribute -> "true", "false" or its value."""
-        found: dict[str, str] = {}
+        merged: dict[str, str] = {}
         if self._rules:
             parts = path.split("/")
             for size in range(len(parts)):
-                for one, said in self._rules.get("/".join(parts[:size]), []):
-                    if one.fits("/".join(parts[size:]), False):
-                        found |= said
-        return found
+                for rule, values in self._rules.get("/".join(parts[:size]), []):
+                    if rule.fits("/".join(parts[size:]), False):
+                        merged |= values
+        return merged
 
 
-def _attribute(word: str) -> tuple[str, str]:
-    name, _, value = word.lstrip("-!").partition("=")
-    return name, value or ("false" if word.startswith(("-", "!")) else "true")
+def _attribute(assignment: str) -> tuple[str, str]:
+    name, _, value = assignment.lstrip("-!").partition("=")
+    return name, value or ("false" if assignment.startswith(("-", "!")) else "true")

@@ -42,11 +42,13 @@ class RepositoryPaths:
             self.by_folder.setdefault(folder, []).append(path)
         self.go_modules = go_modules or {}
 
-    def ending(self, path: str, near: str = "") -> str | None:
-        """The file whose path ends in this one: the one that shares most folders with `near`, then the first."""
-        held = self.by_name.get(path.rpartition("/")[2], [])
-        fitting = [one for one in held if one == path or one.endswith(f"/{path}")]
-        return min(fitting, key=lambda one: (-len(posixpath.commonprefix([one, near])), len(one), one), default=None)
+    def ending(self, path: str, importer: str = "") -> str | None:
+        """The file whose path ends in this one: the one that shares most folders with `importer`, then the first."""
+        same_name = self.by_name.get(path.rpartition("/")[2], [])
+        fitting = [file for file in same_name if file == path or file.endswith(f"/{path}")]
+        return min(
+            fitting, key=lambda one: (-len(posixpath.commonprefix([one, importer])), len(one), one), default=None
+        )
 
 
 def needed_by(path: str, text: str, language: str | None, files: RepositoryPaths) -> list[str]:
@@ -56,76 +58,78 @@ def needed_by(path: str, text: str, language: str | None, files: RepositoryPaths
         if language in OF_JAVA else _go if language == "Go" else _rust if language == "Rust" else _include
         if language in OF_C else None
     )  # fmt: skip
-    return sorted({one for one in finder(path, text, files) if one != path}) if finder else []
+    return sorted({needed for needed in finder(path, text, files) if needed != path}) if finder else []
 
 
 def _python(path: str, text: str, files: RepositoryPaths) -> Iterator[str]:
     folder = path.rpartition("/")[0]
     for module, names, plain in PYTHON.findall(text):
         if plain:
-            for each in plain.split(","):
-                yield from _module(each.split()[0].replace(".", "/") if each.split() else "", path, files)
+            for name in plain.split(","):
+                yield from _module(name.split()[0].replace(".", "/") if name.split() else "", path, files)
             continue
         bare = module.lstrip(".")
-        inside = [one.split()[0] for one in names.strip("() \t\\").replace("\n", ",").split(",") if one.split()]
-        place = bare.replace(".", "/")
+        inside = [
+            member.split()[0] for member in names.strip("() \t\\").replace("\n", ",").split(",") if member.split()
+        ]
+        module_path = bare.replace(".", "/")
         if dots := len(module) - len(bare):
             base = folder.split("/") if folder else []
             up = dots - 1
             if up > len(base):
                 continue
-            place = "/".join([*base[: len(base) - up], *([place] if place else [])])
-            candidates = [f"{place}/{one}" if place else one for one in inside]
-            yield from (file for one in candidates for file in _exact_module(one, files))
-            yield from _exact_module(place, files)
+            module_path = "/".join([*base[: len(base) - up], *([module_path] if module_path else [])])
+            submodules = [f"{module_path}/{member}" if module_path else member for member in inside]
+            yield from (file for submodule in submodules for file in _exact_module(submodule, files))
+            yield from _exact_module(module_path, files)
         else:
-            found = [file for one in inside for file in _module(f"{place}/{one}", path, files)]
-            yield from found or _module(place, path, files)
+            modules = [file for member in inside for file in _module(f"{module_path}/{member}", path, files)]
+            yield from modules or _module(module_path, path, files)
 
 
-def _exact_module(place: str, files: RepositoryPaths) -> Iterator[str]:
-    yield from (one for one in (f"{place}.py", f"{place}/__init__.py".lstrip("/")) if one in files.paths)
+def _exact_module(module_path: str, files: RepositoryPaths) -> Iterator[str]:
+    yield from (file for file in (f"{module_path}.py", f"{module_path}/__init__.py".lstrip("/")) if file in files.paths)
 
 
-def _module(place: str, near: str, files: RepositoryPaths) -> Iterator[str]:
-    for one in (f"{place}.py", f"{place}/__init__.py") if place else ():
-        if found := files.ending(one, near):
-            yield found
+def _module(module_path: str, importer: str, files: RepositoryPaths) -> Iterator[str]:
+    for file in (f"{module_path}.py", f"{module_path}/__init__.py") if module_path else ():
+        if match := files.ending(file, importer):
+            yield match
             return
 
 
 def _script(path: str, text: str, files: RepositoryPaths) -> Iterator[str]:
     folder = path.rpartition("/")[0]
-    for _, said in SCRIPT.findall(text):
-        place = posixpath.normpath(posixpath.join(folder, said))
+    for _, specifier in SCRIPT.findall(text):
+        target = posixpath.normpath(posixpath.join(folder, specifier))
         # TypeScript's "./a.js" means a.ts.
-        shorter = re.sub(r"\.[mc]?js$", "", place)
-        for one in (place, shorter) if shorter != place else (place,):
-            if found := next((f"{one}{end}" for end in SCRIPT_ENDINGS if f"{one}{end}" in files.paths), None):
-                yield found
+        shorter = re.sub(r"\.[mc]?js$", "", target)
+        for stem in (target, shorter) if shorter != target else (target,):
+            if match := next((f"{stem}{end}" for end in SCRIPT_ENDINGS if f"{stem}{end}" in files.paths), None):
+                yield match
                 break
 
 
 def _java(path: str, text: str, files: RepositoryPaths) -> Iterator[str]:
     for name, star in JAVA.findall(text):
-        place = name.replace(".", "/")
+        target = name.replace(".", "/")
         if star:
-            for folder, held in files.by_folder.items():
-                if folder == place or folder.endswith(f"/{place}"):
-                    yield from (one for one in held if one.endswith(JAVA_ENDINGS))
+            for folder, members in files.by_folder.items():
+                if folder == target or folder.endswith(f"/{target}"):
+                    yield from (stem for stem in members if stem.endswith(JAVA_ENDINGS))
         # A member of a class is imported by the name of the class.
-        for one in (place, place.rpartition("/")[0]):
-            if found := next((file for end in JAVA_ENDINGS if (file := files.ending(one + end, path))), None):
-                yield found
+        for stem in (target, target.rpartition("/")[0]):
+            if match := next((file for end in JAVA_ENDINGS if (file := files.ending(stem + end, path))), None):
+                yield match
                 break
 
 
 def _go(path: str, text: str, files: RepositoryPaths) -> Iterator[str]:
-    for several, one in GO.findall(text):
-        for place in GO_PATH.findall(several) if several else [one]:
+    for several, single in GO.findall(text):
+        for import_path in GO_PATH.findall(several) if several else [single]:
             for root, module in files.go_modules.items():
-                if place == module or place.startswith(f"{module}/"):
-                    folder = posixpath.join(root, place[len(module) :].lstrip("/")).rstrip("/")
+                if import_path == module or import_path.startswith(f"{module}/"):
+                    folder = posixpath.join(root, import_path[len(module) :].lstrip("/")).rstrip("/")
                     yield from (
                         file for file in files.by_folder.get(folder, [])
                         if file.endswith(".go") and not file.endswith("_test.go")
@@ -137,30 +141,30 @@ def _rust(path: str, text: str, files: RepositoryPaths) -> Iterator[str]:
     own = folder if name in ("mod.rs", "lib.rs", "main.rs") else path.removesuffix(".rs")
     parts = path.split("/")
     root = "/".join(parts[: len(parts) - 1 - parts[::-1].index("src") + 1]) if "src" in parts else folder
-    for module, start, rest in RUST.findall(text):
+    for module, start, use_path in RUST.findall(text):
         if module:
             yield from _rust_file(posixpath.join(own, module), files)
             continue
         base = {"crate": root, "self": own, "super": posixpath.dirname(own)}[start]
-        names = rest.split("::")[1:]
+        names = use_path.split("::")[1:]
         for size in range(len(names), 0, -1):
-            if found := list(_rust_file(posixpath.join(base, *names[:size]), files)):
-                yield from found
+            if matches := list(_rust_file(posixpath.join(base, *names[:size]), files)):
+                yield from matches
                 break
 
 
-def _rust_file(place: str, files: RepositoryPaths) -> Iterator[str]:
-    yield from (one for one in (f"{place}.rs", f"{place}/mod.rs") if one in files.paths)
+def _rust_file(module_path: str, files: RepositoryPaths) -> Iterator[str]:
+    yield from (file for file in (f"{module_path}.rs", f"{module_path}/mod.rs") if file in files.paths)
 
 
 def _include(path: str, text: str, files: RepositoryPaths) -> Iterator[str]:
     folder = path.rpartition("/")[0]
-    for said in INCLUDE.findall(text):
-        beside = posixpath.normpath(posixpath.join(folder, said))
-        if beside in files.paths:
-            yield beside
-        elif not said.startswith("..") and (found := files.ending(said, path)):
-            yield found
+    for header in INCLUDE.findall(text):
+        relative = posixpath.normpath(posixpath.join(folder, header))
+        if relative in files.paths:
+            yield relative
+        elif not header.startswith("..") and (match := files.ending(header, path)):
+            yield match
 
 
 def in_order(paths: Sequence[str], needs: Mapping[str, Sequence[str]]) -> list[str]:
@@ -169,24 +173,24 @@ def in_order(paths: Sequence[str], needs: Mapping[str, Sequence[str]]) -> list[s
     Files are visited in the order of `paths`, and what one needs in the order given there; in a circle the file that is
     met first comes last.
     """
-    there, done = set(paths), set[str]()
+    listed, visited = set(paths), set[str]()
     order: list[str] = []
     for first in paths:
-        stack = [(first, iter(needs.get(first, ())))] if first not in done else []
-        done.add(first)
+        stack = [(first, iter(needs.get(first, ())))] if first not in visited else []
+        visited.add(first)
         while stack:
             path, waiting = stack[-1]
-            following = next((one for one in waiting if one in there and one not in done), None)
+            following = next((needed for needed in waiting if needed in listed and needed not in visited), None)
             if following is None:
                 order.append(path)
                 stack.pop()
             else:
-                done.add(following)
+                visited.add(following)
                 stack.append((following, iter(needs.get(following, ()))))
     return order
 
 
 def go_module(text: str) -> str | None:
     """The module that a go.mod declares."""
-    found = GO_MODULE.search(text)
-    return found[1] if found else None
+    match = GO_MODULE.search(text)
+    return match[1] if match else None

@@ -95,8 +95,8 @@ class LicenceList:
 def licence_of_text(text: str) -> LicenceMatch | None:
     """The licence that a file of licences (LICENSE, COPYING) holds: the one whose text it is, else the one it names."""
     text = text[:LONGEST]
-    if found := tagged(text):
-        return found
+    if tag := tagged(text):
+        return tag
     return _compared(text)
 
 
@@ -111,21 +111,21 @@ def _with_exception(name: str, text: str) -> str:
     """The identifier, with the exception that the text adds to a licence of the GPL's family."""
     if not re.match(r"[AL]?GPL-\d", name) or "exception" in name:
         return name
-    said = " ".join(normal_words(text))
-    found = next((one for one, pattern in EXCEPTIONS if pattern.search(said)), None)
-    return f"{name if name.endswith('-or-later') else name + '-only'} WITH {found}" if found else name
+    normalized = " ".join(normal_words(text))
+    exception = next((identifier for identifier, pattern in EXCEPTIONS if pattern.search(normalized)), None)
+    return f"{name if name.endswith('-or-later') else name + '-only'} WITH {exception}" if exception else name
 
 
 def addressed(text: str) -> str | None:
     """The licence whose page at opensource.org or spdx.org a text links to, if it is one."""
-    found = {known().every.get(each.lower().removesuffix(".html")) for each in ADDRESS.findall(text)}
-    return found.pop() if len(found) == 1 else None
+    identifiers = {licence_list().every.get(page.lower().removesuffix(".html")) for page in ADDRESS.findall(text)}
+    return identifiers.pop() if len(identifiers) == 1 else None
 
 
 def called(text: str) -> str | None:
     """The licence of one word that a text calls one: "the MIT license"."""
-    found = (known().names.get((word,), {}).get("") for word in CALLED_SO.findall(text.lower()))
-    return next((name for name in found if name), None)
+    identifiers = (licence_list().names.get((name_word,), {}).get("") for name_word in CALLED_SO.findall(text.lower()))
+    return next((name for name in identifiers if name), None)
 
 
 def licence_of_source(text: str) -> LicenceMatch | None:
@@ -133,8 +133,8 @@ def licence_of_source(text: str) -> LicenceMatch | None:
     head = text[:HEAD]
     if not MAY_NAME.search(head):
         return None
-    if found := tagged(head):
-        return found
+    if tag := tagged(head):
+        return tag
     comment = opening_comment(head)
     if not MAY_NAME.search(comment):
         return None
@@ -143,25 +143,25 @@ def licence_of_source(text: str) -> LicenceMatch | None:
 
 def opening_comment(head: str) -> str:
     """The lines of a source file before the first one of code: comments, docstrings and blank lines, 400 at most."""
-    kept: list[str] = []
+    comment_lines: list[str] = []
     inside = ""
     for line in head.split("\n")[:400]:
         bare = line.strip()
         if inside:
-            kept.append(bare)
+            comment_lines.append(bare)
             if inside in bare:
                 inside = ""
             continue
         opened = next(((a, b) for a, b in BLOCKS if bare.startswith(a)), None)
         if opened:
-            rest = bare[len(opened[0]) :]
-            kept.append(rest)
-            inside = "" if opened[1] in rest else opened[1]
+            text = bare[len(opened[0]) :]
+            comment_lines.append(text)
+            inside = "" if opened[1] in text else opened[1]
         elif not bare or bare.startswith(SINGLE):
-            kept.append(bare)
+            comment_lines.append(bare)
         else:
             break
-    return "\n".join(kept)
+    return "\n".join(comment_lines)
 
 
 BLOCKS = (("/*", "*/"), ("<!--", "-->"), ('"""', '"""'), ("'''", "'''"), ('r"""', '"""'), ("{-", "-}"), ("(*", "*)"),
@@ -173,20 +173,20 @@ SINGLE = ("#", "//", "--", ";", "%", "!", "'", '"', "*", "REM ", "rem ", "dnl ",
 def tagged(text: str) -> LicenceMatch | None:
     """What SPDX-License-Identifier says, if that is an expression of known licences."""
     match = TAG.search(text)
-    said = EXPRESSION.match(match[1].strip()) if match else None
-    if said is None:
+    expression = EXPRESSION.match(match[1].strip()) if match else None
+    if expression is None:
         return None
-    every = known().every
-    words = said[0].split()
+    identifiers = licence_list().every
+    words = expression[0].split()
     parts: list[str] = []
-    for place, word in enumerate(words):
-        bare = word.strip("()")
+    for number, term in enumerate(words):
+        bare = term.strip("()")
         if bare.upper() in ("AND", "OR", "WITH"):
             parts.append(bare.upper())
-        elif bare.lower() in every:
-            parts.append(word.replace(bare, every[bare.lower()]))
-        elif bare.startswith(("LicenseRef-", "DocumentRef-")) or (place and words[place - 1].upper() == "WITH"):
-            parts.append(word)
+        elif bare.lower() in identifiers:
+            parts.append(term.replace(bare, identifiers[bare.lower()]))
+        elif bare.startswith(("LicenseRef-", "DocumentRef-")) or (number and words[number - 1].upper() == "WITH"):
+            parts.append(term)
         else:
             return None
     return LicenceMatch(" ".join(parts), "tag")
@@ -195,7 +195,7 @@ def tagged(text: str) -> LicenceMatch | None:
 def normal_words(text: str) -> list[str]:
     """The words of a licence's text as they are compared: without copyright lines, placeholders and punctuation."""
     lowered = COPYRIGHT.sub(" ", PLACEHOLDER.sub(" ", text)).lower()
-    return [SPELT.get(word, word) for word in WORD.findall(lowered)]
+    return [SPELT.get(token, token) for token in WORD.findall(lowered)]
 
 
 def grams(words: list[str]) -> set[int]:
@@ -203,21 +203,21 @@ def grams(words: list[str]) -> set[int]:
     return {crc32(" ".join(words[at : at + 3]).encode()) for at in range(len(words) - 2)}
 
 
-def matched(text: str, least: float) -> str | None:
-    """The licence whose text is nearest to this one, of those of which the share `least` is in it.
+def matched(text: str, share: float) -> str | None:
+    """The licence whose text is nearest to this one, of those of which `share` is in it.
 
     Nearest by the Dice coefficient of 3-grams, so that a licence that is a part of another one loses to that. One that
     is nearly as near and is named in the title wins; of several within the error of sketches, the shortest name does.
     """
-    held = grams(normal_words(text))
-    if len(held) < 10:
+    text_grams = grams(normal_words(text))
+    if len(text_grams) < 10:
         return None
-    licences = known()
-    asked = np.fromiter(held, np.uint32, len(held))
-    shared = np.bincount(licences.owner[np.isin(licences.hashes, asked)], minlength=len(licences.ids))
+    licences = licence_list()
+    text_hashes = np.fromiter(text_grams, np.uint32, len(text_grams))
+    shared = np.bincount(licences.owner[np.isin(licences.hashes, text_hashes)], minlength=len(licences.ids))
     contained = shared / licences.sizes
-    dice = 2 * contained * licences.grams / (licences.grams + len(held))
-    dice[contained < least] = 0
+    dice = 2 * contained * licences.grams / (licences.grams + len(text_grams))
+    dice[contained < share] = 0
     best = float(dice.max())
     if best == 0:
         return None
@@ -231,7 +231,7 @@ def matched(text: str, least: float) -> str | None:
 def noticed(text: str) -> str | None:
     """The licence that a notice names first; None if that has several versions and none is said."""
     words = _name_words(text)
-    names = known().names
+    names = licence_list().names
     longest = max(map(len, names))
     at = 0
     while at < len(words):
@@ -255,17 +255,17 @@ def _around(words: list[str], start: int, stop: int) -> list[str]:
 
 def _version(versions: Mapping[str, str], after: list[str]) -> str | None:
     """The identifier of the version that stands first in the words after a name."""
-    for word in after:
-        number = VERSION.fullmatch(word)
+    for token in after:
+        number = VERSION.fullmatch(token)
         if number and (name := versions.get(_plain(number[1]))):
             return name
     return versions.get("")
 
 
-def _or_later(name: str, said: str) -> str:
-    every = known().every
-    for ending in ("-or-later",) if LATER.search(said) else ():
-        if (later := every.get(f"{name}{ending}".lower())) is not None:
+def _or_later(name: str, notice: str) -> str:
+    identifiers = licence_list().every
+    for ending in ("-or-later",) if LATER.search(notice) else ():
+        if (later := identifiers.get(f"{name}{ending}".lower())) is not None:
             return later
     return name
 
@@ -291,11 +291,11 @@ def base_and_version(name: str) -> tuple[str, str]:
 def _name_words(text: str) -> list[str]:
     """Words as names of licences are compared: "the", "version" and "license" left out, "v2.0" as "2.0"."""
     words = []
-    for said in WORD.findall(text.lower().replace("-", " ").replace('"', "")):
-        word = SPELT.get(said, said)
-        if word not in DROPPED and word not in ("license", "licenses"):
-            number = VERSION.fullmatch(word)
-            words.append(number[1] if number else word)
+    for token in WORD.findall(text.lower().replace("-", " ").replace('"', "")):
+        spelled = SPELT.get(token, token)
+        if spelled not in DROPPED and spelled not in ("license", "licenses"):
+            number = VERSION.fullmatch(spelled)
+            words.append(number[1] if number else spelled)
     return words
 
 
@@ -305,32 +305,32 @@ def _plain(number: str) -> str:
 
 
 @lru_cache(1)
-def known() -> LicenceList:
+def licence_list() -> LicenceList:
     return assets.load(ASSET, _read)
 
 
 def _read(path: Path) -> LicenceList:
-    held = json.loads(lzma.decompress(path.read_bytes()))
-    ids = tuple(name for name in sorted(held, key=lambda each: (len(each), each)) if "low" in held[name])
-    sketches = [np.cumsum(np.array(held[name]["low"], np.int64)).astype(np.uint32) for name in ids]
-    sizes = np.array([len(each) for each in sketches], np.int64)
+    spdx = json.loads(lzma.decompress(path.read_bytes()))
+    ids = tuple(name for name in sorted(spdx, key=lambda each: (len(each), each)) if "low" in spdx[name])
+    sketches = [np.cumsum(np.array(spdx[name]["low"], np.int64)).astype(np.uint32) for name in ids]
+    sizes = np.array([len(sketch) for sketch in sketches], np.int64)
     hashes = np.concatenate(sketches)
     names: dict[tuple[str, ...], dict[str, str]] = {}
-    for name in sorted(held, key=lambda each: (len(each), each)):
-        words = tuple(held[name]["name"].split())
+    for name in sorted(spdx, key=lambda each: (len(each), each)):
+        words = tuple(spdx[name]["name"].split())
         if words:
-            names.setdefault(words, {}).setdefault(held[name]["version"], name)
-    for said, name in CALLED.items():
-        names.setdefault(tuple(said.split()), {}).setdefault(name.rpartition("-")[2].removesuffix(".0"), name)
+            names.setdefault(words, {}).setdefault(spdx[name]["version"], name)
+    for phrase, name in CALLED.items():
+        names.setdefault(tuple(phrase.split()), {}).setdefault(name.rpartition("-")[2].removesuffix(".0"), name)
     return LicenceList(
         ids,
-        np.array([held[name]["grams"] for name in ids], np.int64),
+        np.array([spdx[name]["grams"] for name in ids], np.int64),
         sizes,
         hashes,
         np.repeat(np.arange(len(ids), dtype=np.int32), sizes),
         names,
-        {name.lower(): name for name in held},
-        {name: about["text"] for name, about in held.items() if "text" in about},
+        {name.lower(): name for name in spdx},
+        {name: about["text"] for name, about in spdx.items() if "text" in about},
     )
 
 
@@ -339,13 +339,13 @@ def of_files(files: Iterable[tuple[str, str]]) -> LicenceMatch | None:
 
     Of LICENSE-MIT and LICENSE-APACHE, names that say which of two holds, the answer is MIT OR Apache-2.0.
     """
-    found: dict[str, How] = {}
+    methods: dict[str, How] = {}
     choices = 0
     for path, text in files:
-        if (one := licence_of_text(text)) is not None:
-            found.setdefault(one.name, one.how)
+        if (licence := licence_of_text(text)) is not None:
+            methods.setdefault(licence.name, licence.how)
             choices += bool(re.search(r"licen[sc]e[-_.](?:mit|apache|bsd|gpl|lgpl|mpl|unlicense)", path, re.I))
-    if not found:
+    if not methods:
         return None
-    joined = (" OR " if choices >= 2 else " AND ").join(sorted(found))
-    return LicenceMatch(joined, next(iter(found.values())))
+    joined = (" OR " if choices >= 2 else " AND ").join(sorted(methods))
+    return LicenceMatch(joined, next(iter(methods.values())))

@@ -49,8 +49,8 @@ class PageLicence:
 
 def licences(page: str) -> list[PageLicence]:
     """The licences of a page, those that are named by STRONGEST first, else in the order of the page."""
-    found = [(how, url.strip()) for how, url in _named(page)]
-    return [_licence(url, how) for each in STRONGEST for how, url in found if how == each and url]
+    named_urls = [(how, url.strip()) for how, url in _named_urls(page)]
+    return [_licence(url, how) for method in STRONGEST for how, url in named_urls if how == method and url]
 
 
 def may_name_any(page: bytes) -> bool:
@@ -58,18 +58,18 @@ def may_name_any(page: bytes) -> bool:
     return MAY_NAME.search(page) is not None
 
 
-def _named(page: str) -> Iterator[tuple[How, str]]:
+def _named_urls(page: str) -> Iterator[tuple[How, str]]:
     for match in TAG.finditer(page):
         tag = match[0]
         if len(tag) <= LONGEST_TAG:
-            found = {name.lower(): html.unescape(a or b or c) for name, a, b, c in ATTRIBUTE.findall(tag)}
+            attributes = {name.lower(): html.unescape(a or b or c) for name, a, b, c in ATTRIBUTE.findall(tag)}
             if tag[1:5].lower() == "meta":
-                if (found.get("name") or found.get("property", "")).lower() in META:
-                    yield "meta", found.get("content", "")
-            elif "href" in found:
-                is_own = {"license", "licence"} & set(found.get("rel", "").lower().split())
-                if is_own or COMMONS.match(found["href"].strip()):
-                    yield ("rel" if is_own else "link"), found["href"]
+                if (attributes.get("name") or attributes.get("property", "")).lower() in META:
+                    yield "meta", attributes.get("content", "")
+            elif "href" in attributes:
+                is_own = {"license", "licence"} & set(attributes.get("rel", "").lower().split())
+                if is_own or COMMONS.match(attributes["href"].strip()):
+                    yield ("rel" if is_own else "link"), attributes["href"]
     for match in JSON_LD.finditer(page):
         end = page.find("</", match.end())
         if end < 0:
@@ -89,30 +89,30 @@ def _in_json(text: str) -> Iterator[str]:
         inner: list[Any] = []
         for value in level:
             if isinstance(value, dict):
-                for key, held in value.items():
+                for key, member in value.items():
                     if key in ("license", "schema:license", "https://schema.org/license"):
-                        yield from _addresses(held)
-                    elif isinstance(held, dict | list):
-                        inner.append(held)
+                        yield from _addresses(member)
+                    elif isinstance(member, dict | list):
+                        inner.append(member)
             elif isinstance(value, list):
                 inner += value
         level = inner
 
 
-def _addresses(held: Any) -> Iterator[str]:
-    for one in held if isinstance(held, list) else [held]:
-        if isinstance(one, str):
-            yield one
-        elif isinstance(one, dict):
-            yield from [one[key] for key in ("@id", "url", "name") if isinstance(one.get(key), str)][:1]
+def _addresses(value: Any) -> Iterator[str]:
+    for item in value if isinstance(value, list) else [value]:
+        if isinstance(item, str):
+            yield item
+        elif isinstance(item, dict):
+            yield from [item[key] for key in ("@id", "url", "name") if isinstance(item.get(key), str)][:1]
 
 
 def _licence(url: str, how: How) -> PageLicence:
     commons = COMMONS.match(url)
     if commons is None:
         return PageLicence(None, None, None, None, url, how)
-    kind, version, place = commons[1].lower(), commons[2], (commons[3] or "").lower()
+    kind, version, jurisdiction = commons[1].lower(), commons[2], (commons[3] or "").lower()
     deed = DEED.search(url)
-    parts = [NAMES.get(kind, f"CC-{kind.upper()}"), version, place.upper() if place not in PAGES else ""]
+    parts = [NAMES.get(kind, f"CC-{kind.upper()}"), version, jurisdiction.upper() if jurisdiction not in PAGES else ""]
     name = "-".join(part for part in parts if part)
     return PageLicence(name, kind, version, deed[1].lower() if deed else None, url, how)

@@ -40,41 +40,41 @@ def may_say(page: bytes) -> bool:
 
 def metas(page: str) -> dict[str, list[str]]:
     """The contents of the meta elements of a page by their names in lower case."""
-    found: dict[str, list[str]] = {}
+    contents: dict[str, list[str]] = {}
     for match in META.finditer(page):
         if len(match[0]) <= LONGEST_TAG:
-            said = {name.lower(): html.unescape(a or b or c) for name, a, b, c in ATTRIBUTE.findall(match[0])}
-            if name := said.get("name", "").strip().lower():
-                found.setdefault(name, []).append(said.get("content", ""))
-    return found
+            attributes = {name.lower(): html.unescape(a or b or c) for name, a, b, c in ATTRIBUTE.findall(match[0])}
+            if name := attributes.get("name", "").strip().lower():
+                contents.setdefault(name, []).append(attributes.get("content", ""))
+    return contents
 
 
-def directives(said: Mapping[str, list[str]], header: str, agents: frozenset[str]) -> list[str]:
+def directives(meta_elements: Mapping[str, list[str]], header: str, agents: frozenset[str]) -> list[str]:
     """The robots directives of a page that are for everybody or for one of `agents`, in alphabetical order: noindex,
     noai, noimageai, nofollow …; `none` as the two that it stands for.
 
-    said     meta elements, by name
-    header   X-Robots-Tag, repeated ones in lines of their own
-    agents   in lower case
+    meta_elements   by name
+    header          X-Robots-Tag, repeated ones in lines of their own
+    agents          in lower case
     """
-    found: set[str] = set()
-    for name, contents in said.items():
+    names: set[str] = set()
+    for name, contents in meta_elements.items():
         if name == EVERYBODY or name in agents:
-            found.update(_listed(contents))
+            names.update(_listed(contents))
     for line in header.split("\n"):
-        found.update(_of_line(line, agents))
-    return sorted(found)
+        names.update(_of_line(line, agents))
+    return sorted(names)
 
 
 def _of_line(line: str, agents: frozenset[str]) -> Iterator[str]:
     """The directives of a line of X-Robots-Tag: those behind the name of an agent are for that agent."""
     agent = EVERYBODY
     for part in line.split(","):
-        name, colon, rest = part.partition(":")
-        named = bool(colon) and name.strip().lower() not in WITH_VALUE
-        agent = name.strip().lower() if named else agent
+        name, colon, value = part.partition(":")
+        names_agent = bool(colon) and name.strip().lower() not in WITH_VALUE
+        agent = name.strip().lower() if names_agent else agent
         if agent == EVERYBODY or agent in agents:
-            yield from _listed([rest if named else part])
+            yield from _listed([value if names_agent else part])
 
 
 def _listed(contents: Iterable[str]) -> Iterator[str]:
@@ -88,16 +88,16 @@ def _listed(contents: Iterable[str]) -> Iterator[str]:
 
 
 def reservation(
-    said: Mapping[str, list[str]], header: str | None, header_policy: str | None, file: str | None, url: str
+    meta_elements: Mapping[str, list[str]], header: str | None, header_policy: str | None, file: str | None, url: str
 ) -> Reservation | None:
     """What TDMRep says of a page: its meta elements before the header, and that before the file of the host, because
     what is nearer to the page says more about it. None if nothing is said.
 
     Source: TDM Reservation Protocol, W3C Community Group Final Report of 2024-05-10
     """
-    for content in said.get("tdm-reservation", []):
+    for content in meta_elements.get("tdm-reservation", []):
         if (value := _bit(content)) is not None:
-            return Reservation(value, next(iter(said.get("tdm-policy", [])), None), "page")
+            return Reservation(value, next(iter(meta_elements.get("tdm-policy", [])), None), "page")
     if header is not None and (value := _bit(header)) is not None:
         return Reservation(value, header_policy, "header")
     return _in_file(file, url) if file else None
@@ -134,12 +134,12 @@ def matches(pattern: str, path: str) -> bool:
     (True, True, False, False)
     """
     ends = pattern.endswith("$")
-    first, *rest = pattern.removesuffix("$").split("*")
+    first, *parts = pattern.removesuffix("$").split("*")
     if not path.startswith(first):
         return False
     at = len(first)
-    for number, part in enumerate(rest):
-        last = number == len(rest) - 1
+    for number, part in enumerate(parts):
+        last = number == len(parts) - 1
         if ends and last:
             return len(path) - len(part) >= at and path.endswith(part)
         at = path.find(part, at)

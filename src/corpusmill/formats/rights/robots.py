@@ -3,7 +3,7 @@
 Groups are divided here, because Content-Signal holds for a group and because an agent obeys the groups of its own name
 alone; paths are matched by Protego, Scrapy's parser. Of the 137 cases in the tests of Google's parser 134 are answered
 alike, 124 by Protego alone; in the other three RFC 9309 says that escapes are undone before a comparison, and so it is
-here (tests/text/test_robots.py).
+here (tests/formats/test_robots.py).
 """
 
 import re
@@ -49,7 +49,7 @@ class Robots:
         name = agent.lower()
         if name not in self._groups:
             lines = self._lines.get(name, self._lines.get(EVERYBODY))
-            self._groups[name] = NOTHING if lines is None else AgentRules("\n".join(lines), _said(lines))
+            self._groups[name] = NOTHING if lines is None else AgentRules("\n".join(lines), _signals(lines))
         return self._groups[name]
 
     def allows(self, agent: str, url: str) -> bool:
@@ -73,46 +73,46 @@ def robots(text: str) -> Robots:
     return Robots(text)
 
 
-def settings(said: str) -> dict[str, str]:
+def settings(signal: str) -> dict[str, str]:
     """The settings of a Content-Signal: {"ai-train": "no", "search": "yes"}. One that is said twice is "no" if it is
     that once.
 
     >>> settings("search=yes, ai-train=no")
     {'search': 'yes', 'ai-train': 'no'}
     """
-    found: dict[str, str] = {}
-    for part in said.split(","):
+    values: dict[str, str] = {}
+    for part in signal.split(","):
         if match := SETTING.fullmatch(part.strip()):
             name, value = match[1].lower(), match[2].lower()
-            found[name] = "no" if "no" in (value, found.get(name)) else value
-    return found
+            values[name] = "no" if "no" in (value, values.get(name)) else value
+    return values
 
 
 def _groups(text: str) -> dict[str, list[str]]:
     """agent in lower case -> the lines of its groups."""
     groups: dict[str, list[str]] = {}
-    named: list[str] = []
+    agents: list[str] = []
     open_head = False  # whether the line before named an agent, too: then both begin a group
     for raw in LINE_ENDS.split(text.removeprefix("\ufeff")):
         line = raw[:LONGEST_LINE].partition("#")[0].strip()
         if match := NAMED.fullmatch(line):
             if not open_head:
-                named = []
+                agents = []
             open_head = True
-            said = match[1].strip()
-            token = TOKEN.match(said)
-            if said == EVERYBODY or said.startswith(("* ", "*\t")):
-                named.append(EVERYBODY)
+            agent = match[1].strip()
+            token = TOKEN.match(agent)
+            if agent == EVERYBODY or agent.startswith(("* ", "*\t")):
+                agents.append(EVERYBODY)
             elif token:
-                named.append(token[0].lower())
-            for name in named:
+                agents.append(token[0].lower())
+            for name in agents:
                 groups.setdefault(name, [])
         elif RULE.match(line):
             open_head = False
-            for name in dict.fromkeys(named):
+            for name in dict.fromkeys(agents):
                 groups[name].append(line)
     return groups
 
 
-def _said(lines: list[str]) -> dict[str, str]:
+def _signals(lines: list[str]) -> dict[str, str]:
     return settings(",".join(match[1] for line in lines if (match := SIGNAL.fullmatch(line))))

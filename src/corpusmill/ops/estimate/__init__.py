@@ -30,7 +30,7 @@ from corpusmill.ops.estimate.sampled_pieces import joined, reading_several
 from corpusmill.ops.estimate.unseen import Range, both, duplicates, of_pieces
 from corpusmill.ops.finish import READING_BACK, finish
 from corpusmill.ops.kernels import warm_kernels
-from corpusmill.read import LooksBack, Piece
+from corpusmill.read import FilePiece, LooksBack
 from corpusmill.recipe.model import Recipe
 from corpusmill.report.waterfall import Waterfall, special_tokens_per_document
 from corpusmill.steps import ScalesToSample
@@ -290,7 +290,7 @@ class Growth:
         return 1.0 if stage in self.about else self.of(stage)
 
 
-def _growth(files: Upstream, plan: RunPlan, part: float, pieces: Sequence[Piece]) -> Growth:
+def _growth(files: Upstream, plan: RunPlan, part: float, pieces: Sequence[FilePiece]) -> Growth:
     kept = text = Range(1.0, 1.0, 1.0)
     copied, more = Range(0.0, 0.0, 0.0), 1.0
     after: set[str] = set()
@@ -330,7 +330,7 @@ def _in_range(value: float, of_each: Sequence[float], part: float, growth: Range
     return Range(value, value * low, value * high)
 
 
-def _amounts(files: Upstream, plan: RunPlan, pieces: Sequence[Piece]) -> tuple[list[float], list[float]]:
+def _amounts(files: Upstream, plan: RunPlan, pieces: Sequence[FilePiece]) -> tuple[list[float], list[float]]:
     """Kept documents of each piece, and their tokens."""
     docs = files.results(plan.passes[-1].stage)["docs"]
     columns = ["file", "position", "tokens"]
@@ -397,7 +397,7 @@ def reading_only(plan: RunPlan, units: list[PlannedUnit]) -> RunPlan:
     return replace(plan, stages=(replace(first, units=lambda upstream: units), *others))
 
 
-def sample(reader: Any, source: SourceFiles, share: float, start: float = 0.5) -> list[Piece]:
+def sample(reader: Any, source: SourceFiles, share: float, start: float = 0.5) -> list[FilePiece]:
     """Pieces of a source, evenly spread, which make up about this share of it; one at least.
 
     Of each of so many equal stretches of the source one is taken, at a place that differs from stretch to stretch: with

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from corpusmill.engine.work.pass_parts import VerdictSource
-from corpusmill.read import Piece
+from corpusmill.read import FilePiece
 from corpusmill.steps.verdict_tables import UNITS
 from corpusmill.storage import printable
 from corpusmill.store.unit_io import Upstream
@@ -37,7 +37,7 @@ class SampledCopies:
     dropped_tokens: float | None
 
 
-def copies(files: Upstream, before: str, judged: Sequence[VerdictSource], pieces: Sequence[Piece]) -> SampledCopies:
+def copies(files: Upstream, before: str, judged: Sequence[VerdictSource], pieces: Sequence[FilePiece]) -> SampledCopies:
     """What corpus steps that follow each other found among the documents of the pass `before`.
 
     pieces   of files, that the sample was taken from
@@ -77,7 +77,7 @@ def copies(files: Upstream, before: str, judged: Sequence[VerdictSource], pieces
     return SampledCopies(len(ids), int(is_dropped.sum()), len(ids) - len(pairs), found, length, dropped_tokens)
 
 
-def pieces_of(file: pa.Array, position: NDArray[np.int64], pieces: Sequence[Piece]) -> NDArray[np.int64]:
+def pieces_of(file: pa.Array, position: NDArray[np.int64], pieces: Sequence[FilePiece]) -> NDArray[np.int64]:
     """(documents,) the piece that each was read from, neighbours in the input one after another.
 
     Pieces of bytes tell it by themselves. Of others (row groups) files are cut at the widest gaps between positions, as
@@ -88,11 +88,11 @@ def pieces_of(file: pa.Array, position: NDArray[np.int64], pieces: Sequence[Piec
     return _by_gaps(file, position, len(pieces))
 
 
-def _is_of_bytes(piece: Piece) -> bool:
+def _is_of_bytes(piece: FilePiece) -> bool:
     return min(piece.stop, piece.file.size) - piece.start == piece.size
 
 
-def _by_bytes(file: pa.Array, position: NDArray[np.int64], pieces: Sequence[Piece]) -> NDArray[np.int64]:
+def _by_bytes(file: pa.Array, position: NDArray[np.int64], pieces: Sequence[FilePiece]) -> NDArray[np.int64]:
     starts: dict[str, list[int]] = {}
     for piece in sorted(pieces, key=lambda piece: (piece.file.path, piece.start)):
         starts.setdefault(printable(piece.file.path), []).append(piece.start)

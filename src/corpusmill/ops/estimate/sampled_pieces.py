@@ -8,19 +8,19 @@ from typing import Any, Self
 import pyarrow as pa
 
 from corpusmill.engine.plan.plan import RunPlan
-from corpusmill.read import BATCH_BYTES, BATCH_ROWS, Piece, ReadCounts
+from corpusmill.read import BATCH_BYTES, BATCH_ROWS, FilePiece, ReadCounts
 
 TEXT = ("text", "raw", "metadata", "url")  # whose bytes end a batch
 
 
 @dataclass(frozen=True)
-class Several(Piece):
+class Several(FilePiece):
     """Pieces of a source that are read one after another. File, start and stop are those of the first and the last."""
 
-    parts: tuple[Piece, ...] = ()
+    parts: tuple[FilePiece, ...] = ()
 
     @classmethod
-    def of(cls, pieces: Sequence[Piece]) -> Self:
+    def of(cls, pieces: Sequence[FilePiece]) -> Self:
         first, last = pieces[0], pieces[-1]
         return cls(first.file, first.start, last.stop, sum(piece.size for piece in pieces), tuple(pieces))
 
@@ -32,12 +32,12 @@ class Joined:
     reader: Any
     suffixes: tuple[str, ...] = field(default=(), init=False)
 
-    def split(self, files: Sequence[Any], target_bytes: int) -> list[Piece]:
+    def split(self, files: Sequence[Any], target_bytes: int) -> list[FilePiece]:
         """Those of the reader itself."""
-        pieces: list[Piece] = self.reader.split(files, target_bytes)
+        pieces: list[FilePiece] = self.reader.split(files, target_bytes)
         return pieces
 
-    def read(self, piece: Piece, source: str, counts: ReadCounts) -> Iterator[pa.RecordBatch]:
+    def read(self, piece: FilePiece, source: str, counts: ReadCounts) -> Iterator[pa.RecordBatch]:
         """The documents of all parts, in batches that end at BATCH_ROWS or BATCH_BYTES, but for the rest of a part that
         would make one larger."""
         waiting: list[pa.RecordBatch] = []
@@ -54,9 +54,9 @@ class Joined:
             yield _one(waiting)
 
 
-def joined(group: Sequence[tuple[int, Piece]]) -> list[tuple[int, Piece]]:
+def joined(group: Sequence[tuple[int, FilePiece]]) -> list[tuple[int, FilePiece]]:
     """The pieces of a unit, with those of a source in one."""
-    of: dict[int, list[Piece]] = {}
+    of: dict[int, list[FilePiece]] = {}
     for source, piece in group:
         of.setdefault(source, []).append(piece)
     return [(source, Several.of(pieces)) for source, pieces in of.items()]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from corpusmill.formats.code.licence_texts import known, licence_of_source, licence_of_text, of_files
+from corpusmill.formats.code.licence_texts import licence_list, licence_of_source, licence_of_text, of_files
 
 ISC = """Copyright (c) 2019, Some One <one@made.example>
 
@@ -59,6 +59,6 @@ def test_the_licence_of_a_repository():
 
 
 def test_every_licence_of_the_list_is_found_in_its_own_sketch():
-    licences = known()
+    licences = licence_list()
     assert len(licences.ids) > 500 and licences.sizes.min() >= 10
     assert (licences.sizes <= licences.grams).all()

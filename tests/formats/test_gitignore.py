@@ -67,6 +67,6 @@ def test_attributes_have_values_and_the_last_one_counts():
     said = Attributes(
         {"": "*.js linguist-generated\n*.x linguist-language=Java text\n", "lib": "a.js -linguist-generated\n"}
     )
-    assert said.of("src/b.js") == {"linguist-generated": "true"}
-    assert said.of("lib/a.js") == {"linguist-generated": "false"}
-    assert said.of("b.x") == {"linguist-language": "Java"}
+    assert said.of_path("src/b.js") == {"linguist-generated": "true"}
+    assert said.of_path("lib/a.js") == {"linguist-generated": "false"}
+    assert said.of_path("b.x") == {"linguist-language": "Java"}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from corpusmill.formats.code.code_files import interpreter_of, kind_of, language_of, marks_of, named
+from corpusmill.formats.code.code_files import find_language, interpreter_of, kind_of, language_of, marks_of
 
 
 @pytest.mark.parametrize(("path", "text", "language"), [
@@ -26,7 +26,7 @@ def test_the_language_of_a_file(path, text, language):
 
 
 def test_names_aliases_and_kinds():
-    assert [named(each) for each in ("cpp", "PYTHON", "no such")] == ["C++", "Python", None]
+    assert [find_language(each) for each in ("cpp", "PYTHON", "no such")] == ["C++", "Python", None]
     assert [kind_of(each) for each in ("Python", "HTML", "Markdown", "JSON", None)] == [
         "programming", "markup", "prose", "data", None,
     ]  # fmt: skip
