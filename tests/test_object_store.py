@@ -140,8 +140,8 @@ def test_a_bucket_behaves_as_a_disk_does(store, place, tmp_path):
 @pytest.fixture
 def small_parts(monkeypatch):
     """The smallest that S3 takes."""
-    monkeypatch.setattr(objects, "SINGLE", 5 << 20)
-    monkeypatch.setattr(objects, "PART", 5 << 20)
+    monkeypatch.setattr(objects, "MAX_SINGLE_PUT", 5 << 20)
+    monkeypatch.setattr(objects, "PART_BYTES", 5 << 20)
 
 
 def test_large_files_are_sent_in_parts_and_read_in_ranges(store, place, tmp_path, small_parts):

@@ -245,7 +245,7 @@ def main() -> None:
         raise SystemExit(not chaos.many(given.kills, given.seed, given.store))
     if given.run:
         if given.parts:
-            objects.SINGLE = 0
+            objects.MAX_SINGLE_PUT = 0
         corpusmill.run(str(RECIPE), folder=given.run, executor=Serial(), progress=False)
     elif not table([row for row in ROWS if given.only in row.name], given.store):
         raise SystemExit("a row is not as it must be")

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corpusmill.formats.rights.rights import (
-    LARGEST_FILE,
+    MAX_FILE_CHARACTERS,
     Reservation,
     directives,
     matches,
@@ -119,7 +119,7 @@ REST = {"location": "/", "tdm-reservation": 1, "tdm-policy": "https://a.org/poli
         ({}, None, None, file({"location": "/", "tdm-reservation": 1, "tdm-policy": 7}), "http://a.org/", Reservation(1, None, "file")),
         ({}, None, None, "{", "http://a.org/", None),
         ({}, None, None, file(REST), "http://[a.org/", None),
-        ({}, None, None, " " * (LARGEST_FILE + 1), "http://a.org/", None),
+        ({}, None, None, " " * (MAX_FILE_CHARACTERS + 1), "http://a.org/", None),
         ({}, None, None, None, "http://a.org/", None),
     ],
 )  # fmt: skip

@@ -2,7 +2,7 @@
 
 import pytest
 
-from corpusmill.formats.rights.robots import LONGEST_LINE, Robots, settings
+from corpusmill.formats.rights.robots import MAX_LINE_CHARACTERS, Robots, settings
 
 HOST = "http://foo.bar"
 FOO = "user-agent: FooBot\n"
@@ -37,7 +37,7 @@ PHP = "/filename.php /folder/filename.php"
 
 def filled(name, letter):
     """A path of one letter that fills a line but for the end."""
-    return "/x/".ljust(LONGEST_LINE - 1 - len(name), letter)
+    return "/x/".ljust(MAX_LINE_CHARACTERS - 1 - len(name), letter)
 
 
 FORBID, ALLOW = filled("disallow: ", "a"), filled("allow: ", "a")

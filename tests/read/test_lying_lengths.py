@@ -13,7 +13,7 @@ from reading import arc, briefly, http, page, read_all, save, warc
 from corpusmill.read import END, FilePiece
 from corpusmill.read import _archive as archive
 from corpusmill.read._archive import Record, records
-from corpusmill.read._bytes import MOST_BACK
+from corpusmill.read._bytes import MAX_RESTARTS
 from corpusmill.read.warc import WarcReader
 
 HOWS = ["", "whole", "bz2", "twice"]
@@ -86,14 +86,14 @@ def test_a_long_body_that_junk_follows_is_one_record(tmp_path, how):
 @pytest.mark.parametrize("how", ["whole", "bz2"])
 def test_a_stream_that_cannot_be_sought_is_read_again_a_few_times_only(tmp_path, how):
     made = [page("begin")]
-    for i in range(MOST_BACK + 2):  # the claims end inside another record, so that only reading on shows the lie
+    for i in range(MAX_RESTARTS + 2):  # the claims end inside another record, so that only reading on shows the lie
         made += [lying(f"lie {i}", "2500000"), page(f"a{i} " + "x" * 1_500_000), page(f"b{i} " + "x" * 1_500_000)]
     items = list(records(FilePiece(save(tmp_path, "a.warc", stored(b"".join(made), how))), 200))
     lost = [item.reason for item in items if not isinstance(item, Record)]
-    assert sum("another record begins" in reason for reason in lost) == MOST_BACK
+    assert sum("another record begins" in reason for reason in lost) == MAX_RESTARTS
     assert sum("too many lengths are wrong" in reason for reason in lost) == 2
     read = [item for item in items if isinstance(item, Record)]
-    assert len(read) == 1 + 2 * MOST_BACK
+    assert len(read) == 1 + 2 * MAX_RESTARTS
 
 
 SIZES = st.lists(

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from reading import briefly, read_all, save
 
 from corpusmill.errors import RecipeError
-from corpusmill.read._lines import READ
+from corpusmill.read._lines import READ_BYTES
 from corpusmill.read.html import HtmlReader
 from corpusmill.read.text import TextReader, overlaps, strip_gutenberg
 
@@ -121,14 +121,14 @@ def test_pieces_agree_across_the_blocks_that_files_are_read_in(tmp_path):
 
 @pytest.mark.parametrize("shift", range(-3, 1))
 def test_a_separator_may_lie_across_two_blocks(tmp_path, shift):
-    file = save(tmp_path, "a.txt", b"x" * (READ + shift) + b"<s>" + b"y" * 9)
-    assert [len(text) for text in texts(read_all(TextReader(separator="<s>"), file)[0])] == [READ + shift, 9]
+    file = save(tmp_path, "a.txt", b"x" * (READ_BYTES + shift) + b"<s>" + b"y" * 9)
+    assert [len(text) for text in texts(read_all(TextReader(separator="<s>"), file)[0])] == [READ_BYTES + shift, 9]
 
 
 def test_a_piece_that_ends_where_a_line_and_a_block_end_takes_no_more(tmp_path):
-    file = save(tmp_path, "a.txt", (b"x" * 65_535 + b"\n") * (2 * READ // 65_536))
-    rows, _, _ = read_all(TextReader(separator="\n"), file, target=READ)
-    assert [row["position"] for row in rows] == list(range(0, 2 * READ, 65_536))
+    file = save(tmp_path, "a.txt", (b"x" * 65_535 + b"\n") * (2 * READ_BYTES // 65_536))
+    rows, _, _ = read_all(TextReader(separator="\n"), file, target=READ_BYTES)
+    assert [row["position"] for row in rows] == list(range(0, 2 * READ_BYTES, 65_536))
 
 
 @pytest.mark.parametrize(("separator", "expected"), [(b"<s>", False), (b"\n\n", True), (b"abab", True), (b"ab", False)])

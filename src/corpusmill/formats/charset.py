@@ -5,12 +5,12 @@ import contextlib
 import re
 from functools import lru_cache
 
-MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
+BYTE_ORDER_MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 META_CHARSET = re.compile(rb"""<meta[^>]{0,300}?charset\s*=\s*["']?\s*([A-Za-z0-9_.:-]+)""", re.I)
 XML_CHARSET = re.compile(rb"""<\?xml[^>]{0,100}?encoding\s*=\s*["']([A-Za-z0-9_.:-]+)""", re.I)
-HEAD = 4096  # bytes searched for <meta charset>: browsers search 1024, more is needed in practice
-SLACK = 0.05  # share of the bytes above ASCII that may be invalid in an accepted charset: pages are cut within some
-SNIFFED = 1 << 17  # bytes, from which a charset is guessed
+HEAD_BYTES = 4096  # bytes searched for <meta charset>: browsers search 1024, more is needed in practice
+MAX_UNDECODED = 0.05  # share of the bytes above ASCII that may be invalid: pages are cut within some
+GUESSED_BYTES = 1 << 17  # bytes, from which a charset is guessed
 
 
 def decode(raw: bytes, charset: str | None) -> str:
@@ -23,7 +23,7 @@ def decode(raw: bytes, charset: str | None) -> str:
     leaves at most 5 % of the bytes above ASCII undecoded. Labels mean what they mean in browsers (iso-8859-1 is
     windows-1252).
     """
-    for mark, encoding in MARKS:
+    for mark, encoding in BYTE_ORDER_MARKS:
         if raw.startswith(mark):
             return raw[len(mark) :].decode(encoding, "replace")
     if wide := _utf16(raw[:1024]):
@@ -33,14 +33,14 @@ def decode(raw: bytes, charset: str | None) -> str:
         with contextlib.suppress(UnicodeDecodeError):
             return raw.decode("utf-8")
     high = len(raw) - len(raw.translate(None, bytes(range(128, 256))))
-    declared = META_CHARSET.search(raw, 0, HEAD) or XML_CHARSET.match(raw)
+    declared = META_CHARSET.search(raw, 0, HEAD_BYTES) or XML_CHARSET.match(raw)
     labels = [charset, declared[1].decode() if declared else None, _guess(raw) if escapes else None, "utf-8"]
     codecs_tried: list[str] = []
     for name in map(codec, labels):
         if name and name not in codecs_tried:
             codecs_tried.append(name)
             text = raw.decode(name, "replace")
-            if text.count("\ufffd") <= SLACK * high:
+            if text.count("\ufffd") <= MAX_UNDECODED * high:
                 return text
     return raw.decode(_guess(raw) or codecs_tried[0], "replace")
 
@@ -73,10 +73,10 @@ def _guess(raw: bytes) -> str | None:
     """The codec guessed from the bytes of a page."""
     from resiliparse.parse.encoding import detect_encoding
 
-    name = codec(detect_encoding(raw[:SNIFFED]))
+    name = codec(detect_encoding(raw[:GUESSED_BYTES]))
     if name and name != "utf-8":
         return name
     from charset_normalizer import from_bytes
 
-    best = from_bytes(raw[:SNIFFED]).best()
+    best = from_bytes(raw[:GUESSED_BYTES]).best()
     return best.encoding if best else None

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
-EDGE = 0.12  # share of a page's height, at its top and its foot, in which running heads are looked for
-MOST_CUTS = 200  # cuts within cuts
-CELL = 20  # characters: a mean piece of a table's row has fewer
-NUMBER = re.compile(
+EDGE_SHARE = 0.12  # share of a page's height, at its top and its foot, in which running heads are looked for
+MAX_CUTS = 200  # cuts within cuts
+MAX_CELL_CHARACTERS = 20  # characters: a mean piece of a table's row has fewer
+PAGE_NUMBER = re.compile(
     r"[\W_]*(?:(?:page|seite|p\.)\s*)?(?:\d{1,4}|[ivxlc]{1,7})(?:\s*(?:/|of|von)\s*\d{1,4})?[\W_]*", re.I
 )
 DIGITS = re.compile(r"\d+")
@@ -73,13 +73,13 @@ def _form(text: str) -> str:
 
 
 def _at_edge(line: PdfLine, page: PdfPage) -> bool:
-    return line.y0 > page.height * (1 - EDGE) or line.y1 < page.height * EDGE
+    return line.y0 > page.height * (1 - EDGE_SHARE) or line.y1 < page.height * EDGE_SHARE
 
 
 def _is_running(line: PdfLine, page: PdfPage, running: set[str]) -> bool:
     if not _at_edge(line, page):
         return False
-    return _form(line.text) in running or NUMBER.fullmatch(line.text.strip()) is not None
+    return _form(line.text) in running or PAGE_NUMBER.fullmatch(line.text.strip()) is not None
 
 
 def blocks(lines: list[PdfLine]) -> list[list[PdfLine]]:
@@ -91,7 +91,7 @@ def blocks(lines: list[PdfLine]) -> list[list[PdfLine]]:
         part, depth = pending.pop()
         if not part:
             continue
-        cut = None if len(part) < 2 or depth > MOST_CUTS else _columns(part) or _rows(part)
+        cut = None if len(part) < 2 or depth > MAX_CUTS else _columns(part) or _rows(part)
         if cut is None:
             finished.append(sorted(part, key=lambda line: (-round(line.y0), line.x0)))
         else:
@@ -124,7 +124,7 @@ def _is_table(first: list[PdfLine], second: list[PdfLine]) -> bool:
     short = min(len(first), len(second))
     mean = min(sum(len(line.text) for line in part) / len(part) for part in (first, second))
     level = sum(any(abs(a.y0 - b.y0) < 0.3 * max(a.height, 1) for b in second) for a in first)
-    return mean < CELL and level >= 0.6 * short
+    return mean < MAX_CELL_CHARACTERS and level >= 0.6 * short
 
 
 def _rows(lines: list[PdfLine]) -> tuple[list[PdfLine], list[PdfLine]] | None:

@@ -31,9 +31,9 @@ from corpusmill.storage import FileInfo, expand, is_local, list_dir, local_path,
 from corpusmill.storage.places import is_hidden
 
 DOCUMENTS = "documents"
-PACKED = re.compile(r"\.(?:gz|zst|bz2|xz|lz4)$")
-BROKEN = ("truncated", "damaged", "window_too_large")  # dead letters after which nothing more is read of a file
-WITH = "with:"  # what fingerprints of files that have others beside them begin with
+COMPRESSION_ENDING = re.compile(r"\.(?:gz|zst|bz2|xz|lz4)$")
+FATAL_KINDS = ("truncated", "damaged", "window_too_large")  # dead letters after which nothing more is read of a file
+FINGERPRINT_PREFIX = "with:"  # what fingerprints of files that have others beside them begin with
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def _below(path: str, folder: str) -> str:
 
 def bare(name: str) -> str:
     """A name without the ending of its compression: signals may be packed in another way than their documents."""
-    return PACKED.sub("", name)
+    return COMPRESSION_ENDING.sub("", name)
 
 
 def with_beside(file: FileInfo, signals: Mapping[str, FileInfo]) -> FileInfo:
@@ -106,7 +106,7 @@ def with_beside(file: FileInfo, signals: Mapping[str, FileInfo]) -> FileInfo:
         digest.update(
             f"\0{file_info.name}\0{file_info.size}\0{file_info.fingerprint}".encode("utf-8", "surrogateescape")
         )
-    return replace(file, fingerprint=f"{WITH}{digest.hexdigest()}", beside=signal_files)
+    return replace(file, fingerprint=f"{FINGERPRINT_PREFIX}{digest.hexdigest()}", beside=signal_files)
 
 
 def missing(folder: str, lacking: Sequence[str], present: int, cure: str) -> InputError:
@@ -125,7 +125,7 @@ class LayoutReader(FileReader):
 
     def split(self, files: Sequence[FileInfo], target_bytes: int) -> list[FilePiece]:
         for file in files:
-            if not file.fingerprint.startswith(WITH):  # it did not come by `find_files`
+            if not file.fingerprint.startswith(FINGERPRINT_PREFIX):  # it did not come by `find_files`
                 raise InputError(
                     f"{file.path}: {self.step} looks for signals beside documents in folders and object stores, not on "
                     "the Hub. Fetch the data set (hf download), and give its folder."
@@ -221,7 +221,7 @@ def joined(
             continue
         if isinstance(row, Unfit):
             docs.dead(position, row.kind, str(row))
-            broken = row.kind in BROKEN
+            broken = row.kind in FATAL_KINDS
             yield from docs.full()
             continue
         prepare(row, number)

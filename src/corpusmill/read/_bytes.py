@@ -29,7 +29,7 @@ MAX_DICTIONARY = 16 << 20  # bytes of the dictionary of a .warc.zst file; those 
 ZSTD = b"\x28\xb5\x2f\xfd"
 ZSTD_BLOCK = 1 << 17  # bytes that a block holds at most (RFC 8878, 3.1.1.2.4)
 SPAN = 4  # bytes of a mark that `Stream.until` looks for
-MOST_BACK = 3  # times that a stream is read again from its beginning
+MAX_RESTARTS = 3  # times that a stream is read again from its beginning
 DICTIONARY = b"\x5d\x2a\x4d\x18"  # a first zstd frame of this magic is a dictionary for all the others
 ERRORS = cast(
     tuple[type[Exception], ...],
@@ -468,7 +468,7 @@ class ByteStream:
             self._at -= self.position - position
             self.position, self._barren = position, None
             return True
-        if self._again is None or (self._went_back == MOST_BACK and not self.is_cheap):
+        if self._again is None or (self._went_back == MAX_RESTARTS and not self.is_cheap):
             return False
         self._went_back += 1
         self._restart(position)

@@ -17,8 +17,8 @@ DATE = (
     "date", "timestamp", "created", "published", "date_download", "crawl_date", "warc_date",
     "metadata.date", "metadata.timestamp", "meta.date", "meta.timestamp", "metadata.WARC-Date",
 )  # fmt: skip
-ISO = pattern(r"\d{4}-\d\d(?:-\d\d(?:[T ]\d\d:\d\d[0-9:.,]*\s*(?:Z|[+-]\d\d:?\d\d)?)?)?|\d{4}")
-PLAIN = pattern(r"(\d{4})(\d\d)(\d\d)(?:(\d\d)(\d\d)(\d\d))?")
+ISO_DATE = pattern(r"\d{4}-\d\d(?:-\d\d(?:[T ]\d\d:\d\d[0-9:.,]*\s*(?:Z|[+-]\d\d:?\d\d)?)?)?|\d{4}")
+DIGITS_DATE = pattern(r"(\d{4})(\d\d)(\d\d)(?:(\d\d)(\d\d)(\d\d))?")
 MISSING = object()
 Path = tuple[str, ...]
 
@@ -205,9 +205,9 @@ def iso(value: object) -> str | None:
         return None
     if isinstance(value, str):
         value = value.strip()
-        if ISO.fullmatch(value):
+        if ISO_DATE.fullmatch(value):
             return value
-        if digits := PLAIN.fullmatch(value):
+        if digits := DIGITS_DATE.fullmatch(value):
             year, month, day, hour, minute, second = digits.groups()
             return f"{year}-{month}-{day}" + (f"T{hour}:{minute}:{second}Z" if hour else "")
         try:

@@ -5,8 +5,8 @@ import re
 from collections import Counter
 
 AUTO = "auto"
-USUAL = (",", ";", "\t", "|")
-ROWS = 64  # that are compared
+USUAL_DELIMITERS = (",", ";", "\t", "|")
+ROWS_COMPARED = 64  # that are compared
 LINE = re.compile("[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 
 
@@ -18,7 +18,7 @@ def sniffed(path: str, head: str) -> str:
     head   the first characters of the file; the last row in them may be cut
     """
     by_name = "\t" if ".tsv" in path.rpartition("/")[2].lower() else ","
-    shares = {delimiter: _share(head, delimiter) for delimiter in dict.fromkeys((by_name, *USUAL))}
+    shares = {delimiter: _share(head, delimiter) for delimiter in dict.fromkeys((by_name, *USUAL_DELIMITERS))}
     best = max(shares, key=lambda delimiter: shares[delimiter])  # the first of equals
     return best if shares[best] else by_name
 
@@ -31,12 +31,12 @@ def _share(head: str, delimiter: str) -> float:
         for row in csv.reader(lines, delimiter=delimiter):
             if row:
                 widths.append(len(row))
-            if len(widths) > ROWS:
+            if len(widths) > ROWS_COMPARED:
                 break
     except csv.Error:
         return 0.0
     header, *rows = widths or [0]
-    if len(rows) > 1 and len(widths) <= ROWS:
+    if len(rows) > 1 and len(widths) <= ROWS_COMPARED:
         rows.pop()  # the head may end in it
     return Counter(rows)[header] / len(rows) if header > 1 and rows else float(header > 1)
 

@@ -10,7 +10,7 @@ from corpusmill.read._lines import _lines
 from corpusmill.storage import read_range
 
 # A byte order mark -> the encoding; that of UTF-32 begins with one of UTF-16.
-MARKS = {
+BYTE_ORDER_MARKS = {
     codecs.BOM_UTF32_LE: "utf-32",
     codecs.BOM_UTF32_BE: "utf-32",
     codecs.BOM_UTF16_LE: "utf-16",
@@ -21,7 +21,7 @@ Located = Iterator[tuple[int, bytes | RecordError]]
 
 def marked(head: bytes) -> str:
     """The encoding that a byte order mark at the beginning of a file says: utf-16, utf-32, or "" for others."""
-    return next((encoding for mark, encoding in MARKS.items() if head.startswith(mark)), "")
+    return next((encoding for mark, encoding in BYTE_ORDER_MARKS.items() if head.startswith(mark)), "")
 
 
 def is_marked(path: str) -> bool:

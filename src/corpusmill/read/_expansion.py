@@ -5,10 +5,10 @@ from corpusmill.read._bytes import ERRORS, LARGEST_WINDOW, SLICE, inflater, snif
 from corpusmill.read._ipc import open_ipc
 from corpusmill.storage import FileInfo, open_read, read_range
 
-HEAD = 1 << 18  # bytes of the file that are looked at
-MOST = 8 << 20  # bytes that are inflated at most, and a block
-FAILS: tuple[type[Exception], ...] = (*ERRORS, RecordError)
-TYPICAL = 4.0  # where a look tells nothing
+LOOK_BYTES = 1 << 18  # bytes of the file that are looked at
+MAX_INFLATED = 8 << 20  # bytes that are inflated at most, and a block
+READ_ERRORS: tuple[type[Exception], ...] = (*ERRORS, RecordError)
+TYPICAL_EXPANSION = 4.0  # where a look tells nothing
 
 
 def expansion(file: FileInfo) -> float:
@@ -19,7 +19,7 @@ def expansion(file: FileInfo) -> float:
     """
     if file.is_folder:
         return 1.0
-    head = read_range(file.path, 0, HEAD)
+    head = read_range(file.path, 0, LOOK_BYTES)
     if head.startswith(b"PAR1"):
         return _parquet(file)
     if head.startswith(b"ARROW1"):
@@ -27,7 +27,7 @@ def expansion(file: FileInfo) -> float:
     kind = sniff(file.path)
     if not kind:
         return 1.0
-    return TYPICAL if kind == "lz4" else _inflated(head, kind, file.path)
+    return TYPICAL_EXPANSION if kind == "lz4" else _inflated(head, kind, file.path)
 
 
 def _inflated(head: bytes, kind: str, path: str) -> float:
@@ -35,18 +35,18 @@ def _inflated(head: bytes, kind: str, path: str) -> float:
     try:
         # However large a window is, only the bytes that are written to it take memory: MOST.
         dictionary = zstd_dictionary(path) if kind == "zstd" else b""
-        while data and out < MOST:
+        while data and out < MAX_INFLATED:
             member = inflater(kind, dictionary, LARGEST_WINDOW)
-            while not member.eof and out < MOST and (data or not member.needs_input):
+            while not member.eof and out < MAX_INFLATED and (data or not member.needs_input):
                 fed = data[:1024] if member.needs_input else b""
                 data = data[len(fed) :]
                 out += len(member.decompress(fed, SLICE))
             if member.eof:
                 data = member.unused_data + data
-    except FAILS:
+    except READ_ERRORS:
         pass
     read = len(head) - len(data)
-    return max(out / read, 1.0) if read and out else TYPICAL
+    return max(out / read, 1.0) if read and out else TYPICAL_EXPANSION
 
 
 def _parquet(file: FileInfo) -> float:
@@ -60,7 +60,7 @@ def _parquet(file: FileInfo) -> float:
         decoded: int = sum(group.total_byte_size for group in groups)
         return max(decoded / file.size, 0.1)
     except (pa.ArrowException, OSError, ValueError):
-        return TYPICAL
+        return TYPICAL_EXPANSION
 
 
 def _arrow(file: FileInfo) -> float:
@@ -74,4 +74,4 @@ def _arrow(file: FileInfo) -> float:
             first: int = table.read(blocks[0], list(range(len(table.schema)))).nbytes
             return max(first * len(blocks) / file.size, 0.1)
     except (pa.ArrowException, RecordError, OSError, ValueError, KeyError):  # KeyError: a type that pyarrow has not
-        return TYPICAL
+        return TYPICAL_EXPANSION

@@ -20,14 +20,14 @@ from corpusmill.storage import FileInfo, expand, read_range
 
 SCHEME = f"{hub.SCHEME}datasets/"
 TRAIN = "train"
-DEFAULT = "default"
+DEFAULT_SUBSET = "default"
 CONVERTED = "refs/convert/parquet"  # the revision in which the hub keeps every data set as Parquet
 # What names of files say of their split, as the library `datasets` reads them.
 KEYWORDS = {
     "train": TRAIN, "training": TRAIN, "validation": "validation", "valid": "validation", "val": "validation",
     "dev": "validation", "test": "test", "testing": "test", "eval": "test", "evaluation": "test",
 }  # fmt: skip
-OF = re.compile(r"^(?P<stem>.*?)-?(?P<number>\d{4,6})-of-(?P<count>\d{4,6})")
+SHARD_NAME = re.compile(r"^(?P<stem>.*?)-?(?P<number>\d{4,6})-of-(?P<count>\d{4,6})")
 WORD = re.compile(r"[a-z]+")
 MAX_CARD = 16 << 20  # bytes of README.md that are looked at
 WILD = set("*?[")
@@ -188,7 +188,7 @@ def chosen(listing: DatasetListing, path: str, subset: str, split: str, suffixes
 
 def _splits(listing: DatasetListing, data: Sequence[str], subset: str) -> dict[str, list[str]]:
     """split -> its files, of a subset: as the head of README.md says, else as names and folders say."""
-    configs = {str(config.get("config_name", DEFAULT)): config for config in _configs(listing)}
+    configs = {str(config.get("config_name", DEFAULT_SUBSET)): config for config in _configs(listing)}
     if any("data_files" in config for config in configs.values()):
         config = configs[_subset(listing, subset, configs, _default(configs))]
         patterns = _patterns(config.get("data_files", []))
@@ -202,7 +202,7 @@ def _splits(listing: DatasetListing, data: Sequence[str], subset: str) -> dict[s
     for name in data:
         folders.setdefault(_folder_of_subset(name), []).append(name)
     if "" not in folders or subset:
-        default = DEFAULT if DEFAULT in folders else next(iter(folders)) if len(folders) == 1 else ""
+        default = DEFAULT_SUBSET if DEFAULT_SUBSET in folders else next(iter(folders)) if len(folders) == 1 else ""
         chosen_folder = _subset(listing, subset, folders, default)
     else:
         chosen_folder = ""
@@ -230,7 +230,7 @@ def _subset(listing: DatasetListing, subset: str, subsets: Mapping[str, Any], de
 
 def _default(configs: Mapping[str, Any]) -> str:
     marked = [name for name, config in configs.items() if config.get("default")]
-    return marked[0] if marked else next(iter(configs)) if len(configs) == 1 else DEFAULT
+    return marked[0] if marked else next(iter(configs)) if len(configs) == 1 else DEFAULT_SUBSET
 
 
 def _configs(listing: DatasetListing) -> list[dict[str, Any]]:
@@ -289,7 +289,7 @@ def _split_of(name: str) -> str:
         for token in WORD.findall(part.lower()):
             if token in KEYWORDS:
                 return KEYWORDS[token]
-    return counted["stem"] if (counted := OF.match(file)) is not None else ""
+    return counted["stem"] if (counted := SHARD_NAME.match(file)) is not None else ""
 
 
 def _matching(names: Sequence[str], pattern: str) -> list[str]:
@@ -305,7 +305,7 @@ def _matching(names: Sequence[str], pattern: str) -> list[str]:
 
 def _counted(names: Sequence[str]) -> bool:
     """Whether the names say of how many they are, and all of these are there."""
-    return all(OF.match(name.rpartition("/")[2]) for name in names) and not _lost(names)
+    return all(SHARD_NAME.match(name.rpartition("/")[2]) for name in names) and not _lost(names)
 
 
 def absent(listing: DatasetListing, names: Sequence[str]) -> list[str]:
@@ -317,7 +317,7 @@ def _lost(names: Sequence[str]) -> list[str]:
     listed_names, lost = set(names), []
     for name in names:
         folder, _, file = name.rpartition("/")
-        if (counted := OF.match(file)) is None:
+        if (counted := SHARD_NAME.match(file)) is None:
             continue
         width = len(counted["number"])
         for number in range(int(counted["count"])):

@@ -9,9 +9,9 @@ from corpusmill.read import FilePiece
 from corpusmill.read._bytes import WINDOW, Damaged, Truncated, WindowTooLarge, blocks, sniff
 from corpusmill.storage import open_read
 
-READ = 4 << 20  # bytes at a time of an uncompressed file
-BEYOND = 16 << 10  # bytes read at once behind a piece, where its last line ends
-LEAST = 64 << 10
+READ_BYTES = 4 << 20  # bytes at a time of an uncompressed file
+BYTES_BEHIND_PIECE = 16 << 10  # bytes read at once behind a piece, where its last line ends
+MIN_READ_BYTES = 64 << 10
 
 
 class TooLong(RecordError):
@@ -49,7 +49,7 @@ def lines(
 
 def _read(file: IO[bytes], size: int) -> Iterator[bytes]:
     """Blocks from a place in a file on, of which some `size` bytes are wanted: of a short piece little more is read."""
-    while block := file.read(min(READ, max(size + BEYOND, LEAST))):
+    while block := file.read(min(READ_BYTES, max(size + BYTES_BEHIND_PIECE, MIN_READ_BYTES))):
         size -= len(block)
         yield block
 

@@ -14,10 +14,10 @@ from corpusmill.read._ipc import validated
 from corpusmill.read._values import Sizes, is_page, is_readable, is_text, numbered, sizes, to_python
 from corpusmill.storage import FileInfo
 
-ROWS = 256  # converted at a time: a few MB of Python strings for usual pages
-PART = 1 << 26  # bytes of Python values made at a time, about, unless a row has more
+ROWS_CONVERTED = 256  # converted at a time: a few MB of Python strings for usual pages
+MAX_PART_BYTES = 1 << 26  # bytes of Python values made at a time, about, unless a row has more
 MAX_ROW = 1 << 29  # bytes of a row
-FEW = 1 << 20  # bytes of a batch that cannot be more than PART as Python values: bits of flags are 64 times as large
+SMALL_BATCH_BYTES = 1 << 20  # bytes of a batch that is below MAX_PART_BYTES as Python values: bits grow 64 times
 # What pyarrow raises for a damaged file; errors of reading are among them, see `is_damage`.
 FAULTS = (pa.ArrowException, OSError, ValueError, OverflowError, RecordError)
 
@@ -97,9 +97,9 @@ def add_rows(batch: pa.RecordBatch, names: list[str], first: int, rows: RowReade
     start = 0
     weights = _weights(batch)
     while start < batch.num_rows:
-        count = min(ROWS, batch.num_rows - start)
+        count = min(ROWS_CONVERTED, batch.num_rows - start)
         if weights is not None:
-            while count > 1 and weights[start : start + count].sum() > PART:
+            while count > 1 and weights[start : start + count].sum() > MAX_PART_BYTES:
                 count //= 2
             if (size := int(weights[start])) > MAX_ROW:
                 reason = f"the row has {size} bytes, and at most {MAX_ROW} are read"
@@ -126,7 +126,7 @@ def decoded(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 def _weights(batch: pa.RecordBatch) -> np.ndarray[tuple[int], np.dtype[np.int64]] | None:
     """Bytes of each row as Python values, about and at most; None if they are few."""
-    if batch.nbytes <= FEW and not any(_grows(field.type) for field in batch.schema):
+    if batch.nbytes <= SMALL_BATCH_BYTES and not any(_grows(field.type) for field in batch.schema):
         return None
     total: Sizes = 0
     for column in batch.columns:

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 OBJECT = 32  # bytes of a Python value, about
-MOST = 1 << 36  # bytes; of larger values it does not matter how large they are, and sums of these do not overflow
+MAX_SIZE = 1 << 36  # bytes; of larger values it does not matter how large they are, and sums of these do not overflow
 CYCLE, CYCLE_YEARS = 146_097, 400  # days and years after which the calendar repeats
 PER_SECOND = {"s": 1, "ms": 1000, "us": 1_000_000, "ns": 1_000_000_000}
 DAY = 86_400
@@ -123,10 +123,10 @@ def _at_rows(row_sizes: Sizes, rows: NDArray[np.int64]) -> Sizes:
 def _summed(row_sizes: Sizes, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.int64]:
     """Sizes of lists whose items are rows [start, end)."""
     if isinstance(row_sizes, int):
-        summed: NDArray[np.int64] = OBJECT + np.minimum(ends - starts, MOST // max(row_sizes, 1)) * row_sizes
+        summed: NDArray[np.int64] = OBJECT + np.minimum(ends - starts, MAX_SIZE // max(row_sizes, 1)) * row_sizes
     else:
         until = np.concatenate([[0], np.cumsum(row_sizes)])
-        summed = np.minimum(OBJECT + until[ends] - until[starts], MOST)
+        summed = np.minimum(OBJECT + until[ends] - until[starts], MAX_SIZE)
     return summed
 
 

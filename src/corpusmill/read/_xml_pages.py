@@ -15,9 +15,9 @@ from corpusmill.read._bytes import FEED, SLICE, Damaged, Truncated, inflated, in
 from corpusmill.storage import open_read
 
 TAG = re.compile(rb"<page>|<revision>|</revision>|</page>")
-LONGEST = 11  # bytes of a tag: what may be left of one at the end of a block
+MAX_TAG_BYTES = 11  # bytes of a tag: what may be left of one at the end of a block
 STREAM = re.compile(rb"BZh[1-9]1AY&SY")  # the head of a bz2 stream and the mark of its first block
-HEAD = 10  # bytes of that
+STREAM_HEAD_BYTES = 10  # bytes of that
 WINDOW = 1 << 20
 
 
@@ -95,7 +95,7 @@ def _next_stream(file: IO[bytes], start: int) -> int | None:
             return start + match.start()
         if len(window) < WINDOW:
             return None
-        start += WINDOW - HEAD + 1
+        start += WINDOW - STREAM_HEAD_BYTES + 1
 
 
 def parts(blocks: Iterator[ExportBlock | UnreadablePlace], stop: int, limit: int) -> Iterator[PagePart]:
@@ -154,8 +154,8 @@ def parts(blocks: Iterator[ExportBlock | UnreadablePlace], stop: int, limit: int
                     yield PagePart("page", position, _content(buffer, begin, match.start(), limit))
                 yield PagePart("end", position)
                 inside, begin = "", None
-        at = max(at, len(buffer) - LONGEST)
-        if begin is not None and len(buffer) - begin > limit + LONGEST:
+        at = max(at, len(buffer) - MAX_TAG_BYTES)
+        if begin is not None and len(buffer) - begin > limit + MAX_TAG_BYTES:
             begin = None
         if drop := at if begin is None else min(at, begin):
             del buffer[:drop]

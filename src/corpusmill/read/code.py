@@ -11,7 +11,7 @@ from corpusmill.errors import RecipeError, RecordError, did_you_mean
 from corpusmill.formats.code.code_files import KINDS, find_language, kind_of, language_of, languages, marks_of
 from corpusmill.formats.code.gitignore import Attributes, Ignored
 from corpusmill.formats.code.imports import RepositoryPaths, go_module, in_order, needed_by
-from corpusmill.formats.code.licence_texts import LONGEST, licence_of_source, of_files
+from corpusmill.formats.code.licence_texts import MAX_CHARACTERS, licence_of_source, of_files
 from corpusmill.read import END, FilePiece, _lines, whole_file
 from corpusmill.read._bytes import sniff
 from corpusmill.read._documents import DocumentBatches, FileReader, as_json, check_choice
@@ -22,7 +22,7 @@ from corpusmill.storage import FileInfo, printable
 
 FAULTS = {**_lines.KINDS, TreeTooLarge: "too_large"}
 LICENCES = ("license", "licence", "copying", "unlicense", "mit-license", "apache-license", "gpl-license")
-SNIFFED = 8000  # bytes in which a zero says that a file is binary, as git has it
+BINARY_CHECK_BYTES = 8000  # bytes in which a zero says that a file is binary, as git has it
 NOTEBOOK = ".ipynb"
 
 
@@ -244,7 +244,7 @@ class Repository:
         if entry.size > self.limit:
             raise NotRead("too_large", f"the file has {entry.size} bytes, and at most {self.limit} are read")
         data = self._bytes(entry)
-        if b"\0" in data[:SNIFFED] and not data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        if b"\0" in data[:BINARY_CHECK_BYTES] and not data.startswith((b"\xff\xfe", b"\xfe\xff")):
             raise NotRead("binary")
         if entry.path.endswith(NOTEBOOK) and self.reader.notebooks != "json":
             text, language = self._notebook(data)
@@ -330,7 +330,7 @@ class Repository:
 
     def _licences(self) -> Iterator[tuple[str, str]]:
         for entry in self.tree.entries:
-            if "/" not in entry.path and entry.path.lower().startswith(LICENCES) and entry.size <= LONGEST:
+            if "/" not in entry.path and entry.path.lower().startswith(LICENCES) and entry.size <= MAX_CHARACTERS:
                 yield entry.path, self._text(entry)
 
     def _text(self, entry: TreeFile) -> str:

@@ -22,9 +22,9 @@ from corpusmill.storage import FileInfo
 MAX_ROW = 32_000_000  # bytes of a row, and so of a line
 MAX_FIELDS = 2_000_000  # delimiters in a line
 LINE_END = re.compile("\r\n|\r|\n")
-HEAD = 1 << 16  # bytes in which a header ends whose lines end with carriage returns
+HEADER_BYTES = 1 << 16  # bytes in which a header ends whose lines end with carriage returns
 # Lone surrogates, which no text holds that is decoded: see _Text.
-MARK, RETURN = "\udc00", "\udc0d"
+END_MARK, RETURN_MARK = "\udc00", "\udc0d"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,7 +124,7 @@ class CsvReader(ColumnReader):
 
     def _header(self, text: "_Text", path: str) -> list[str]:
         header = text.restored(next(text.rows, []))
-        if text.ended and header != [MARK] and text.error is None:
+        if text.ended and header != [END_MARK] and text.error is None:
             raise InputError(f"{path}, header: a quotation mark opens a name, and none closes it")
         return [] if text.ended else header
 
@@ -167,7 +167,7 @@ class _Text:
             if self.ended:
                 raise StopIteration
             self.ended, self.error = True, line
-            return f"{MARK}\n"
+            return f"{END_MARK}\n"
         text = line.decode("utf-8", "replace") + self._end
         if self._end == "\r":
             if "\n" in text:
@@ -175,7 +175,7 @@ class _Text:
                 return self._more.pop()
         elif text.find("\r", 0, -2) >= 0:
             self._replaced = True
-            return text[:-2].replace("\r", RETURN) + text[-2:]
+            return text[:-2].replace("\r", RETURN_MARK) + text[-2:]
         return text
 
     def _bounded(self, line: bytes) -> bytes | TooLong:
@@ -188,7 +188,7 @@ class _Text:
 
     def restored(self, fields: list[str]) -> list[str]:
         """Fields as they are in the file."""
-        return [field.replace(RETURN, "\r") for field in fields] if self._replaced else fields
+        return [field.replace(RETURN_MARK, "\r") for field in fields] if self._replaced else fields
 
 
 def _lines(piece: FilePiece, delimiter: str) -> tuple[Iterator[tuple[int, bytes | RecordError]], str, str]:
@@ -207,7 +207,7 @@ def _lines(piece: FilePiece, delimiter: str) -> tuple[Iterator[tuple[int, bytes 
 
 def _head(path: str) -> str:
     try:
-        data = next(blocks(path), b"")[:HEAD]
+        data = next(blocks(path), b"")[:HEADER_BYTES]
     except RecordError:
         return ""
     return data.decode(marked(data) or "utf-8", "replace")

@@ -25,7 +25,7 @@ from corpusmill.read.jsonl import JsonlReader
 from corpusmill.storage import FileInfo
 
 ATTRIBUTES = "attributes"
-OWN = "documents"  # under which a document's own attributes are kept beside those of taggers
+OWN_ATTRIBUTES = "documents"  # under which a document's own attributes are kept beside those of taggers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +63,7 @@ class DolmaReader(LayoutReader):
             return
         object.__setattr__(self, "attributes", tuple(self.attributes))
         for name in self.attributes:
-            if not name or name.startswith("/") or OWN in name.split("/") or ".." in name.split("/"):
+            if not name or name.startswith("/") or OWN_ATTRIBUTES in name.split("/") or ".." in name.split("/"):
                 raise RecipeError(f'attributes: "{name}" cannot be a folder of attributes')
 
     def find_files(self, paths: Sequence[str]) -> list[FileInfo]:
@@ -104,8 +104,10 @@ class DolmaReader(LayoutReader):
         taggers = sorted({name.partition("/")[0] for name in listing if "/" in name})
         where = f"{root}/{ATTRIBUTES}"
         if self.attributes is None:
-            if OWN in taggers:
-                raise InputError(f'{where}: a folder "{OWN}" among the taggers; name those to join in `attributes`')
+            if OWN_ATTRIBUTES in taggers:
+                raise InputError(
+                    f'{where}: a folder "{OWN_ATTRIBUTES}" among the taggers; name those to join in `attributes`'
+                )
             return taggers
         for name in self.attributes:
             if not any(path.startswith(f"{name}/") for path in listing):
@@ -127,7 +129,7 @@ class DolmaReader(LayoutReader):
 def _prepare(row: dict[str, Any], number: int) -> None:
     """Put a document's own attributes aside."""
     if ATTRIBUTES in row:
-        row[ATTRIBUTES] = {OWN: row[ATTRIBUTES]}
+        row[ATTRIBUTES] = {OWN_ATTRIBUTES: row[ATTRIBUTES]}
 
 
 @dataclass(frozen=True)

@@ -23,9 +23,9 @@ CONTAINER = "META-INF/container.xml"
 ENCRYPTION = "META-INF/encryption.xml"
 PAGES = ("application/xhtml+xml", "text/html")
 BODY = re.compile(r"<body\b[^<>]*>(.*)</body\s*>", re.I | re.S)
-KEPT = ("title", "creator", "language", "identifier", "publisher", "rights", "date")
+METADATA_FIELDS = ("title", "creator", "language", "identifier", "publisher", "rights", "date")
 LARGEST_XML = 4_000_000  # bytes of a list of what is in a book
-BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, KeyError, OSError, ValueError)
+ZIP_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, KeyError, OSError, ValueError)
 
 
 class Unreadable(RecordError):
@@ -75,7 +75,7 @@ class EpubReader(FileReader):
             docs.dead(0, error.kind, str(error), expected=error.expected)
         except RuntimeError as error:  # what zipfile raises where a password is needed
             docs.dead(0, "encrypted", str(error), expected=True)
-        except BROKEN as error:
+        except ZIP_ERRORS as error:
             docs.dead(0, "damaged", f"the file cannot be read as a ZIP archive: {error}")
         yield from docs.full()
 
@@ -125,7 +125,7 @@ def book_of(archive: zipfile.ZipFile) -> Book:
             pages[part.get("id", "")] = posixpath.normpath(posixpath.join(folder, unquote(part.get("href", ""))))
         elif name == "itemref" and part.get("linear") != "no" and part.get("idref") in pages:
             chapters.append(pages[part.get("idref", "")])
-        elif name in KEPT and name not in about and (part.text or "").strip():
+        elif name in METADATA_FIELDS and name not in about and (part.text or "").strip():
             about[name] = " ".join((part.text or "").split())
     members = set(archive.namelist())
     chapters = [name for name in chapters if name in members]

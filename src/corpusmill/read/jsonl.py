@@ -23,8 +23,8 @@ SURROGATE = re.compile("[\ud800-\udfff]")
 BOM = b"\xef\xbb\xbf"
 MAX_DEPTH = 250  # as deep as metadata can be kept
 BRACKETS = re.compile(rb'"(?:[^"\\]|\\.)*+["\\]?|[\[\]{}]', re.DOTALL)
-LONG = 4_000_000  # bytes of a line whose values are counted before it is parsed
-VALUES = 256_000_000  # bytes of memory that the values of a long line may take, beside their characters
+LONG_LINE_BYTES = 4_000_000  # bytes of a line whose values are counted before it is parsed
+MAX_VALUE_BYTES = 256_000_000  # bytes of memory that the values of a long line may take, beside their characters
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,7 +84,9 @@ class JsonlReader(ColumnReader):
                 docs.dead(position, KINDS[type(line)], str(line))
                 continue
             if has_too_many_values(line):
-                reason = f"the values of the line may take more than {VALUES / 1e6:.0f} MB of memory: {shown(line)}"
+                reason = (
+                    f"the values of the line may take more than {MAX_VALUE_BYTES / 1e6:.0f} MB of memory: {shown(line)}"
+                )
                 docs.dead(position, "too_many_values", reason)
                 continue
             try:
@@ -149,10 +151,10 @@ Jsonl = JsonlReader  # its name before, for code that imports it from here
 def has_too_many_values(line: bytes) -> bool:
     """Whether the values of a long line of JSON may take more than VALUES bytes in Python, beside their characters: 240
     an object, 80 a list or a string. What looks like one of these inside a string is counted, too."""
-    if len(line) <= LONG:
+    if len(line) <= LONG_LINE_BYTES:
         return False
     strings = (line.count(b'"') - line.count(b'\\"')) // 2
-    return 240 * line.count(b"{") + 80 * (line.count(b"[") + strings) > VALUES
+    return 240 * line.count(b"{") + 80 * (line.count(b"[") + strings) > MAX_VALUE_BYTES
 
 
 def records_of(line: bytes) -> Iterator[tuple[int, dict[str, Any] | Unfit]]:

@@ -10,7 +10,17 @@ from corpusmill.read import FilePiece, whole_file
 from corpusmill.read._columns import RowReader
 from corpusmill.read._documents import DocumentBatches
 from corpusmill.read._ipc import opened
-from corpusmill.read._tables import FAULTS, ROWS, TableReader, add_rows, check, decoded, is_damage, names_of, needed
+from corpusmill.read._tables import (
+    FAULTS,
+    ROWS_CONVERTED,
+    TableReader,
+    add_rows,
+    check,
+    decoded,
+    is_damage,
+    names_of,
+    needed,
+)
 from corpusmill.storage import FileInfo
 
 
@@ -53,7 +63,7 @@ class ParquetReader(TableReader):
             for group in range(piece.start, min(piece.stop, len(groups))):
                 position = sum(groups[:group])
                 end = position + groups[group]
-                batches = file.iter_batches(ROWS, row_groups=[group], columns=columns)
+                batches = file.iter_batches(ROWS_CONVERTED, row_groups=[group], columns=columns)
                 while True:
                     try:
                         if (batch := next(batches, None)) is None:

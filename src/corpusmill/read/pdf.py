@@ -18,9 +18,9 @@ from corpusmill.storage import FileInfo, open_read
 
 PASSWORD = 4  # FPDF_ERR_PASSWORD
 MAX_CHARACTERS = 20_000_000  # of a document: a small file may draw the same text many times
-LITTLE = 50  # characters on a page, with which it may be a picture of one
+FEW_CHARACTERS = 50  # characters on a page, with which it may be a picture of one
 HYPHEN = (2, 0xFFFE)  # how PDFium says that a word goes on on the next line
-WIDE = 1.2  # of the height of a line: a blank that parts two pieces
+WIDE_BLANK = 1.2  # of the height of a line: a blank that parts two pieces
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +88,7 @@ class PdfReader(FileReader):
             page = page_of(document, number)
             page_characters = sum(len(line.text) for line in page.lines)
             characters += page_characters
-            bare += page_characters < LITTLE
+            bare += page_characters < FEW_CHARACTERS
             if characters > MAX_CHARACTERS:
                 docs.dead(0, "too_large", f"the document has more than {MAX_CHARACTERS} characters", expected=True)
                 return
@@ -143,7 +143,7 @@ def _lines(handle: Any, count: int) -> Iterator[PdfLine]:
             continue
         if line is not None:
             size = max(line.height, y1 - y0, 1.0)
-            apart = x0 - line.x1 > WIDE * size or line.x0 - x1 > WIDE * size
+            apart = x0 - line.x1 > WIDE_BLANK * size or line.x0 - x1 > WIDE_BLANK * size
             if apart or y0 > line.y1 + 0.3 * size or y1 < line.y0 - 0.3 * size:
                 if line.text.strip():
                     yield line

@@ -34,8 +34,8 @@ PARTS = {
     "duplicates": ".duplicates.parquet",
     "minhash": ".minhash.parquet",
 }
-USUAL = ("quality_signals", "duplicates")
-ROWS = 1024
+DEFAULT_PARTS = ("quality_signals", "duplicates")
+ROWS_READ = 1024
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,7 +84,7 @@ class RedpajamaReader(LayoutReader):
         files: list[FileInfo] = []
         for file, location in documents:
             signals = {}
-            for part in self.parts if self.parts is not None else USUAL:
+            for part in self.parts if self.parts is not None else DEFAULT_PARTS:
                 listing = listings.below(location.root, part)
                 if not listing:
                     if self.parts is not None:
@@ -246,5 +246,5 @@ def _rows(path: str, columns: list[str] | None) -> Iterator[dict[str, Any]]:
     import pyarrow.parquet as pq
 
     with opened(path, mapped=False) as source, pq.ParquetFile(source) as table:
-        for batch in table.iter_batches(ROWS, columns=columns):
+        for batch in table.iter_batches(ROWS_READ, columns=columns):
             yield from decoded(batch).to_pylist()

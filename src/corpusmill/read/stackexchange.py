@@ -22,12 +22,10 @@ from corpusmill.read._lines import lines
 from corpusmill.read.text import KINDS
 from corpusmill.storage import FileInfo
 
-MOST_PIECES = (
-    16  # of a file: each reads all of it for the answers to its questions, which costs half of parsing it once
-)
+MAX_PIECES = 16  # of a file: each reads all of it for the answers to its questions, which costs half of parsing it once
 BUCKET = 8 << 20  # bytes of questions that are put together at a time, roughly, with their answers
-MOST_BUCKETS = 256  # files that are open at a time
-NUMBER = re.compile(rb'\sId="(\d{1,18})"')
+MAX_BUCKETS = 256  # files that are open at a time
+ROW_ID = re.compile(rb'\sId="(\d{1,18})"')
 PARENT = re.compile(rb'\sParentId="(\d{1,18})"')
 KIND = re.compile(rb'\sPostTypeId="(\d{1,3})"')
 SITE = re.compile(r"(?:^|/)([a-z0-9-]+(?:\.[a-z0-9-]+)+)(?:/|$)")
@@ -83,7 +81,7 @@ class StackexchangeReader(FileReader):
             if file.size <= target_bytes or sniff(file.path):
                 pieces.append(whole_file(file))
                 continue
-            count = min(MOST_PIECES, -(-file.size // max(1, target_bytes)))
+            count = min(MAX_PIECES, -(-file.size // max(1, target_bytes)))
             cuts = [file.size * i // count for i in range(count)] + [END]
             pieces += [FilePiece(file, a, b, min(b, file.size) - a) for a, b in pairwise(cuts)]
         return pieces
@@ -194,7 +192,7 @@ def _questions(piece: FilePiece, limit: int, docs: DocumentBatches) -> Questions
         if isinstance(line, RecordError):
             docs.unreadable(position, line, KINDS)
             continue
-        kind_of, number = KIND.search(line), NUMBER.search(line)
+        kind_of, number = KIND.search(line), ROW_ID.search(line)
         if kind_of is None or number is None:
             docs.dead(position, "bad_xml", "the row has no Id or no PostTypeId")
         elif kind_of[1] == QUESTION:
@@ -213,7 +211,7 @@ def _distribute(piece: FilePiece, limit: int, questions: Questions, folder: Path
     Buckets are ranges of positions, so that documents come out in the order of the file.
     """
     many = len(questions.positions)
-    count = int(min(MOST_BUCKETS, max(1, -(-piece.size // BUCKET)), many))
+    count = int(min(MAX_BUCKETS, max(1, -(-piece.size // BUCKET)), many))
     files = [Path(folder, str(number)).open("wb") for number in range(count)]  # noqa: SIM115 - closed below
     try:
         for position, line in _rows(FilePiece(piece.file), limit):

@@ -27,13 +27,13 @@ http = _http
 HTML_BEGINS = re.compile(
     rb"\s*+(?:\xef\xbb\xbf)?+\s*+(?:<!--.*?-->\s*+)*+<(?:!doctype\s+html|html|head|body|title|meta)\b", re.I | re.S
 )
-PLAIN = "text/plain"
+PLAIN_TEXT = "text/plain"
 UNTYPED = ("", "application/octet-stream", "unknown/unknown", "unk", "no-type")  # the page itself must tell
-TYPES = (
+RECORD_TYPES = (
     *("warcinfo", "response", "resource", "request", "metadata", "revisit", "conversion", "continuation"),
     *("filedesc", "unknown"),
 )
-RIGHTS = ("x-robots-tag", "tdm-reservation", "tdm-policy", "content-signal")  # fields of HTTP that are kept
+RIGHTS_FIELDS = ("x-robots-tag", "tdm-reservation", "tdm-policy", "content-signal")  # fields of HTTP that are kept
 DATE = re.compile(r"\d{4}(?:-\d\d(?:-\d\d(?:T.*)?)?)?")
 
 
@@ -90,7 +90,7 @@ class WarcReader(FileReader):
         return self._is_wanted(_http.media_type(record.fields.get("content-type", "")))
 
     def _is_wanted(self, media: str) -> bool:
-        return media in self.types or (self.plain_text and media == PLAIN)
+        return media in self.types or (self.plain_text and media == PLAIN_TEXT)
 
     def _page(self, record: Record, docs: DocumentBatches, limit: int) -> None:
         """Add the document of a record, or a dead letter that says why it is not one."""
@@ -124,7 +124,7 @@ class WarcReader(FileReader):
             docs.dead(at, "empty_page", "the page has no bytes", url=url, expected=True)
         elif not media and not HTML_BEGINS.match(raw[:4096]):
             docs.dead(at, "not_html", "no media type is stated, and it does not begin as HTML", url=url, expected=True)
-        elif media == PLAIN and media not in self.types:
+        elif media == PLAIN_TEXT and media not in self.types:
             text = decode(raw, _http.charset(stated))
             docs.add(at, text=text, url=url, date=date(record), metadata=metadata(record, response))
         else:
@@ -139,7 +139,7 @@ def is_seekable(file: FileInfo) -> bool:
 
 def skipped(record: Record) -> str:
     """What a record that cannot be a document is counted as. Types that no standard knows are one."""
-    return f"warc_{record.kind}" if record.kind in TYPES else "warc_other"
+    return f"warc_{record.kind}" if record.kind in RECORD_TYPES else "warc_other"
 
 
 def date(record: Record) -> str | None:
@@ -156,5 +156,5 @@ def metadata(record: Record, response: _http.Response | None = None) -> bytes | 
         "warc_languages": record.fields.get("warc-identified-content-language"),
     }
     if response is not None:
-        fields |= {f"http_{name.replace('-', '_')}": response.fields.get(name) for name in RIGHTS}
+        fields |= {f"http_{name.replace('-', '_')}": response.fields.get(name) for name in RIGHTS_FIELDS}
     return as_json({name: value for name, value in fields.items() if value})

@@ -7,7 +7,7 @@ from typing import Any
 
 from corpusmill.storage.places import BLOCK
 
-FIRST, MOST = 256 << 10, 2 * BLOCK  # bytes that are asked for, first and at most: they double
+FIRST_WINDOW, MAX_WINDOW = 256 << 10, 2 * BLOCK  # bytes that are asked for, first and at most: they double
 
 
 class ObjectFile(io.RawIOBase):
@@ -21,7 +21,7 @@ class ObjectFile(io.RawIOBase):
         self._size = size
         self._ranges = ranges
         self._at = 0
-        self._start, self._held, self._next = 0, b"", FIRST
+        self._start, self._held, self._next = 0, b"", FIRST_WINDOW
 
     def readable(self) -> bool:
         return True
@@ -48,7 +48,7 @@ class ObjectFile(io.RawIOBase):
 
     def _fill(self, minimum: int) -> None:
         goes_on = self._at == self._start + len(self._held)
-        self._next = min(2 * self._next, MOST) if goes_on and self._held else FIRST
+        self._next = min(2 * self._next, MAX_WINDOW) if goes_on and self._held else FIRST_WINDOW
         self._start, stop = self._at, min(self._at + max(self._next, minimum), self._size)
         self._held = b""
         self._held = self._ranges(self._start, stop) if stop > self._start else b""

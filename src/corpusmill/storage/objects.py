@@ -26,9 +26,9 @@ from corpusmill.storage.places import BLOCK, S3, WILD, ListedFile, last_part, sc
 from corpusmill.storage.trouble import StoreError, errors_of
 
 SCHEMES = stores.EXTRAS.keys()
-AT_ONCE = 4  # ranges or parts
-SINGLE = 32 << 20  # bytes that are sent as one request: there are no parts that a killed process could leave
-PART, MOST_PARTS = 16 << 20, 9_000  # S3 takes 10,000
+PARALLEL_RANGES = 4  # ranges or parts
+MAX_SINGLE_PUT = 32 << 20  # bytes that are sent as one request: there are no parts that a killed process could leave
+PART_BYTES, MAX_PARTS = 16 << 20, 9_000  # S3 takes 10,000
 CONFLICTS = (409, 412)
 ATTEMPT = "attempt"  # metadata of what was created once: who did
 asked: Counter[str] = Counter()  # requests of this process by kind
@@ -196,7 +196,7 @@ def read_ranges(path: str, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
 
 def _ranges(store: Any, key: str, start: int, stop: int) -> list[Any]:
     """Bytes [start, stop), all of which are there, in pieces."""
-    step = max(-(-(stop - start) // AT_ONCE), 1 << 20)
+    step = max(-(-(stop - start) // PARALLEL_RANGES), 1 << 20)
     starts = list(range(start, stop, step))
     return _get(store, key, starts, [*starts[1:], stop]) if starts else []
 
@@ -226,8 +226,8 @@ def download(path: str, target: Path) -> None:
                     return
                 raise
             size = int(answer.meta["size"])
-            for start in range(file.tell(), size, AT_ONCE * BLOCK):
-                file.writelines(_ranges(store, key, start, min(start + AT_ONCE * BLOCK, size)))
+            for start in range(file.tell(), size, PARALLEL_RANGES * BLOCK):
+                file.writelines(_ranges(store, key, start, min(start + PARALLEL_RANGES * BLOCK, size)))
 
     ask(path, get)
 
@@ -306,17 +306,19 @@ def _made_by(path: str) -> tuple[str, bytes] | None:
 
 def upload(source: Path, path: str) -> None:
     size = source.stat().st_size
-    part = max(PART, -(-size // MOST_PARTS))
+    part = max(PART_BYTES, -(-size // MAX_PARTS))
 
     def send(store: Any, key: str) -> None:
         import obstore
 
-        if size <= SINGLE:
+        if size <= MAX_SINGLE_PUT:
             asked["put"] += 1
         else:
             asked["part"] += -(-size // part)
             asked["put"] += 2  # to begin and to end
-        obstore.put(store, key, source, use_multipart=size > SINGLE, chunk_size=part, max_concurrency=AT_ONCE)
+        obstore.put(
+            store, key, source, use_multipart=size > MAX_SINGLE_PUT, chunk_size=part, max_concurrency=PARALLEL_RANGES
+        )
 
     ask(path, send)
 

@@ -22,7 +22,7 @@ TEMPORARY = ".writing-"  # what names of unfinished local files begin with
 WILD = set("*?[")
 FOLDER = "folder:"  # what fingerprints of folders begin with
 BLOCK = 8 << 20  # bytes; requests below this are dominated by latency on object stores
-ODD = re.compile("[\ud800-\udfff]")
+SURROGATES = re.compile("[\ud800-\udfff]")
 S3, GS, AZURE = ("s3", "s3a"), ("gs", "gcs"), ("az", "abfs", "abfss")
 _addresses: dict[str, str] = {}  # name -> address, of remote files whose address is another
 _users: dict[str, str] = {}  # https://host -> user and password that something of it was last named with
@@ -72,7 +72,7 @@ def printable(path: str) -> str:
     try:
         path.encode()
     except UnicodeEncodeError:
-        return ODD.sub(_escaped, path.replace("\\", "\\\\"))
+        return SURROGATES.sub(_escaped, path.replace("\\", "\\\\"))
     return path
 
 

@@ -28,7 +28,7 @@ PUBLIC = ("DocumentWriter", "RowWriter", "TokenWriter", "WriteFacts", "find", "n
 COLUMNS = ("id", "text", "source", "url", "date", "metadata")  # of a written document
 MB_PER_FILE = 128  # of text: a file is as much as one unit of a large run
 UNLIMITED = 1 << 60  # tokens
-COUNTS = ("token_count", "copies")  # columns that are written if they are known
+COUNT_COLUMNS = ("token_count", "copies")  # columns that are written if they are known
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from pyarrow import types
 from corpusmill.errors import RecipeError
 from corpusmill.write import matching
 
-ODD = re.compile(r"[^\w.-]+")
+ODD_CHARACTERS = re.compile(r"[^\w.-]+")
 Spans = list[list[Any]]
 
 
@@ -67,7 +67,7 @@ def spans_of(signals: dict[str, Any], prefix: str, join: str, text: str) -> dict
     for name, value in signals.items():
         full = join.join((prefix, *name.split(".", 1)))
         if isinstance(value, str):
-            spans[f"{full}{join}{ODD.sub('_', value)}"] = [[0, length, 1.0]]
+            spans[f"{full}{join}{ODD_CHARACTERS.sub('_', value)}"] = [[0, length, 1.0]]
         elif isinstance(value, list):
             for span in value:
                 start, end = _in_characters(text, span["start"], span["end"], name)

@@ -7,11 +7,17 @@ from typing import Any
 import pyarrow as pa
 
 from corpusmill.errors import RecipeError, did_you_mean
-from corpusmill.write import COLUMNS, COUNTS, matching
+from corpusmill.write import COLUMNS, COUNT_COLUMNS, matching
 
-RENAMED = {"tokens": '; it is called "token_count".'}
+RENAMED_COLUMNS = {"tokens": '; it is called "token_count".'}
 SIGNALS = "signals"  # the column that holds all signals that a writer is asked to write
-KNOWN = (*COLUMNS, "file", "position", *COUNTS, SIGNALS)  # columns of a document, besides single signals
+DOCUMENT_COLUMNS = (
+    *COLUMNS,
+    "file",
+    "position",
+    *COUNT_COLUMNS,
+    SIGNALS,
+)  # columns of a document, besides single signals
 
 # A list of columns, or column -> the name that it is written under. (The mapping is first: a recipe tells them apart.)
 Columns = tuple[tuple[str, str], ...] | tuple[str, ...] | None
@@ -72,7 +78,7 @@ def as_columns(columns: Any) -> Columns:
 def selection(
     columns: Columns,
     signals: Sequence[str],
-    default: Sequence[str] = (*COLUMNS, *COUNTS),
+    default: Sequence[str] = (*COLUMNS, *COUNT_COLUMNS),
     own: Sequence[str] = (),
 ) -> ColumnSelection:
     """What the parameters `columns` and `signals` of a writer ask for.
@@ -88,14 +94,14 @@ def selection(
             raise RecipeError(f'signals: "{pattern}" is not a signal; they are written step.signal: {pattern}.*')
     if columns is None:
         names = (*default, *((SIGNALS,) if signals else ()))
-        return ColumnSelection(tuple((name, name) for name in names), tuple(signals), tuple(COUNTS))
+        return ColumnSelection(tuple((name, name) for name in names), tuple(signals), tuple(COUNT_COLUMNS))
     if not columns:
         raise RecipeError("columns is empty; name those to write, or leave it out")
     pairs = [(column, column) if isinstance(column, str) else column for column in columns]
-    allowed = tuple(dict.fromkeys((*KNOWN, *own)))
+    allowed = tuple(dict.fromkeys((*DOCUMENT_COLUMNS, *own)))
     for column, name in pairs:
         if "." not in column and column not in allowed:
-            suggestion = RENAMED.get(column) or did_you_mean(column, allowed) or "."
+            suggestion = RENAMED_COLUMNS.get(column) or did_you_mean(column, allowed) or "."
             raise RecipeError(
                 f'there is no column "{column}"{suggestion} There are: {", ".join(allowed)}, and signals as step.signal'
             )

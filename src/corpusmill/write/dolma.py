@@ -14,8 +14,8 @@ from corpusmill.write._beside import documents, spans_of
 from corpusmill.write._files import DocumentFiles
 from corpusmill.write._lines import writing_lines
 
-TOP = ("source", "added", "created", "version")  # fields of a Dolma document beside id, text and metadata
-OWN = "documents"  # under which the reader has put the attributes that a document has of its own
+TOP_FIELDS = ("source", "added", "created", "version")  # fields of a Dolma document beside id, text and metadata
+OWN_ATTRIBUTES = "documents"  # under which the reader has put the attributes that a document has of its own
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +56,7 @@ class DolmaWriter(DocumentFiles):
         folders = [*self.keep, *((self.attributes,) if self.signals else ())]
         for name in folders:
             parts = name.split("/")
-            if not all(parts) or {"..", ".", OWN} & set(parts) or any(mark in name for mark in "{}\\"):
+            if not all(parts) or {"..", ".", OWN_ATTRIBUTES} & set(parts) or any(mark in name for mark in "{}\\"):
                 raise RecipeError(f'"{name}" cannot be a folder of attributes')
         if len(set(folders)) < len(folders):
             raise RecipeError(f"two folders of attributes have one name: {', '.join(sorted(folders))}")
@@ -110,7 +110,7 @@ def as_document(row: dict[str, Any], about: dict[str, Any]) -> tuple[dict[str, A
     taggers = attributes if isinstance(attributes, dict) else {}
     own_id = about.pop("id", None)
     inner = about.pop("metadata", None)
-    top = {name: about.pop(name) for name in TOP if name in about}
+    top = {name: about.pop(name) for name in TOP_FIELDS if name in about}
     document = {
         "id": own_id if isinstance(own_id, str | int) and own_id != "" else row["id"],
         "text": row["text"],
@@ -119,8 +119,8 @@ def as_document(row: dict[str, Any], about: dict[str, Any]) -> tuple[dict[str, A
     }
     if row["date"] is not None:
         document["created"] = row["date"]
-    if OWN in taggers:
-        document["attributes"] = taggers.pop(OWN)
+    if OWN_ATTRIBUTES in taggers:
+        document["attributes"] = taggers.pop(OWN_ATTRIBUTES)
     if isinstance(inner, dict):
         document |= about  # fields of a document's own, beside its metadata
     else:

@@ -13,8 +13,8 @@ from corpusmill.errors import RecipeError, ShardError
 from corpusmill.write import PackedRows, WriteFacts
 from corpusmill.write._rows import in_groups
 
-TOKENS = 1 << 20  # tokens read at a time
-LARGEST = 1 << 29  # tokens: offsets within a file have 32 bits, and a token takes up to 4 bytes
+TOKENS_READ = 1 << 20  # tokens read at a time
+MAX_TOKENS_PER_SHARD = 1 << 29  # tokens: offsets within a file have 32 bits, and a token takes up to 4 bytes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,8 +35,8 @@ class LitdataWriter:
     tokens_per_shard: int = 100_000_000  # rounded down to whole rows
 
     def __post_init__(self) -> None:
-        if not 1 <= self.tokens_per_shard <= LARGEST:
-            raise RecipeError(f"need tokens_per_shard in 1 to {LARGEST}, got {self.tokens_per_shard}")
+        if not 1 <= self.tokens_per_shard <= MAX_TOKENS_PER_SHARD:
+            raise RecipeError(f"need tokens_per_shard in 1 to {MAX_TOKENS_PER_SHARD}, got {self.tokens_per_shard}")
 
     def write_rows(self, packed: PackedRows, files: Mapping[str, Path]) -> WriteFacts:
         """Write the rows of one shard. Raises MissingExtraError if the library is not installed."""
@@ -46,7 +46,7 @@ class LitdataWriter:
         with TemporaryDirectory(dir=path.parent, prefix=f".{path.name}-") as folder:
             writer = writer_of(folder, chunk_size=packed.size, item_loader=loader_of(packed.row))
             number = 0
-            for group in in_groups(packed, max(1, TOKENS // packed.row)):
+            for group in in_groups(packed, max(1, TOKENS_READ // packed.row)):
                 tokens = tensor(group.tokens.astype(ids))
                 for low, high in zip(group.edges[:-1].tolist(), group.edges[1:].tolist()):
                     writer.add_item(number, tokens[low:high])

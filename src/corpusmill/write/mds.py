@@ -12,8 +12,8 @@ from corpusmill.errors import RecipeError
 from corpusmill.write import PackedRows, WriteFacts
 from corpusmill.write._rows import in_groups
 
-TOKENS = 1 << 20  # tokens read at a time
-LARGEST = 1 << 29  # tokens: offsets within a file have 32 bits; a token takes up to 4 bytes, and its row some more
+TOKENS_READ = 1 << 20  # tokens read at a time
+MAX_TOKENS_PER_SHARD = 1 << 29  # offsets within a file have 32 bits; a token takes up to 4 bytes, its row some more
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,8 +36,8 @@ class MdsWriter:
     tokens_per_shard: int = 100_000_000  # rounded down to whole rows
 
     def __post_init__(self) -> None:
-        if not 1 <= self.tokens_per_shard <= LARGEST:
-            raise RecipeError(f"need tokens_per_shard in 1 to {LARGEST}, got {self.tokens_per_shard}")
+        if not 1 <= self.tokens_per_shard <= MAX_TOKENS_PER_SHARD:
+            raise RecipeError(f"need tokens_per_shard in 1 to {MAX_TOKENS_PER_SHARD}, got {self.tokens_per_shard}")
 
     def write_rows(self, packed: PackedRows, files: Mapping[str, Path]) -> WriteFacts:
         """Write the rows of one shard. Raises MissingExtraError if the library is not installed."""
@@ -60,7 +60,7 @@ class MdsWriter:
 
 
 def _samples(packed: PackedRows) -> Iterator[dict[str, Any]]:
-    for group in in_groups(packed, max(1, TOKENS // packed.row)):
+    for group in in_groups(packed, max(1, TOKENS_READ // packed.row)):
         for at in range(len(group.edges) - 1):
             piece = slice(group.pieces[at], group.pieces[at + 1])
             yield {

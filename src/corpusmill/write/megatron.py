@@ -20,7 +20,7 @@ CODES: dict[int, np.dtype[Any]] = {
     4: np.dtype("<i4"),
     8: np.dtype("<u2"),
 }  # those of the format's eight types that are used for ids here
-LONGEST = 2**31 - 1  # tokens in a sequence: its length is an int32
+MAX_SEQUENCE_TOKENS = 2**31 - 1  # tokens in a sequence: its length is an int32
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,8 +56,8 @@ class MegatronWriter:
 
 
 def _write_index(lengths: NDArray[np.int64], dtype: np.dtype[Any], write: Any) -> None:
-    if len(lengths) and int(lengths.max()) > LONGEST:
-        raise ShardError(f"a document has {lengths.max()} tokens; this format allows at most {LONGEST}.")
+    if len(lengths) and int(lengths.max()) > MAX_SEQUENCE_TOKENS:
+        raise ShardError(f"a document has {lengths.max()} tokens; this format allows at most {MAX_SEQUENCE_TOKENS}.")
     code = next(code for code, code_dtype in CODES.items() if code_dtype == dtype)
     count = len(lengths)
     write(MAGIC + struct.pack("<QBQQ", VERSION, code, count, count + 1))

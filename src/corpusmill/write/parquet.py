@@ -10,7 +10,7 @@ import pyarrow as pa
 from corpusmill.errors import RecipeError
 from corpusmill.schema import DOCUMENT
 from corpusmill.store.tables import ROWS, SIZE, TableWriter
-from corpusmill.write import COLUMNS, COUNTS, MB_PER_FILE, WriteFacts
+from corpusmill.write import COLUMNS, COUNT_COLUMNS, MB_PER_FILE, WriteFacts
 from corpusmill.write._columns import Columns
 from corpusmill.write._files import DocumentFiles
 
@@ -69,6 +69,6 @@ class ParquetWriter(DocumentFiles):
 
     def _selected(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The columns to write, of the types of the format."""
-        types = {name: DOCUMENT.field(name).type for name in COLUMNS} | dict.fromkeys(COUNTS, pa.int64())
+        types = {name: DOCUMENT.field(name).type for name in COLUMNS} | dict.fromkeys(COUNT_COLUMNS, pa.int64())
         cast = [batch[name].cast(types[name]) if name in types else batch[name] for name in batch.schema.names]
         return self.selection.select(pa.RecordBatch.from_arrays(cast, batch.schema.names))

@@ -17,10 +17,10 @@ from corpusmill.write import PackedRows, WriteFacts
 from corpusmill.write._names import stem
 from corpusmill.write._rows import RowSlice, in_groups
 
-PIECES = {"documents": pa.int64(), "lengths": pa.int32(), "offsets": pa.int64()}
-BY_TOKEN = {"input_ids": None, "labels": pa.int64(), "attention_mask": pa.int8(), "position_ids": pa.int32()}
-NAMES = (*BY_TOKEN, *PIECES)
-IGNORE = -100  # as a label: no loss here, as PyTorch's cross_entropy and the models of transformers have it
+PIECE_COLUMNS = {"documents": pa.int64(), "lengths": pa.int32(), "offsets": pa.int64()}
+TOKEN_COLUMNS = {"input_ids": None, "labels": pa.int64(), "attention_mask": pa.int8(), "position_ids": pa.int32()}
+COLUMN_NAMES = (*TOKEN_COLUMNS, *PIECE_COLUMNS)
+IGNORED_LABEL = -100  # as a label: no loss here, as PyTorch's cross_entropy and the models of transformers have it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,9 +64,9 @@ class ParquetTokensWriter:
         if self.columns is not None:
             object.__setattr__(self, "columns", tuple(self.columns))
             for column in self.columns:
-                if column not in NAMES:
-                    suggestion = did_you_mean(column, NAMES) or "."
-                    raise RecipeError(f'there is no column "{column}"{suggestion} There are: {", ".join(NAMES)}')
+                if column not in COLUMN_NAMES:
+                    suggestion = did_you_mean(column, COLUMN_NAMES) or "."
+                    raise RecipeError(f'there is no column "{column}"{suggestion} There are: {", ".join(COLUMN_NAMES)}')
             if not self.columns or len(set(self.columns)) < len(self.columns):
                 raise RecipeError(f"columns names each column once, and at least one; got {list(self.columns)}")
             if self.position_ids and "position_ids" not in self.columns:
@@ -80,11 +80,11 @@ class ParquetTokensWriter:
     @property
     def full_rows(self) -> bool:
         """Whether all lists must have the length of a row."""
-        return self.columns is not None and not set(self.columns) & set(PIECES)
+        return self.columns is not None and not set(self.columns) & set(PIECE_COLUMNS)
 
     @cached_property
     def _names(self) -> tuple[str, ...]:
-        return self.columns or ("input_ids", *PIECES, *(("position_ids",) if self.position_ids else ()))
+        return self.columns or ("input_ids", *PIECE_COLUMNS, *(("position_ids",) if self.position_ids else ()))
 
     def write_rows(self, packed: PackedRows, files: Mapping[str, Path]) -> WriteFacts:
         """Write the rows of one shard, one row group in memory at a time."""
@@ -95,7 +95,7 @@ class ParquetTokensWriter:
                 f"parquet_tokens: the last row has {packed.size % packed.row} tokens of {packed.row}, and columns "
                 "without documents need full rows; use remainder: pad or drop"
             )
-        kinds = {**BY_TOKEN, **PIECES, "input_ids": pa.from_numpy_dtype(packed.dtype)}
+        kinds = {**TOKEN_COLUMNS, **PIECE_COLUMNS, "input_ids": pa.from_numpy_dtype(packed.dtype)}
         schema = pa.schema([(name, pa.list_(kinds[name], size)) for name in self._names])
         rows = max(1, self.tokens_per_group // packed.row)
         row_count = 0
@@ -111,7 +111,9 @@ def _groups(packed: PackedRows, rows: int, schema: pa.Schema, size: int) -> Iter
     for group in in_groups(packed, rows):
         columns = [
             _lists(
-                group.pieces if name in PIECES else group.edges, _values(name, group), -1 if name in PIECES else size
+                group.pieces if name in PIECE_COLUMNS else group.edges,
+                _values(name, group),
+                -1 if name in PIECE_COLUMNS else size,
             )
             for name in schema.names
         ]
@@ -123,7 +125,7 @@ def _values(name: str, group: RowSlice) -> NDArray[Any]:
     if name == "input_ids":
         return group.tokens
     if name == "labels":
-        return np.where(_is_padding(group), IGNORE, group.tokens.astype(np.int64))
+        return np.where(_is_padding(group), IGNORED_LABEL, group.tokens.astype(np.int64))
     if name == "attention_mask":
         return (~_is_padding(group)).astype(np.int8)
     if name == "position_ids":

@@ -19,12 +19,12 @@ from corpusmill.write._files import DocumentFiles
 from corpusmill.write._lines import writing_lines
 
 PREFIX = "corpusmill"
-ROWS = 1024  # of a table that are held
+TABLE_ROWS = 1024  # of a table that are held
 DOCUMENTS = "documents/{}.json.gz"
 SIGNALS = "quality_signals/{}.signals.json.gz"
 DUPLICATES = "duplicates/{}.duplicates.parquet"
 MINHASH = "minhash/{}.minhash.parquet"
-ABOUT = ("cc_segment", "language", "snapshot_id")  # of the metadata of signals, as the document has them
+SIGNAL_METADATA = ("cc_segment", "language", "snapshot_id")  # of the metadata of signals, as the document has them
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,7 +126,7 @@ def domain_of(url: str | None) -> str:
 
 
 def signals_line(at: dict[str, Any], document: dict[str, Any], signals: dict[str, Any]) -> dict[str, Any]:
-    about = {name: document[name] for name in ABOUT if name in document}
+    about = {name: document[name] for name in SIGNAL_METADATA if name in document}
     return {
         "id": at["id"],
         "id_int": id_int(at["id"]),
@@ -172,7 +172,7 @@ def _table(target: str, path: Path) -> Iterator[Any]:
 
     def add(row: dict[str, Any]) -> None:
         rows.append(row)
-        if len(rows) >= ROWS:
+        if len(rows) >= TABLE_ROWS:
             flush()
 
     yield add

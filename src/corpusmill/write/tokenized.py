@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 
 from corpusmill.errors import RecipeError
 from corpusmill.store.tables import ROWS, SIZE, TableWriter
-from corpusmill.write import COUNTS, MB_PER_FILE, WriteFacts
+from corpusmill.write import COUNT_COLUMNS, MB_PER_FILE, WriteFacts
 from corpusmill.write._columns import Columns, ColumnSelection, selection
 from corpusmill.write._files import DocumentFiles
 from corpusmill.write._lines import SUFFIXES, records, write_lines
 
 Int64s = NDArray[np.int64]
-OWN = ("input_ids", "token_count", "offset")
-DEFAULT = ("id", "input_ids", "token_count", "source", "url", "date")
-ABOUT_TEXT = ("documents", "tokens", "shortened_documents", "left_out_tokens", "too_long_documents", "too_long_tokens")
+OWN_COLUMNS = ("input_ids", "token_count", "offset")
+DEFAULT_COLUMNS = ("id", "input_ids", "token_count", "source", "url", "date")
+COUNT_NAMES = ("documents", "tokens", "shortened_documents", "left_out_tokens", "too_long_documents", "too_long_tokens")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,12 +97,12 @@ class TokenizedWriter(DocumentFiles):
     @cached_property
     def selection(self) -> ColumnSelection:
         own = (("offset",) if self.windows else ()) + (("text",) if self.keep_text else ())
-        chosen = selection(self.columns, self.signals, (*DEFAULT, *own, "copies"), OWN)
-        return ColumnSelection(chosen.columns, chosen.signals, COUNTS if self.columns is None else ())
+        chosen = selection(self.columns, self.signals, (*DEFAULT_COLUMNS, *own, "copies"), OWN_COLUMNS)
+        return ColumnSelection(chosen.columns, chosen.signals, COUNT_COLUMNS if self.columns is None else ())
 
     def write(self, batches: Iterable[pa.RecordBatch], path: Path) -> WriteFacts:
         """Write the documents of one file; the batches have a column `input_ids` with EOS at the end of each."""
-        counts = dict.fromkeys(ABOUT_TEXT, 0)
+        counts = dict.fromkeys(COUNT_NAMES, 0)
         rows = (self._rows(batch, counts) for batch in batches)
         if self.format == "jsonl":
             compression = self.suffix.removeprefix(".jsonl").removeprefix(".") or "none"

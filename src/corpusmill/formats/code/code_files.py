@@ -16,7 +16,7 @@ from typing import Any
 from corpusmill import assets
 
 ASSET = "code-languages"
-HEAD = 50_000  # characters that patterns are tried on, as Linguist does
+HEAD_CHARACTERS = 50_000  # characters that patterns are tried on, as Linguist does
 KINDS = ("programming", "markup", "prose", "data")
 ORDER = {kind: place for place, kind in enumerate(KINDS)}
 SHEBANG = re.compile(r"#!\s*(\S+)(?:[ \t]+(.*))?")
@@ -101,7 +101,7 @@ def language_of(path: str, text: str) -> str | None:
     starts = [at for at, letter in enumerate(lowered) if letter == "."]
     for at in starts:  # the longest ending first: ".d.ts" before ".ts"
         if candidates := lists.endings.get(lowered[at:]):
-            return _chosen(lowered[at:], candidates, text[:HEAD])
+            return _chosen(lowered[at:], candidates, text[:HEAD_CHARACTERS])
     return matches[0] if matches else None
 
 

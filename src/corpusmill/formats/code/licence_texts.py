@@ -23,12 +23,12 @@ from corpusmill import assets
 
 ASSET = "licences"
 SKETCH = 200  # hashes of a licence at most: the standard error of a containment of .9 is .02
-LONGEST = 400_000  # characters of a file of licences that are looked at
-HEAD = 12_000  # characters of a source file in which its licence is looked for
-WHOLE = 0.75  # of a licence's 3-grams must be in a text that is it
-TITLE = 300  # characters of a text in which its title stands
-ERROR = 0.015  # of the similarity of two sketches
-AFTER = 30  # words after the name of a licence among which its version may stand
+MAX_CHARACTERS = 400_000  # characters of a file of licences that are looked at
+SOURCE_CHARACTERS = 12_000  # characters of a source file in which its licence is looked for
+MIN_SHARED = 0.75  # of a licence's 3-grams must be in a text that is it
+TITLE_CHARACTERS = 300  # characters of a text in which its title stands
+SKETCH_ERROR = 0.015  # of the similarity of two sketches
+VERSION_WORDS = 30  # words after the name of a licence among which its version may stand
 How = Literal["tag", "text", "notice"]
 
 TAG = re.compile(r"SPDX-License-Identifier:\s*([^\r\n]+)")
@@ -57,7 +57,7 @@ EXCEPTIONS = (
     ("GCC-exception-2.0", re.compile(r"compiled version of this file (?:in|with)to? |combination with other programs")),
 )
 # What the list calls otherwise than notices do.
-CALLED = {"gnu library general public": "LGPL-2.0", "gnu lesser general public": "LGPL-2.1"}
+CALLED_NAMES = {"gnu library general public": "LGPL-2.0", "gnu lesser general public": "LGPL-2.1"}
 
 
 @dataclass(frozen=True)
@@ -94,14 +94,14 @@ class LicenceList:
 
 def licence_of_text(text: str) -> LicenceMatch | None:
     """The licence that a file of licences (LICENSE, COPYING) holds: the one whose text it is, else the one it names."""
-    text = text[:LONGEST]
+    text = text[:MAX_CHARACTERS]
     if tag := tagged(text):
         return tag
     return _compared(text)
 
 
 def _compared(text: str) -> LicenceMatch | None:
-    if name := matched(text, WHOLE):
+    if name := matched(text, MIN_SHARED):
         return LicenceMatch(_with_exception(name, text), "text")
     name = noticed(text) or addressed(text) or called(text)
     return LicenceMatch(_with_exception(name, text), "notice") if name else None
@@ -130,7 +130,7 @@ def called(text: str) -> str | None:
 
 def licence_of_source(text: str) -> LicenceMatch | None:
     """The licence that a source file names in its beginning."""
-    head = text[:HEAD]
+    head = text[:SOURCE_CHARACTERS]
     if not MAY_NAME.search(head):
         return None
     if tag := tagged(head):
@@ -157,7 +157,7 @@ def opening_comment(head: str) -> str:
             text = bare[len(opened[0]) :]
             comment_lines.append(text)
             inside = "" if opened[1] in text else opened[1]
-        elif not bare or bare.startswith(SINGLE):
+        elif not bare or bare.startswith(LINE_COMMENTS):
             comment_lines.append(bare)
         else:
             break
@@ -166,8 +166,8 @@ def opening_comment(head: str) -> str:
 
 BLOCKS = (("/*", "*/"), ("<!--", "-->"), ('"""', '"""'), ("'''", "'''"), ('r"""', '"""'), ("{-", "-}"), ("(*", "*)"),
           ("=begin", "=end"), ("<%--", "--%>"), ("--[[", "]]"), ("<#", "#>"))  # fmt: skip
-SINGLE = ("#", "//", "--", ";", "%", "!", "'", '"', "*", "REM ", "rem ", "dnl ", "<?", "<!DOCTYPE", "package ", "..",
-          "@echo")  # fmt: skip
+LINE_COMMENTS = ("#", "//", "--", ";", "%", "!", "'", '"', "*", "REM ", "rem ", "dnl ", "<?", "<!DOCTYPE",
+                 "package ", "..", "@echo")  # fmt: skip
 
 
 def tagged(text: str) -> LicenceMatch | None:
@@ -221,11 +221,11 @@ def matched(text: str, share: float) -> str | None:
     best = float(dice.max())
     if best == 0:
         return None
-    titled = noticed(text[:TITLE])
+    titled = noticed(text[:TITLE_CHARACTERS])
     title = licences.texts.get(titled, titled) if titled else None
     if title in licences.ids and dice[licences.ids.index(title)] >= 0.85 * best:
         return title
-    return licences.ids[int((dice >= best - ERROR).argmax())]  # of equals the one with the shortest name
+    return licences.ids[int((dice >= best - SKETCH_ERROR).argmax())]  # of equals the one with the shortest name
 
 
 def noticed(text: str) -> str | None:
@@ -242,7 +242,7 @@ def noticed(text: str) -> str | None:
                 and (size > 1 or "" not in versions)
                 and (name := _version(versions, _around(words, at, at + size)))
             ):
-                return _or_later(name, " ".join(words[at : at + size + 2 * AFTER]))
+                return _or_later(name, " ".join(words[at : at + size + 2 * VERSION_WORDS]))
         at += 1
     return None
 
@@ -250,7 +250,7 @@ def noticed(text: str) -> str | None:
 def _around(words: list[str], start: int, stop: int) -> list[str]:
     """Where the version of a name may stand: "version 2.1 of the NAME", or in the words after it."""
     before = [words[start - 2]] if start >= 2 and words[start - 1] == "of" else []
-    return before + words[stop : stop + AFTER]
+    return before + words[stop : stop + VERSION_WORDS]
 
 
 def _version(versions: Mapping[str, str], after: list[str]) -> str | None:
@@ -320,7 +320,7 @@ def _read(path: Path) -> LicenceList:
         words = tuple(spdx[name]["name"].split())
         if words:
             names.setdefault(words, {}).setdefault(spdx[name]["version"], name)
-    for phrase, name in CALLED.items():
+    for phrase, name in CALLED_NAMES.items():
         names.setdefault(tuple(phrase.split()), {}).setdefault(name.rpartition("-")[2].removesuffix(".0"), name)
     return LicenceList(
         ids,

@@ -13,10 +13,10 @@ STRONGEST: tuple[How, ...] = ("rel", "json-ld", "meta", "link")  # the page's ow
 
 MAY_NAME = re.compile(rb"licen[sc]e|creativecommons\.org|dc(?:terms)?\.rights", re.I)
 TAG = re.compile(r"<(?:a|area|link|meta)\s[^<>]*>", re.I)
-LONGEST_TAG = 4000  # characters: of a longer one no attribute is read, which could take the square of its length
+MAX_TAG_CHARACTERS = 4000  # characters: of a longer one no attribute is read, which could take the square of its length
 ATTRIBUTE = re.compile(r"""([a-zA-Z:._-]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'<>]+))""")
 JSON_LD = re.compile(r"<script\b[^<>]*application/ld\+json[^<>]*>", re.I)
-LARGEST_JSON = 1 << 20  # characters
+MAX_JSON_CHARACTERS = 1 << 20  # characters
 META = frozenset({"license", "licence", "dc.rights", "dc.rights.license", "dc.license", "dcterms.license"})
 COMMONS = re.compile(
     r"^(?:https?:)?//(?:[a-z0-9-]+\.)?creativecommons\.org/(?:licenses|publicdomain)/"
@@ -61,7 +61,7 @@ def may_name_any(page: bytes) -> bool:
 def _named_urls(page: str) -> Iterator[tuple[How, str]]:
     for match in TAG.finditer(page):
         tag = match[0]
-        if len(tag) <= LONGEST_TAG:
+        if len(tag) <= MAX_TAG_CHARACTERS:
             attributes = {name.lower(): html.unescape(a or b or c) for name, a, b, c in ATTRIBUTE.findall(tag)}
             if tag[1:5].lower() == "meta":
                 if (attributes.get("name") or attributes.get("property", "")).lower() in META:
@@ -74,7 +74,7 @@ def _named_urls(page: str) -> Iterator[tuple[How, str]]:
         end = page.find("</", match.end())
         if end < 0:
             break
-        if end - match.end() <= LARGEST_JSON:
+        if end - match.end() <= MAX_JSON_CHARACTERS:
             yield from (("json-ld", url) for url in _in_json(page[match.end() : end]))
 
 

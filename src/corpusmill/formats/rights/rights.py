@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from corpusmill.formats.code.licences import ATTRIBUTE, LONGEST_TAG
+from corpusmill.formats.code.licences import ATTRIBUTE, MAX_TAG_CHARACTERS
 
 How = Literal["page", "header", "file"]
 
@@ -17,8 +17,8 @@ MAY_SAY = re.compile(rb"<meta\s[^<>]{0,4000}?(?:robots|tdm-|noai|noindex|bot)", 
 META = re.compile(r"<meta\s[^<>]*>", re.I)
 WITH_VALUE = ("max-snippet", "max-image-preview", "max-video-preview", "unavailable_after")  # a colon is not an agent's
 EVERYBODY = "robots"
-NONE = ("noindex", "nofollow")  # what "none" stands for
-LARGEST_FILE = 1 << 20  # characters
+NONE_DIRECTIVES = ("noindex", "nofollow")  # what "none" stands for
+MAX_FILE_CHARACTERS = 1 << 20  # characters
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ def metas(page: str) -> dict[str, list[str]]:
     """The contents of the meta elements of a page by their names in lower case."""
     contents: dict[str, list[str]] = {}
     for match in META.finditer(page):
-        if len(match[0]) <= LONGEST_TAG:
+        if len(match[0]) <= MAX_TAG_CHARACTERS:
             attributes = {name.lower(): html.unescape(a or b or c) for name, a, b, c in ATTRIBUTE.findall(match[0])}
             if name := attributes.get("name", "").strip().lower():
                 contents.setdefault(name, []).append(attributes.get("content", ""))
@@ -82,7 +82,7 @@ def _listed(contents: Iterable[str]) -> Iterator[str]:
         for part in content.lower().split(","):
             directive = part.partition(":")[0].strip()
             if directive == "none":
-                yield from NONE
+                yield from NONE_DIRECTIVES
             elif directive and directive.isascii() and directive.replace("-", "").replace("_", "").isalpha():
                 yield directive
 
@@ -110,7 +110,7 @@ def _bit(value: object) -> int | None:
 
 def _in_file(file: str, url: str) -> Reservation | None:
     """The first rule of tdmrep.json whose location matches the path of an address."""
-    if len(file) > LARGEST_FILE:
+    if len(file) > MAX_FILE_CHARACTERS:
         return None
     try:
         rules = orjson.loads(file)

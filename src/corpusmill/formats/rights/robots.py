@@ -13,16 +13,16 @@ from typing import Any
 
 from corpusmill.assets.extras import RIGHTS
 
-LONGEST_LINE = 8 * 2083 - 1  # characters; Google cuts a line here
-LARGEST = 500 << 10  # bytes of a file that are read: RFC 9309, section 2.5, demands as many
+MAX_LINE_CHARACTERS = 8 * 2083 - 1  # characters; Google cuts a line here
+MAX_FILE_BYTES = 500 << 10  # bytes of a file that are read: RFC 9309, section 2.5, demands as many
 EVERYBODY = "*"
 LINE_ENDS = re.compile(r"\r\n|\r|\n")
-NAMED = re.compile(r"(?:user[ -]?agent)\s*(?::|\s)\s*(.*)", re.I)  # with the colon forgotten, too
+USER_AGENT = re.compile(r"(?:user[ -]?agent)\s*(?::|\s)\s*(.*)", re.I)  # with the colon forgotten, too
 TOKEN = re.compile(r"[A-Za-z0-9_-]+")  # RFC 9309 has no digits, and there are agents with some
 RULE = re.compile(r"(?:dis+al+ow|allow|content-signal)\b", re.I)
 SIGNAL = re.compile(r"content-signal\s*:\s*(.*)", re.I)
 SETTING = re.compile(r"([a-z-]+)\s*=\s*(yes|no)", re.I)
-KEPT = 1024  # files, parsed
+CACHED_FILES = 1024  # files, parsed
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Robots:
         return bool(self._parsed[rules].can_fetch(url, EVERYBODY))
 
 
-@lru_cache(KEPT)
+@lru_cache(CACHED_FILES)
 def robots(text: str) -> Robots:
     return Robots(text)
 
@@ -94,8 +94,8 @@ def _groups(text: str) -> dict[str, list[str]]:
     agents: list[str] = []
     open_head = False  # whether the line before named an agent, too: then both begin a group
     for raw in LINE_ENDS.split(text.removeprefix("\ufeff")):
-        line = raw[:LONGEST_LINE].partition("#")[0].strip()
-        if match := NAMED.fullmatch(line):
+        line = raw[:MAX_LINE_CHARACTERS].partition("#")[0].strip()
+        if match := USER_AGENT.fullmatch(line):
             if not open_head:
                 agents = []
             open_head = True
