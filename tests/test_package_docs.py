@@ -8,11 +8,13 @@ import pytest
 
 PACKAGES = [
     "engine.drive",
+    "execute",
     "formats",
     "formats.code",
     "formats.rights",
     "loader",
     "models",
+    "recipe",
     "shards",
     "text",
     "text.pii",

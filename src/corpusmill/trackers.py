@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from corpusmill.engine.drive.listener import ProgressListener
+from corpusmill.engine.drive.listener import ProgressListener, Silent
 from corpusmill.recipe.dump import changed
 from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.names import labels
@@ -79,7 +79,7 @@ class Together:
                 getattr(listener, method)(*about)
 
 
-class Metrics:
+class Metrics(Silent):
     """Calls a function with what a run has done, as name -> number: see METRIC_HELP.
 
     every   seconds between calls; one at the beginning and the end of each stage comes in any case
@@ -91,12 +91,6 @@ class Metrics:
         self.send, self.every = send, every
         self.numbers: dict[str, float] = dict.fromkeys(METRIC_HELP, 0)
         self._sent = -every
-
-    def compiling(self) -> None:
-        pass
-
-    def note(self, message: str) -> None:
-        pass
 
     def stage(self, stage: Stage, units: int, done: int) -> None:
         self.numbers |= {"stage": self.numbers["stage"] + 1, "units": units, "units_done": done}

@@ -81,7 +81,7 @@ def test_checks_are_called_on_a_node(executor, tmp_path):
         (None, "needs run.address: without one, Ray joins any cluster"),
         ("auto", 'joins any cluster .* that is "\\${RAY_ADDRESS}"'),
         ("ray://10.0.0.1:10001", "is one of Ray Client"),
-        ("10.0.0.1", "10.0.0.1 is no host and port"),
+        ("10.0.0.1", "10.0.0.1 is not a host and port"),
     ],
 )
 def test_an_address_leaves_no_doubt(address, message):

@@ -103,7 +103,7 @@ def test_a_loader_names_a_missing_and_a_foreign_file(shards, other, tmp_path):
     (folder / "00099.bin").unlink()
 
     (folder / "00001.idx").rename(folder / "away")
-    with pytest.raises(ShardError, match=r"00001\.idx: is not there, and index.json lists it"):
+    with pytest.raises(ShardError, match=r"00001\.idx: is missing, and index.json lists it"):
         TokenLoader(folder).check()
     (folder / "away").rename(folder / "00001.idx")
     TokenLoader(folder).check()

@@ -48,13 +48,13 @@ def test_python_says_the_same():
 @pytest.mark.parametrize(
     ("step", "message"),
     [
-        ("filter/url: {only: wbe-a}", '7: filter/url is for only "wbe-a", and the recipe has no such source; did you'),
-        ("filter/url: {only: [wiki, Code]}", 'filter/url is for only "Code", and the recipe has no such source; did'),
+        ("filter/url: {only: wbe-a}", '7: filter/url has "wbe-a" in "only", and the recipe has no such source; did you'),
+        ("filter/url: {only: [wiki, Code]}", 'filter/url has "Code" in "only", and the recipe has no such source; did'),
         ('filter/url: {except: ["*-c"]}', "no such source. It has: web-a, web-b, wiki, code."),
         ("filter/url: {only: wiki, except: code}", 'filter/url takes "only" or "except", not both'),
-        ("filter/url: {only: []}", "none is named; leave it out for all sources"),
-        ('filter/url: {only: ["", wiki]}', "none is named; leave it out for all sources"),
-        ('filter/url: {except: "*"}', "filter/url is for no source, except * being all of them; remove the step"),
+        ("filter/url: {only: []}", "need the name of a source; leave them out for all sources"),
+        ('filter/url: {only: ["", wiki]}', "need the name of a source; leave them out for all sources"),
+        ('filter/url: {except: "*"}', "filter/url applies to no source: except * leaves none; remove the step"),
         ("filter/url: {only: 3}", "filter/url: only must be text or a list of text or null, got the number 3"),
         ("tokenize/bpe: {only: wiki}", 'tokenize/bpe makes the tokens of all sources, so it takes no "only"'),
         ("mix/sources: {temperature: 2, except: wiki}", 'mix/sources draws from all sources, so it takes no "except"'),

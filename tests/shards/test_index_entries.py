@@ -220,7 +220,7 @@ def test_a_missing_file_is_named_before_the_second_batch(folder, suffix, prefetc
     next(batches)
     with pytest.raises(ShardError, match=rf"00040\{suffix}: No such file .*The index lists it; copy the shards again"):
         next(batches)
-    with pytest.raises(ShardError, match=rf"00040\{suffix}: is not there, and index.json lists it"):
+    with pytest.raises(ShardError, match=rf"00040\{suffix}: is missing, and index.json lists it"):
         TokenLoader(folder).check()
     assert [problem.partition(":")[0] for problem in open_shards(folder).verify()][:1] == [
         str(folder / f"{BETWEEN:05d}{suffix}")

@@ -1,6 +1,28 @@
-"""Where a run happens: one executor a file, found by its name as steps are (`processes` is Processes in processes.py).
+"""Where a run happens: an executor carries out the units of one stage. It knows neither steps nor formats.
 
-An executor carries out the units of one stage. It knows units and run folders, and neither steps nor formats.
+    executor = execute.find("processes").start(workers=4, preload=[])
+    executor.check(checks)                                   # raises what workers cannot do
+    failures = executor.run(task, units, on_commit, on_aside)
+    executor.close()
+
+What is carried out, and what happens where it ends without a commit:
+
+    task            StageTask: the one function that every executor calls for a unit
+    attempts        how the next attempt at a unit is made, by how the last ones ended
+    failures        how an attempt ended, in words
+    termination     SIGTERM and SIGHUP end a run as Ctrl-C does
+
+The executors that a recipe can name, each in the module of its name:
+
+    serial          one unit after the other in this process; the reference for all others
+    processes       workers on a fork server; `warm_start` starts that early, `memory` and `cpus` are what workers share
+    ray             tasks of a Ray cluster; `ray_cluster` connects to it, `ray_worker` is what happens on its nodes,
+                    `versions` what all nodes must have alike
+
+Around them:
+
+    on_demand       starts an executor at the first unit
+    leasing         shares the units with other drivers of the same run; `announce` tells them that this one lives
 """
 
 from collections.abc import Callable, Sequence

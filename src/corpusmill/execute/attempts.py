@@ -106,7 +106,7 @@ class Attempts:
 
     def _in_vain(self) -> str:
         if not self._may_set_aside:
-            return f"; before, {len(self.care.aside)} records of this unit were set aside for that, and no more may be"
+            return f"; {len(self.care.aside)} records of this unit were set aside before, and no more may be"
         if self._harmless:
             return "; none of the records at work then, tried alone, ends its worker each time"
         return ""

@@ -62,6 +62,13 @@ class _Worker:
     beat: Beat | None = None  # how far it said last that it is, in this attempt
     since: float = 0.0  # when this attempt began
 
+    def send(self, task: StageTask, unit: Unit, care: RetryPolicy, pulses: bool) -> None:
+        with contextlib.suppress(OSError):  # it died while idle: what is read from its pipe next will say so
+            if self.task is not task:
+                self.pipe.send(task)
+                self.task = task
+            self.pipe.send((unit, care, pulses))
+
 
 class Processes:
     """`workers` processes; a unit gets `attempts` attempts, whether it raises or its worker dies.
@@ -134,13 +141,7 @@ class Processes:
                 with contextlib.suppress(OSError):
                     worker.pipe.send(None)
                 return
-            try:
-                if worker.task is not task:
-                    worker.pipe.send(task)
-                    worker.task = task
-                worker.pipe.send((worker.job.unit, worker.job.care, pulses))
-            except OSError:  # it died while idle: what is read from its pipe next will say so
-                pass
+            worker.send(task, worker.job.unit, worker.job.care, pulses)
 
         try:
             for worker in list(self._workers.values()):
@@ -199,11 +200,7 @@ class Processes:
         A worker that has the task in memory is taken, if there is one.
         """
         worker = next((worker for worker in self._workers.values() if worker.task is task), None) or self._spawn()
-        with contextlib.suppress(OSError):  # it died while idle: what is read from its pipe next will say so
-            if worker.task is not task:
-                worker.pipe.send(task)
-                worker.task = task
-            worker.pipe.send((unit, care, on_beat is not None))
+        worker.send(task, unit, care, on_beat is not None)
         at: AttemptPosition | None = None
         while isinstance(answer := self._answer(worker), AttemptPosition | Beat):
             if isinstance(answer, AttemptPosition):
@@ -224,12 +221,8 @@ class Processes:
             worker.pipe.close()
             if worker.job:
                 worker.process.terminate()
-        for worker in self._workers.values():
-            worker.process.join(5)
-            if worker.process.is_alive():
-                worker.process.kill()
-                worker.process.join()
-        self._workers.clear()
+        for worker in list(self._workers.values()):
+            self._retire(worker)
         for end in self._lifeline or ():
             end.close()
         self._lifeline = None

@@ -53,7 +53,7 @@ def checked_address(address: str | None) -> str:
             "machine of the cluster, as a job of Ray's (ray job submit), with the head's address, as in 10.0.0.1:6379."
         )
     if address != LOCAL and not ADDRESS_PATTERN.fullmatch(address):
-        raise RecipeError(f"address: {address} is no host and port. {how}")
+        raise RecipeError(f"address: {address} is not a host and port. {how}")
     return address
 
 

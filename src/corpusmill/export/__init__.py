@@ -47,11 +47,7 @@ from corpusmill.write import (
 )
 
 # Formats that a run does not write.
-EXPORT_FORMATS: dict[str, type[Any]] = {
-    "nanogpt": NanoGPT,
-    "llmc": Llmc,
-    "nanochat": Nanochat,
-}
+EXPORT_FORMATS: dict[str, type[Any]] = {"nanogpt": NanoGPT, "llmc": Llmc, "nanochat": Nanochat}
 UNFINISHED_MARK = ".corpusmill-export"  # in a folder that an export is making
 REVIEW_FORMATS = ("argilla", "label_studio")  # formats of `review`
 VAL_FRACTION = 0.0005  # what nanoGPT's own data/openwebtext/prepare.py keeps back

@@ -21,14 +21,7 @@ SAMPLE_SIZE = 20  # documents, kept and for each reason
 AGENT = "corpusmill"
 QUESTION, FIELD, WHY, COMMENT = "verdict", "text", "because", "comment"
 # What Argilla filters by, and how it is typed.
-METADATA = {
-    "reason": "terms",
-    "source": "terms",
-    "url": "terms",
-    "date": "terms",
-    "bytes": "integer",
-    "tokens": "integer",
-}
+METADATA = dict.fromkeys(("reason", "source", "url", "date"), "terms") | dict.fromkeys(("bytes", "tokens"), "integer")
 VERDICTS = {"keep": "Keep", "drop": "Drop"}
 REVIEW_QUESTION = "Should this text be in the training data?"
 

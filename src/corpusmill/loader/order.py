@@ -5,6 +5,7 @@ value is below n (cycle walking: Black and Rogaway 2002, "Ciphers with arbitrary
 is drawn in cycles of SAMPLES_PER_CYCLE samples, each of which holds every source in exact proportion to its weight.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -12,7 +13,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-Int64s = NDArray[np.int64]
+from corpusmill.shards.loss import Int64s, mix64
+
+UInt64s = NDArray[np.uint64]
 FEISTEL_ROUNDS = 8
 SAMPLES_PER_CYCLE = 10_000  # samples; weights are rounded to one part in so many
 SAMPLES_PER_BLOCK = 1 << 12  # samples that are drawn at a time
@@ -33,48 +36,38 @@ class Permutation:
 
     def __call__(self, numbers: Int64s) -> Int64s:
         """(n,) the numbers at these positions of the order, each from 0 to size - 1."""
+        return self._walk(numbers, _encrypt)
+
+    def inverse(self, values: Int64s) -> Int64s:
+        """(n,) the positions of these numbers in the order: what `__call__` takes to give them."""
+        return self._walk(values, _decrypt)
+
+    def _walk(self, numbers: Int64s, network: Callable[[UInt64s, int, UInt64s], UInt64s]) -> Int64s:
+        """The numbers through the network, again and again until they are below `size`."""
         if self.size < 2:
             return np.zeros_like(numbers)
         half = max(1, -(-(self.size - 1).bit_length() // 2))
         keys = mix64(np.array([(self.key + i * GOLDEN) & MASK64 for i in range(2, FEISTEL_ROUNDS + 2)], np.uint64))
-        values = _network(numbers.astype(np.uint64), half, keys)
+        values = network(numbers.astype(np.uint64), half, keys)
         while len(outside := np.flatnonzero(values >= self.size)):
-            values[outside] = _network(values[outside], half, keys)
+            values[outside] = network(values[outside], half, keys)
         return values.astype(np.int64)
 
-    def inverse(self, values: Int64s) -> Int64s:
-        """(n,) the positions of these numbers in the order: what `__call__` takes to give them."""
-        if self.size < 2:
-            return np.zeros_like(values)
-        half = max(1, -(-(self.size - 1).bit_length() // 2))
-        keys = mix64(np.array([(self.key + i * GOLDEN) & MASK64 for i in range(2, FEISTEL_ROUNDS + 2)], np.uint64))
-        numbers = _network_back(values.astype(np.uint64), half, keys)
-        while len(outside := np.flatnonzero(numbers >= self.size)):
-            numbers[outside] = _network_back(numbers[outside], half, keys)
-        return numbers.astype(np.int64)
 
-
-def _network_back(values: NDArray[np.uint64], half: int, keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    low = np.uint64((1 << half) - 1)
-    left, right = values >> np.uint64(half), values & low
-    for key in keys[::-1]:
-        left, right = right ^ (mix64(left ^ key) & low), left
-    return (left << np.uint64(half)) | right
-
-
-def _network(values: NDArray[np.uint64], half: int, keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    low = np.uint64((1 << half) - 1)
-    left, right = values >> np.uint64(half), values & low
+def _encrypt(values: UInt64s, half: int, keys: UInt64s) -> UInt64s:
+    mask = np.uint64((1 << half) - 1)
+    high, low = values >> np.uint64(half), values & mask
     for key in keys:
-        left, right = right, left ^ (mix64(right ^ key) & low)
-    return (left << np.uint64(half)) | right
+        high, low = low, high ^ (mix64(low ^ key) & mask)
+    return (high << np.uint64(half)) | low
 
 
-def mix64(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The finaliser of SplitMix64 (Steele et al. 2014), as `corpusmill.text.splitmix64` has it."""
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
+def _decrypt(values: UInt64s, half: int, keys: UInt64s) -> UInt64s:
+    mask = np.uint64((1 << half) - 1)
+    high, low = values >> np.uint64(half), values & mask
+    for key in keys[::-1]:
+        high, low = low ^ (mix64(high ^ key) & mask), high
+    return (high << np.uint64(half)) | low
 
 
 def mixed(*numbers: int) -> int:

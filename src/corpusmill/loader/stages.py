@@ -225,7 +225,7 @@ def _yaml(text: str) -> Any:
     try:
         return yaml.safe_load(text)
     except yaml.YAMLError as error:
-        raise ValueError(f"no YAML: {error}") from error
+        raise ValueError(f"not YAML: {error}") from error
 
 
 def stages_of(given: str | os.PathLike[str] | Sequence[LoaderStage | Mapping[str, Any]]) -> tuple[LoaderStage, ...]:

@@ -59,21 +59,21 @@ NO_CHECKSUM = "https://github.com/mlcommons/croissant/issues/80"
 CROISSANT_TYPES = {"string": "sc:Text", "large_string": "sc:Text", "bool": "sc:Boolean"}
 
 
-def croissant(published: PublishedRun, configs: Sequence[DatasetConfig], repo: Repo | None) -> str:
+def croissant(run: PublishedRun, configs: Sequence[DatasetConfig], repo: Repo | None) -> str:
     """croissant.json of a data set: in the repository `repo`, or of a folder if that is None."""
-    files = published.files
+    files = run.files
     address = f"https://huggingface.co/datasets/{repo.name}" if repo else None
     record: dict[str, Any] = {
         "@context": CONTEXT,
         "@type": "sc:Dataset",
         "name": files.name,
         "conformsTo": CONFORMS,
-        "description": f"{published.summary}, made by corpusmill {files.versions.get('corpusmill', '')}.",
+        "description": f"{run.summary}, made by corpusmill {files.versions.get('corpusmill', '')}.",
         "version": "1.0.0",
         "keywords": ["pretraining", "text", "corpusmill"],
-        "inLanguage": [language.label for language in published.languages if language.label],
+        "inLanguage": [language.label for language in run.languages if language.label],
         "rai:dataPreprocessingProtocol": [
-            f"{row.step}: {row.documents_in} documents in, {row.documents_out} kept" for row in published.flow.rows
+            f"{row.step}: {row.documents_in} documents in, {row.documents_out} kept" for row in run.flow.rows
         ],
         "rai:dataReleaseMaintenancePlan": f"Recipe fingerprint {files.fingerprint}",
         "distribution": [
@@ -84,12 +84,12 @@ def croissant(published: PublishedRun, configs: Sequence[DatasetConfig], repo: R
     }
     if calls := files.calls:
         record["datePublished"] = str(calls[-1].get("ended") or calls[-1].get("started"))[:10]
-    if published.license:
-        record["license"] = published.license
+    if run.license:
+        record["license"] = run.license
     if address:
         record["url"] = address
-    if published.dates:
-        record["rai:dataCollectionTimeframe"] = list(published.dates)
+    if run.dates:
+        record["rai:dataCollectionTimeframe"] = list(run.dates)
     return json.dumps(record, indent=1, ensure_ascii=False) + "\n"
 
 

@@ -25,12 +25,12 @@ DOMAINS_FILE = "eu-summary-domains.csv"
 DOMAINS_SHOWN = 20  # domains in the text; the file has them all
 
 
-def eu_summary(published: PublishedRun) -> str:
+def eu_summary(run: PublishedRun) -> str:
     """The summary in Markdown."""
-    crawled = published.domains.kept > 0
+    crawled = run.domains.kept > 0
     parts = [
         "# Public summary of training content",
-        f"Draft for one data set, `{published.files.name}`, filled in by corpusmill where its run knows the answer. "
+        f"Draft for one data set, `{run.files.name}`, filled in by corpusmill where its run knows the answer. "
         f"{ASK_PERSON} marks what it does not know. A model that was trained on more needs the other data sets in it, "
         "too. This is no legal advice; compare with the template in force before you publish it.",
         "## 1. General information",
@@ -46,9 +46,9 @@ def eu_summary(published: PublishedRun) -> str:
                 ("Date of placing on the market of the Union", ASK_PERSON),
             ),
         ),
-        _answers("1.3 Modalities, size and characteristics of the training data", _characteristics(published)),
+        _answers("1.3 Modalities, size and characteristics of the training data", _characteristics(run)),
         "## 2. Data sources",
-        _answers("2.1 Publicly available data sets", _public(published)),
+        _answers("2.1 Publicly available data sets", _public(run)),
         _answers(
             "2.2 Private data sets of third parties",
             (
@@ -56,84 +56,81 @@ def eu_summary(published: PublishedRun) -> str:
                 ("Other private data sets of third parties", ASK_PERSON),
             ),
         ),
-        _answers("2.3 Data crawled and scraped from online sources", _crawled(published, crawled)),
-        *([_top_domains(published)] if crawled else []),
+        _answers("2.3 Data crawled and scraped from online sources", _crawled(run, crawled)),
+        *([_top_domains(run)] if crawled else []),
         _answers("2.4 User data", (("Data of users of the provider's services and products", ASK_PERSON),)),
         _answers("2.5 Synthetic data", (("Data made by models, and which models", ASK_PERSON),)),
         _answers("2.6 Other sources", (("Sources of no kind above", ASK_PERSON),)),
         "## 3. Data processing",
-        _answers("3.1 Reservation of rights", _rights(published)),
-        _answers("3.2 Removal of illegal content", _removed(published)),
-        "### 3.3 Other information\n\n" + composition.funnel(published.flow).replace("## What was dropped\n\n", ""),
+        _answers("3.1 Reservation of rights", _rights(run)),
+        _answers("3.2 Removal of illegal content", _removed(run)),
+        "### 3.3 Other information\n\n" + composition.funnel(run.flow).replace("## What was dropped\n\n", ""),
     ]
     return "\n\n".join(parts) + "\n"
 
 
-def domains_csv(published: PublishedRun) -> str:
+def domains_csv(run: PublishedRun) -> str:
     """The domains of the top tenth by size of their kept text, and their shares of it."""
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
     rows.writerow(("domain", "documents", "bytes", "share_of_bytes"))
-    for domain in top_domains(published):
-        rows.writerow((domain.name, domain.kept, domain.bytes, f"{domain.bytes / published.domains.bytes:.6f}"))
+    for domain in top_domains(run):
+        rows.writerow((domain.name, domain.kept, domain.bytes, f"{domain.bytes / run.domains.bytes:.6f}"))
     return text.getvalue()
 
 
-def top_domains(published: PublishedRun) -> list[Domain]:
+def top_domains(run: PublishedRun) -> list[Domain]:
     """The tenth of all domains with kept documents, rounded up, that have most text."""
-    domains = [domain for domain in published.domains.domains if domain.kept]
+    domains = [domain for domain in run.domains.domains if domain.kept]
     return domains[: math.ceil(TOP_SHARE * len(domains))]
 
 
-def _characteristics(published: PublishedRun) -> Iterable[tuple[str, str]]:
-    if published.tokens:
+def _characteristics(run: PublishedRun) -> Iterable[tuple[str, str]]:
+    if run.tokens:
         bins = (
             "less than 1 billion tokens"
-            if published.tokens < BILLION
+            if run.tokens < BILLION
             else "1 billion to 10 trillion tokens"
-            if published.tokens <= TEN_TRILLION
+            if run.tokens <= TEN_TRILLION
             else "more than 10 trillion tokens"
         )
-        amount = f"text, {bins}: {published.summary}, each counted once; {ASK_PERSON} for how many epochs"
+        amount = f"text, {bins}: {run.summary}, each counted once; {ASK_PERSON} for how many epochs"
     else:
-        amount = f"text, {published.summary}; {ASK_PERSON} in tokens, which this run did not count"
+        amount = f"text, {run.summary}; {ASK_PERSON} in tokens, which this run did not count"
     yield "Modalities", "text"
     yield "Size", amount
-    yield (
-        "Types of content",
-        f"{ASK_PERSON}; sources of the run: {', '.join(f'`{name}`' for name in published.flow.read)}",
-    )
-    latest = f"the latest date of a document is {published.dates[1]}" if published.dates else ASK_PERSON
+    yield ("Types of content", f"{ASK_PERSON}; sources of the run: {', '.join(f'`{name}`' for name in run.flow.read)}")
+    latest = f"the latest date of a document is {run.dates[1]}" if run.dates else ASK_PERSON
     yield "Latest date of acquisition or collection", latest
-    total = sum(language.kept for language in published.languages)
+    total = sum(language.kept for language in run.languages)
     spoken = ", ".join(
         f"{language.label} {share(language.kept, total)}"
-        for language in published.languages[: composition.MAX_ROWS]
+        for language in run.languages[: composition.MAX_ROWS]
         if language.label
     )
     yield "Languages", f"{spoken} of the documents" if spoken else ASK_PERSON
     yield "Other characteristics", ASK_PERSON
 
 
-def _public(published: PublishedRun) -> Iterable[tuple[str, str]]:
+def _public(run: PublishedRun) -> Iterable[tuple[str, str]]:
     places = [
         f"`{source}`: {number(len(files))} files, {size(sum(int(file['bytes']) for file in files))}"
-        for source, files in published.files.inputs.items()
+        for source, files in run.files.inputs.items()
     ]
     yield "Sources that the run read", "; ".join(places)
     yield "Which of them are publicly available data sets, their names and links", ASK_PERSON
 
 
-def _crawled(published: PublishedRun, crawled: bool) -> Iterable[tuple[str, str]]:
+def _crawled(run: PublishedRun, crawled: bool) -> Iterable[tuple[str, str]]:
     if not crawled:
         yield "Crawled content", f"{ASK_PERSON}: no document that was kept has a web address"
         return
-    domains = published.domains
+    domains = run.domains
     yield "Crawled content", f"yes: {number(domains.kept)} documents with a web address, {size(domains.bytes)} of text"
     yield "Names and purposes of the crawlers, and whose they are", ASK_PERSON
     yield "Behaviour of the crawlers: robots.txt, captchas, paywalls", ASK_PERSON
-    between = " to ".join(published.dates) if published.dates else ASK_PERSON
-    yield "Period of collection", f"{between}, as the input dates its documents" if published.dates else between
+    between = " to ".join(run.dates) if run.dates else ASK_PERSON
+    yield "Period of collection", f"{between}, as the input dates its documents" if run.dates else between
     yield "Modalities", "text"
     yield (
         "Content and sources",
@@ -141,11 +138,10 @@ def _crawled(published: PublishedRun, crawled: bool) -> Iterable[tuple[str, str]
     )
 
 
-def _top_domains(published: PublishedRun) -> str:
-    listed = top_domains(published)
+def _top_domains(run: PublishedRun) -> str:
+    listed = top_domains(run)
     rows = [
-        (domain.name, number(domain.kept), share(domain.bytes, published.domains.bytes))
-        for domain in listed[:DOMAINS_SHOWN]
+        (domain.name, number(domain.kept), share(domain.bytes, run.domains.bytes)) for domain in listed[:DOMAINS_SHOWN]
     ]
     return (
         f"The {number(len(listed))} domains that are the top 10 % by size of the text that was kept are in "
@@ -153,12 +149,12 @@ def _top_domains(published: PublishedRun) -> str:
     )
 
 
-def _rights(published: PublishedRun) -> Iterable[tuple[str, str]]:
+def _rights(run: PublishedRun) -> Iterable[tuple[str, str]]:
     yield "Signatory of the code of practice", ASK_PERSON
-    steps = _steps(published, ("annotate/rights", "filter/rights"))
+    steps = _steps(run, ("annotate/rights", "filter/rights"))
     measures = f"steps of the run: {'; '.join(steps)}" if steps else "the run looked at no reservation of rights"
     yield "Measures to respect reservations of rights", f"{measures}; {ASK_PERSON} what was done before and after it"
-    for figure in published.licences:
+    for figure in run.licences:
         total = sum(licence.documents for licence in figure.licences)
         shares = ", ".join(
             f"{licence.name or 'none found'} {share(licence.documents, total)}" for licence in figure.licences[:5]
@@ -166,17 +162,17 @@ def _rights(published: PublishedRun) -> Iterable[tuple[str, str]]:
         yield f"Licences of documents (`{figure.column}`)", shares
 
 
-def _removed(published: PublishedRun) -> Iterable[tuple[str, str]]:
-    steps = _steps(published, ("filter/url", "filter/toxic", "annotate/tox", "filter/soft", "redact/"))
+def _removed(run: PublishedRun) -> Iterable[tuple[str, str]]:
+    steps = _steps(run, ("filter/url", "filter/toxic", "annotate/tox", "filter/soft", "redact/"))
     measures = f"steps of the run: {'; '.join(steps)}" if steps else "the run has no step against it"
     yield "Measures to avoid or remove illegal content", f"{measures}; {ASK_PERSON} what else was done"
 
 
-def _steps(published: PublishedRun, names: tuple[str, ...]) -> list[str]:
+def _steps(run: PublishedRun, names: tuple[str, ...]) -> list[str]:
     """What the steps with these names dropped."""
-    rows = {row.step: row for row in published.flow.rows}
+    rows = {row.step: row for row in run.flow.rows}
     try:
-        steps = list(zip(labels(published.files.recipe.steps), published.files.recipe.steps))
+        steps = list(zip(labels(run.files.recipe.steps), run.files.recipe.steps))
     except (RecipeError, AssetError):
         return []
     return [

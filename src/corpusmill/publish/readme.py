@@ -25,28 +25,28 @@ SIZE_NAMES = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M", "10M<n<
               "10B<n<100B", "100B<n<1T", "n>1T")  # fmt: skip
 
 
-def dataset_card(published: PublishedRun, configs: Sequence[DatasetConfig], repo: Repo | None) -> str:
+def dataset_card(run: PublishedRun, configs: Sequence[DatasetConfig], repo: Repo | None) -> str:
     """README.md of the data set: in the repository `repo`, or of a folder if that is None. Every number in it is one of
     the run's records."""
-    files, flow = published.files, published.flow
+    files, flow = run.files, run.flow
     parts = [
-        f"---\n{_metadata(published, configs)}---",
+        f"---\n{_metadata(run, configs)}---",
         MARK_LINE,
         f"# {files.name}",
-        f"{published.summary}: what is kept of {number(flow.documents_in)} documents by the steps below.",
+        f"{run.summary}: what is kept of {number(flow.documents_in)} documents by the steps below.",
         _loading(configs, repo),
         composition.sources(flow, files),
-        composition.domains_of(published.domains),
-        composition.licences_of(published.licences, published.license),
-        composition.rights_of(published.rights),
-        composition.spoken(published.languages, published.language_step),
+        composition.domains_of(run.domains),
+        composition.licences_of(run.licences, run.license),
+        composition.rights_of(run.rights),
+        composition.spoken(run.languages, run.language_step),
         composition.funnel(flow),
         composition.redacted(files),
-        composition.audited(published.audit),
+        composition.audited(run.audit),
         _planted(files),
         _columns(configs),
         _made_with(files),
-        _unknown(published),
+        _unknown(run),
     ]
     return "\n\n".join(part.rstrip("\n") for part in parts if part) + "\n"
 
@@ -71,20 +71,20 @@ def portable(files: RunFiles) -> str:
     return text
 
 
-def _metadata(published: PublishedRun, configs: Sequence[DatasetConfig]) -> str:
-    everything = sum(language.kept for language in published.languages)
+def _metadata(run: PublishedRun, configs: Sequence[DatasetConfig]) -> str:
+    everything = sum(language.kept for language in run.languages)
     codes = [
         language.label
-        for language in published.languages
+        for language in run.languages
         if LANGUAGE_CODE.fullmatch(language.label or "") and language.kept >= MIN_LANGUAGE_SHARE * everything
     ]
-    record: dict[str, Any] = {"pretty_name": published.files.name}
-    if published.license:
-        record["license"] = published.license
+    record: dict[str, Any] = {"pretty_name": run.files.name}
+    if run.license:
+        record["license"] = run.license
     if codes:
         record["language"] = codes
     record["task_categories"] = ["text-generation"]
-    record["size_categories"] = [size_category(published.flow.documents_out)]
+    record["size_categories"] = [size_category(run.flow.documents_out)]
     record["tags"] = ["corpusmill", "pretraining"]
     if configs:
         record["configs"] = [
@@ -156,12 +156,12 @@ def _made_with(files: RunFiles) -> str:
     )
 
 
-def _unknown(published: PublishedRun) -> str:
+def _unknown(run: PublishedRun) -> str:
     lines = [
         "- Who wrote single documents, and whether they agreed to this use: the run does not know.",
         "- Biases, factual errors and harmful content beyond the rules above were not measured.",
         "- No model was trained on it to say how good it is.",
     ]
-    if not published.license:
+    if not run.license:
         lines.insert(0, "- The licence: none was given. Texts stay under the terms of their sources.")
     return "## What this card does not know\n\n" + "\n".join(lines)

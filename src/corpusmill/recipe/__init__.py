@@ -1,4 +1,33 @@
-"""What to do, said once: a recipe in Python or in YAML, checked strictly, with a fingerprint."""
+"""A recipe: what to read, what to do with it, what to write; in Python or in YAML, checked strictly.
+
+>>> recipe = Recipe.parse("read: {jsonl: docs/*.jsonl}\\nsteps: [filter/gopher_quality: {min_words: 30}]")
+>>> recipe.read[0].paths, recipe.steps[0].min_words
+(('docs/*.jsonl',), 30)
+>>> recipe == Recipe(read={"jsonl": "docs/*.jsonl"}, steps={"filter/gopher_quality": {"min_words": 30}})
+True
+>>> print(recipe.dump().splitlines()[-1])
+  - filter/gopher_quality: {min_words: 30}
+
+A recipe in YAML passes these modules, in this order:
+
+    tree            the text as nodes with line numbers; variables of the environment
+    override        `--set KEY=VALUE`: one value of the tree replaced
+    part_nodes      the readers, steps and writers in the tree, not yet values
+    values          the value of a node, by the annotation of a parameter; and back
+    load            all of it: a recipe, or all its problems together
+    order           do the parts fit together? text before tokens before rows
+
+What it becomes, and what is made of it:
+
+    model           Recipe; `arguments`: what Python passes to it; `rows`: documents in memory
+    parts           Source, RunSettings; `selection`: the sources that a step is for; `canaries`
+    training_stage  a stage of training; `stages`: the shards that all stages read
+    names           `gopher_quality` for `filter/gopher_quality`
+    dump            YAML that `load` reads back to the same recipe
+    fingerprint     the same work has the same one
+    json_schema     the same rules for editors
+    shipped         the recipes that ship; `advice`: changes that reports advise
+"""
 
 from corpusmill.recipe.fingerprint import code_version, step_fingerprint
 from corpusmill.recipe.model import Recipe

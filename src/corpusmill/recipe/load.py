@@ -169,9 +169,6 @@ def load_parts(tree: Node, name: str, problems: Problems) -> LoadedParts:
     return LoadedParts(sections, places, problems)
 
 
-# ---------------------------------------------------------------- sections
-
-
 def _parse_setting(
     tree: TableNode, key: str, kind: type[T], check: Callable[[T], None], problems: Problems
 ) -> T | None:
@@ -306,9 +303,6 @@ def _parse_selection(node: PartNode, problems: Problems) -> Selection | None:
     except RecipeError as error:
         problems.add(node.at, f"{node.name} {error}")
         return None
-
-
-# ---------------------------------------------------------------- single parts
 
 
 def _find_and_build(node: PartNode, section: str, problems: Problems) -> Any:

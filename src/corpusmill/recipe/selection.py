@@ -26,7 +26,7 @@ class Selection:
         if self.only and self.except_:
             raise RecipeError('takes "only" or "except", not both; name the sources that the step applies to in "only"')
         if not all((*self.only, *self.except_)) or not (self.only or self.except_):
-            raise RecipeError('"only" and "except" name sources, and none is named; leave it out for all sources')
+            raise RecipeError('"only" and "except" need the name of a source; leave them out for all sources')
 
     def to_plain(self) -> dict[str, list[str]]:
         """As a recipe has it: {"only": […]}, or {"except": […]}."""
@@ -49,9 +49,9 @@ class Selection:
             if not any(fnmatchcase(source, name) for source in sources):
                 hint = did_you_mean(name, sources) or "."
                 has = ", ".join(sources)
-                return f'is for {key} "{name}", and the recipe has no such source{hint} It has: {has}.'
+                return f'has "{name}" in "{key}", and the recipe has no such source{hint} It has: {has}.'
         if not self.filter(sources):
-            return f"is for no source, {self} being all of them; remove the step"
+            return f"applies to no source: {self} leaves none; remove the step"
         return None
 
 

@@ -263,9 +263,7 @@ def tree_of(value: Any, at: Position) -> Node:
             return Scalar(at, os.fspath(value), bare=False)
         case None | bool() | int() | float():
             return Scalar(at, in_yaml(value))
-    raise RecipeError(
-        f"{at}: {value!r:.80} cannot be written in a recipe; a value is text, a number, a list or a mapping"
-    )
+    raise RecipeError(f"{at}: {NO_VALUE.format(value)}")
 
 
 def in_yaml(value: Any) -> str:

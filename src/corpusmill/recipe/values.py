@@ -118,9 +118,6 @@ def is_required(field: "dataclasses.Field[Any]") -> bool:
     return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
 
 
-# ---------------------------------------------------------------- from a recipe
-
-
 def make(
     cls: type[Any],
     name: str,
@@ -340,9 +337,6 @@ def _convert_freely(node: Node) -> Any:
     return {key: _convert_freely(entry.value) for key, entry in node.entries.items()}
 
 
-# ---------------------------------------------------------------- in words
-
-
 def _mismatch(node: Node, annotation: Any) -> Mismatch:
     if isinstance(node, Scalar) and type(node.value) is int and _is_too_large(node.value):
         return Mismatch(node.at, f"must be {words(annotation)} of at most 64 bits, got {describe_node(node)}")
@@ -439,9 +433,6 @@ def _number(node: Scalar, kind: Any) -> str | None:
 
 def _quoted(value: Any) -> str:
     return f'"{value}"' if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)
-
-
-# ---------------------------------------------------------------- to a recipe
 
 
 def plain(value: Any, annotation: Any = Any) -> Any:

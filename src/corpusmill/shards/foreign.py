@@ -27,7 +27,7 @@ def check_belongs(shards: Shards) -> None:
             "give the loader both folders."
         )
     for name in sorted(listed - present):
-        raise ShardError(f"{shards.folder / name}: is not there, and {INDEX} lists it. Copy the shards again.")
+        raise ShardError(f"{shards.folder / name}: is missing, and {INDEX} lists it. Copy the shards again.")
     left_out = np.union1d(shards.forgotten, shards.erased)
     for number, entry in enumerate(index.shards):
         tokens, last = shards.mapped(number), _last_tokens(shards.runs(number), entry.tokens, left_out)

@@ -22,15 +22,7 @@ VERSION = 1
 
 SPANS_MAGIC = b"CMSPANS1"
 SPANS_HEADER = 32  # bytes: magic, spans, tokens, zero; 8 each, integers little-endian
-OPTIONAL_KEYS = (
-    "bos",
-    "bos_id",
-    "split_at",
-    "name",
-    "sample_tokens",
-    "sample_sha256",
-    "loss",
-)  # keys of the index that are left out when null
+OPTIONAL_KEYS = tuple("bos bos_id split_at name sample_tokens sample_sha256 loss".split())  # left out when null
 FILE_NAME = "{:05d}"  # of files: the number of the shard
 NO_PACKING = "none"  # as the packing: a stream that is not divided into rows
 

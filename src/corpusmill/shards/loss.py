@@ -49,13 +49,13 @@ class LossRule:
     def from_json(record: Any) -> "LossRule":
         """Raises TypeError or ValueError if it is none of `to_json`."""
         if not isinstance(record, dict):
-            raise TypeError("loss is no object")
+            raise TypeError("loss must be an object")
         lists = ("without", "begin", "end")
         values: dict[str, Any] = {name: tuple(value) if name in lists else value for name, value in record.items()}
         loss = LossRule(**values)
         numbers = [*loss.without, *loss.begin, *loss.end, loss.k, loss.h]
         if not all(type(number) is int and number >= 0 for number in numbers) or bool(loss.k) != bool(loss.h):
-            raise ValueError("loss has numbers that are none")
+            raise ValueError("loss has values that are not whole numbers, or only one of k and h")
         return loss
 
 
@@ -72,7 +72,7 @@ def goldfish(tokens: NDArray[Any], positions: Int64s, k: int, h: int) -> Mask:
     windows = sums[1:].copy()
     windows[h:] -= sums[1:-h]
     values = windows * inverses[:n]  # sum of (token + 1) × BASE ** (place - last place), modulo 2**64
-    dropped: Mask = (_mix64(values) % np.uint64(k) == 0) & (positions >= h - 1)
+    dropped: Mask = (mix64(values) % np.uint64(k) == 0) & (positions >= h - 1)
     return dropped
 
 
@@ -87,8 +87,8 @@ def _powers(n: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
     return both[0], both[1]
 
 
-def _mix64(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The finaliser of SplitMix64, as `loader.order` has it."""
+def mix64(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The finaliser of SplitMix64 (Steele et al. 2014), as `corpusmill.text.splitmix64` has it."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return x ^ (x >> np.uint64(31))

@@ -229,8 +229,8 @@ class Shards:
         index = self.index
         if index.sample_sha256 is None:
             raise ShardError(
-                f"{self.folder / INDEX}: says nothing of the tokenizer's ids: an earlier version wrote it. Run "
-                "again, or leave out the tokenizer."
+                f"{self.folder / INDEX}: has no ids to compare a tokenizer with: an earlier version wrote it. "
+                "Run again, or leave out the tokenizer."
             )
         if ids.sha256 != index.sample_sha256:
             raise ShardError(

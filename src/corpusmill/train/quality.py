@@ -234,10 +234,7 @@ class ShapeModel:
 
 
 def fit_shape(
-    shapes: NDArray[np.float32],
-    good: NDArray[np.bool_],
-    length: bool,
-    importance: NDArray[np.float32] | None = None,
+    shapes: NDArray[np.float32], good: NDArray[np.bool_], length: bool, importance: NDArray[np.float32] | None = None
 ) -> ShapeModel:
     """Logistic regression with a ridge, by Newton's method, on standardized features.
 
