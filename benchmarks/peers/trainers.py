@@ -4,7 +4,8 @@
 
 runs this where the packages are (build/trainers). The truth is the native shards as `TokenLoader` reads them, and the
 text that the run kept, encoded by the reference tokenizer. What has no package that installs (llm.c, modded-nanogpt,
-nanochat, nanoGPT, the next torchtitan) is read by the description of its format in tests/test_trainer_formats.py.
+nanochat, nanoGPT, the next torchtitan) is read by the description of its format in
+tests/export/test_trainer_formats.py.
 """
 
 import argparse

@@ -107,7 +107,9 @@ def test_records_that_do_no_harm_alone_leave_the_unit_to_its_attempts(task):
     unit.probe_passed()
     assert unit.care == RetryPolicy(rows=CAREFUL_ROWS[0])
     unit.ended(ERROR, position())
-    assert unit.failure and unit.failure.error.endswith("; none of the records at work then, tried alone, ends its worker each time")
+    assert unit.failure and unit.failure.error.endswith(
+        "; none of the records at work then, tried alone, ends its worker each time"
+    )
 
 
 def test_a_probe_that_ends_elsewhere_says_nothing_about_its_records(task):

@@ -45,7 +45,12 @@ def test_memory_that_ran_out_may_be_a_record():
     ("code", "error", "kind", "is_kill"),
     [
         (-signal.SIGSEGV, "exit status -11 (SIGSEGV: native code crashed)", KILLED, False),
-        (-signal.SIGKILL, "(killed; often because memory ran out: try fewer workers, or a smaller unit_mb)", KILLED, True),
+        (
+            -signal.SIGKILL,
+            "(killed; often because memory ran out: try fewer workers, or a smaller unit_mb)",
+            KILLED,
+            True,
+        ),
         (-signal.SIGTERM, "exit status -15 (SIGTERM)", "", False),
         (-signal.SIGINT, "exit status -2 (SIGINT)", "", False),
         (-250, "exit status -250 (signal 250)", KILLED, False),
@@ -73,5 +78,7 @@ def test_a_step_that_fails_while_a_reader_works_is_the_reader():
 
 
 def test_secrets_of_addresses_are_hidden():
-    assert last_line(ValueError("404: http://me:pass@host/a?token=abc")) == "ValueError: 404: http://***@host/a?token=***"
+    assert (
+        last_line(ValueError("404: http://me:pass@host/a?token=abc")) == "ValueError: 404: http://***@host/a?token=***"
+    )
     assert "abc" not in of_error(raised(ValueError("http://host/a?token=abc"))).traceback

@@ -75,9 +75,11 @@ def other(run, *keys, lease=LEASE, state="working"):
     assert all(leases.take(key) for key in keys)
 
 
-def carry_out(executor, root, work=Square()):
+def carry_out(executor, root, work=None):
     commits = []
-    failures = executor.run(task(root, work), UNITS, lambda commit: commits.append(commit.key), lambda *_: None)
+    failures = executor.run(
+        task(root, work or Square()), UNITS, lambda commit: commits.append(commit.key), lambda *_: None
+    )
     return failures, commits
 
 
@@ -85,7 +87,14 @@ def test_a_worker_is_gone_when_its_beat_has_not_changed_for_as_long_as_it_promis
     clock = Clock()
     peers = Peers(run, "me", LEASE, clock)
     write_worker(run, "other", {"lease": 30.0, "beat": 1})
-    for seconds, beat, gone in ((0, 1, False), (29, 1, False), (30, 1, True), (31, 2, False), (60, 2, False), (61, 2, True)):
+    for seconds, beat, gone in (
+        (0, 1, False),
+        (29, 1, False),
+        (30, 1, True),
+        (31, 2, False),
+        (60, 2, False),
+        (61, 2, True),
+    ):
         clock.time = float(seconds)
         write_worker(run, "other", {"lease": 30.0, "beat": beat})
         assert peers.is_gone("other") == gone, seconds
@@ -179,7 +188,12 @@ def test_one_makes_what_all_need_and_the_others_wait_for_it(run):
     other(run, "results")
     clock, made = Clock(), []
     executor = driver(run, clock)
-    assert executor.once(f"{folder(run.path).name}/leases", "results", lambda: (made or [None])[0], lambda: made.append("x") or "x") == "x"
+    assert (
+        executor.once(
+            f"{folder(run.path).name}/leases", "results", lambda: (made or [None])[0], lambda: made.append("x") or "x"
+        )
+        == "x"
+    )
     assert clock.time >= LEASE and made == ["x"]
 
 

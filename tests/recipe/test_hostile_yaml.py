@@ -68,7 +68,14 @@ def test_each_mistake_is_named_with_its_line(text, message):
 
 @pytest.mark.parametrize(
     ("written", "value"),
-    [("no", "no"), ("0755", "0755"), ("1:30", "1:30"), ("2024-01-01", "2024-01-01"), ("'12'", "12"), ("1_000", "1_000")],
+    [
+        ("no", "no"),
+        ("0755", "0755"),
+        ("1:30", "1:30"),
+        ("2024-01-01", "2024-01-01"),
+        ("'12'", "12"),
+        ("1_000", "1_000"),
+    ],
 )
 def test_what_only_yaml_1_1_takes_for_something_else_is_text(written, value):
     assert Recipe.parse(f"read: {{jsonl: x}}\nname: {written}").name == value
@@ -82,7 +89,10 @@ def test_a_byte_order_mark_is_skipped(tmp_path):
 
 @pytest.mark.parametrize(
     ("data", "message"),
-    [(b"read:\n  jsonl: \xff\n", ":2: byte 0xff is not UTF-8; save the file as UTF-8"), (b"\xff\xfer\x00", "is not UTF-8")],
+    [
+        (b"read:\n  jsonl: \xff\n", ":2: byte 0xff is not UTF-8; save the file as UTF-8"),
+        (b"\xff\xfer\x00", "is not UTF-8"),
+    ],
 )
 def test_a_file_that_is_not_utf_8_is_refused_with_the_line(tmp_path, data, message):
     path = tmp_path / "web.yaml"
@@ -130,17 +140,23 @@ def test_a_wrong_value_of_a_run_is_named_with_its_line(name, value):
 
 @pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in WRONG.items() for value in values[:2]])
 def test_a_wrong_setting_of_the_command_line_is_named_as_its_place(name, value):
-    assert refused("read: {jsonl: x}", f"run.{name}={value}").startswith((f"--set run.{name}={value}: run: ", "web.yaml"))
+    assert refused("read: {jsonl: x}", f"run.{name}={value}").startswith(
+        (f"--set run.{name}={value}: run: ", "web.yaml")
+    )
 
 
 @pytest.mark.parametrize("key", ["source", "subset", "split", "root"])
 @pytest.mark.parametrize("value", ["1", "[a]", "{a: b}", "null", "true"])
 def test_texts_of_a_source_are_text(key, value):
-    assert f"web.yaml:3: jsonl: {key} must be text, got" in refused(f"read:\n  jsonl:\n    {key}: {value}\n    paths: x\n")
+    assert f"web.yaml:3: jsonl: {key} must be text, got" in refused(
+        f"read:\n  jsonl:\n    {key}: {value}\n    paths: x\n"
+    )
 
 
 @pytest.mark.parametrize("key", ["paths", "exclude"])
-@pytest.mark.parametrize(("value", "inside"), [("1", ""), ("{a: b}", ""), ("[a, 1]", "[1]"), ("[[a]]", "[0]"), ("null", "")])
+@pytest.mark.parametrize(
+    ("value", "inside"), [("1", ""), ("{a: b}", ""), ("[a, 1]", "[1]"), ("[[a]]", "[0]"), ("null", "")]
+)
 def test_paths_of_a_source_are_texts(key, value, inside):
     other = "exclude: []" if key == "paths" else "paths: x"
     message = refused(f"read:\n  jsonl:\n    {key}: {value}\n    {other}\n")
@@ -158,12 +174,14 @@ def test_all_problems_are_reported_together_in_the_order_of_the_file():
 
 TREES = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats() | st.text(max_size=6),
-    lambda inner: st.lists(inner, max_size=3)
-    | st.dictionaries(
-        st.sampled_from(["paths", "jsonl", "text", "name", "only", "min", "length", "tokenize", "mix", "copies"])
-        | st.text(max_size=4),
-        inner,
-        max_size=3,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["paths", "jsonl", "text", "name", "only", "min", "length", "tokenize", "mix", "copies"])
+            | st.text(max_size=4),
+            inner,
+            max_size=3,
+        )
     ),
     max_leaves=8,
 )

@@ -48,7 +48,10 @@ def test_python_says_the_same():
 @pytest.mark.parametrize(
     ("step", "message"),
     [
-        ("filter/url: {only: wbe-a}", '7: filter/url has "wbe-a" in "only", and the recipe has no such source; did you'),
+        (
+            "filter/url: {only: wbe-a}",
+            '7: filter/url has "wbe-a" in "only", and the recipe has no such source; did you',
+        ),
         ("filter/url: {only: [wiki, Code]}", 'filter/url has "Code" in "only", and the recipe has no such source; did'),
         ('filter/url: {except: ["*-c"]}', "no such source. It has: web-a, web-b, wiki, code."),
         ("filter/url: {only: wiki, except: code}", 'filter/url takes "only" or "except", not both'),

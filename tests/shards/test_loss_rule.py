@@ -36,7 +36,11 @@ def slow_goldfish(tokens, positions, k, h):
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.lists(st.integers(0, 60_000), min_size=1, max_size=12), min_size=1, max_size=4), st.integers(1, 4), st.integers(1, 5))
+@given(
+    st.lists(st.lists(st.integers(0, 60_000), min_size=1, max_size=12), min_size=1, max_size=4),
+    st.integers(1, 4),
+    st.integers(1, 5),
+)
 def test_goldfish_is_a_hash_of_the_last_tokens(pieces, k, h):
     tokens = [token for piece in pieces for token in piece]
     positions = [i for piece in pieces for i in range(len(piece))]
@@ -80,7 +84,9 @@ def test_places_at_which_a_prefix_begins():
     assert list(begins_prefix(ids, np.array([3, 4]), LossRule(begin=(7, 2), end=(1,)))) == [3]
 
 
-@pytest.mark.parametrize("rule", [LossRule(), LossRule((1, 2)), RULE, LossRule(k=4, h=13), LossRule((1,), (2,), (3,), 4, 5)])
+@pytest.mark.parametrize(
+    "rule", [LossRule(), LossRule((1, 2)), RULE, LossRule(k=4, h=13), LossRule((1,), (2,), (3,), 4, 5)]
+)
 def test_a_rule_is_the_same_after_json(rule):
     assert LossRule.from_json(rule.to_json()) == rule
 
