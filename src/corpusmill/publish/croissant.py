@@ -12,47 +12,24 @@ from corpusmill.assets.hub import Repo
 from corpusmill.publish.folder import JSON_LINES, DatasetConfig
 from corpusmill.publish.published_run import PublishedRun
 
-CONTEXT = {
-    "@language": "en",
-    "@vocab": "https://schema.org/",
-    "citeAs": "cr:citeAs",
-    "column": "cr:column",
+# The terms of the format that a reader may meet; most are of its own vocabulary.
+TERMS = (
+    "citeAs column conformsTo cr data dataBiases dataCollection dataType dct equivalentProperty examples extract field "
+    "fileObject fileProperty fileSet format includes isLiveDataset jsonPath key md5 parentField path "
+    "personalSensitiveInformation rai recordSet references regex repeated replace sc samplingRate separator source "
+    "subField transform"
+).split()
+OTHER_TERMS: dict[str, Any] = {
     "conformsTo": "dct:conformsTo",
     "cr": "http://mlcommons.org/croissant/",
     "data": {"@id": "cr:data", "@type": "@json"},
-    "dataBiases": "cr:dataBiases",
-    "dataCollection": "cr:dataCollection",
     "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
     "dct": "http://purl.org/dc/terms/",
-    "equivalentProperty": "cr:equivalentProperty",
     "examples": {"@id": "cr:examples", "@type": "@json"},
-    "extract": "cr:extract",
-    "field": "cr:field",
-    "fileObject": "cr:fileObject",
-    "fileProperty": "cr:fileProperty",
-    "fileSet": "cr:fileSet",
-    "format": "cr:format",
-    "includes": "cr:includes",
-    "isLiveDataset": "cr:isLiveDataset",
-    "jsonPath": "cr:jsonPath",
-    "key": "cr:key",
-    "md5": "cr:md5",
-    "parentField": "cr:parentField",
-    "path": "cr:path",
-    "personalSensitiveInformation": "cr:personalSensitiveInformation",
     "rai": "http://mlcommons.org/croissant/RAI/",
-    "recordSet": "cr:recordSet",
-    "references": "cr:references",
-    "regex": "cr:regex",
-    "repeated": "cr:repeated",
-    "replace": "cr:replace",
     "sc": "https://schema.org/",
-    "samplingRate": "cr:samplingRate",
-    "separator": "cr:separator",
-    "source": "cr:source",
-    "subField": "cr:subField",
-    "transform": "cr:transform",
 }
+CONTEXT = {"@language": "en", "@vocab": "https://schema.org/"} | {t: OTHER_TERMS.get(t, f"cr:{t}") for t in TERMS}
 CONFORMS = ["http://mlcommons.org/croissant/1.0", "http://mlcommons.org/croissant/RAI/1.0"]
 # The Hub keeps no checksum of a whole repository; the format wants one of every file object.
 NO_CHECKSUM = "https://github.com/mlcommons/croissant/issues/80"

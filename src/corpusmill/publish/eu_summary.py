@@ -99,7 +99,7 @@ def _characteristics(run: PublishedRun) -> Iterable[tuple[str, str]]:
         amount = f"text, {run.summary}; {ASK_PERSON} in tokens, which this run did not count"
     yield "Modalities", "text"
     yield "Size", amount
-    yield ("Types of content", f"{ASK_PERSON}; sources of the run: {', '.join(f'`{name}`' for name in run.flow.read)}")
+    yield "Types of content", f"{ASK_PERSON}; sources of the run: {', '.join(f'`{name}`' for name in run.flow.read)}"
     latest = f"the latest date of a document is {run.dates[1]}" if run.dates else ASK_PERSON
     yield "Latest date of acquisition or collection", latest
     total = sum(language.kept for language in run.languages)
