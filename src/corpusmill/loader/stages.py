@@ -228,11 +228,11 @@ def _yaml(text: str) -> Any:
         raise ValueError(f"not YAML: {error}") from error
 
 
-def stages_of(given: str | os.PathLike[str] | Sequence[LoaderStage | Mapping[str, Any]]) -> tuple[LoaderStage, ...]:
+def stages_of(source: str | os.PathLike[str] | Sequence[LoaderStage | Mapping[str, Any]]) -> tuple[LoaderStage, ...]:
     """Stages, checked. Raises ShardError, with the stage, if one is wrong."""
-    if isinstance(given, str | os.PathLike):
-        return read_stages(given)
-    stages = tuple(_stage(number, one) for number, one in enumerate(given))
+    if isinstance(source, str | os.PathLike):
+        return read_stages(source)
+    stages = tuple(_stage(number, stage) for number, stage in enumerate(source))
     names = [stage.name for stage in stages]
     if not stages or len(set(names)) < len(names):
         raise ShardError(f"there is one stage or more, each with a name of its own; got {', '.join(names) or 'none'}.")
