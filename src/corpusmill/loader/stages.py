@@ -235,7 +235,7 @@ def stages_of(source: str | os.PathLike[str] | Sequence[LoaderStage | Mapping[st
     stages = tuple(_stage(number, stage) for number, stage in enumerate(source))
     names = [stage.name for stage in stages]
     if not stages or len(set(names)) < len(names):
-        raise ShardError(f"there is one stage or more, each with a name of its own; got {', '.join(names) or 'none'}.")
+        raise ShardError(f"give one stage or more, each with a name of its own; got {', '.join(names) or 'none'}.")
     return stages
 
 

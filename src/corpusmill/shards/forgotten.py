@@ -99,7 +99,7 @@ def _erased(folder: Path, index: ShardIndex, entry: ShardEntry, forgotten: Int64
     content = tokens.tobytes()
     new = xxhash.xxh3_128_hexdigest(content)
     if old not in (entry.tokens_xxh3_128, new):
-        raise ShardError(f"{path}: was changed or damaged before; run the recipe again, which writes it anew.")
+        raise ShardError(f"{path}: was changed or damaged before; run the recipe again, which writes it new.")
     _replace(path, content)
     entry, files = replace(entry, tokens_xxh3_128=new), [name]
     first = np.isin(np.arange(entry.first_document, entry.first_document + entry.documents), forgotten)
