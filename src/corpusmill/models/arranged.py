@@ -34,14 +34,14 @@ def arrange(
     docs: pa.RecordBatch,
     fim: Fim | None,
     prefix: UrlPrefix | None,
-    room: int | None,
+    row_tokens: int | None,
     split_at: SplitAt | None,
 ) -> Arranged:
     """Token ids of documents.
 
-    docs       with `id`, `text` and `url`
-    room       tokens of a row: no part that is filled in is longer; None without rows
-    split_at   where documents that are not filled in may be cut
+    docs         with `id`, `text` and `url`
+    row_tokens   tokens of a row: no part that is filled in is longer; None without rows
+    split_at     where documents that are not filled in may be cut
     """
     texts = clean(docs["text"])
     documents = len(texts)
@@ -60,10 +60,10 @@ def arrange(
     for row, start, length in zip(rows.tolist(), plain_starts.tolist(), plain_lengths.tolist()):
         contents[row] = [plain_ids[start + bos : start + length - 1]]
     if fim and filled.any():
-        some = np.flatnonzero(filled)
-        rooms = None if room is None else room - 1 - bos - head_sizes[some]
-        made = fill_in(tokenizer, fim, texts.filter(pa.array(filled)).to_pylist(), hashes[some], rooms)
-        for row, parts in zip(some.tolist(), made):
+        filled_rows = np.flatnonzero(filled)
+        rooms = None if row_tokens is None else row_tokens - 1 - bos - head_sizes[filled_rows]
+        filled_ids = fill_in(tokenizer, fim, texts.filter(pa.array(filled)).to_pylist(), hashes[filled_rows], rooms)
+        for row, parts in zip(filled_rows.tolist(), filled_ids):
             contents[row] = list(parts)
 
     sizes = np.array([sum(map(len, parts)) for parts in contents], np.int64) + head_sizes
@@ -83,8 +83,8 @@ def arrange(
     ]
     if split_at:
         at = token_breaks(tokenizer, plain, plain_ids, plain_lengths, split_at)
-        of = np.searchsorted(plain_starts, at, "right") - 1
-        places.append(begins[rows[of]] + at - plain_starts[of] - bos)
+        document = np.searchsorted(plain_starts, at, "right") - 1
+        places.append(begins[rows[document]] + at - plain_starts[document] - bos)
     return Arranged(out, lengths, np.sort(np.concatenate([np.empty(0, np.int64), *places])))
 
 

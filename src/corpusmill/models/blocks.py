@@ -69,8 +69,8 @@ class BlocksModel:
     def save(self, path: Path) -> None:
         arrays: dict[str, NDArray[Any]] = {}
         for kind, weights in (("hint", self.hints), ("word", self.words)):
-            taken = np.flatnonzero(weights.keys)
-            order = taken[np.argsort(weights.keys[taken])]
+            used = np.flatnonzero(weights.keys)
+            order = used[np.argsort(weights.keys[used])]
             arrays[f"{kind}_keys"], arrays[f"{kind}_values"] = weights.keys[order], weights.values[order]
         for stage, trees in self.stages.items():
             arrays |= {f"{stage}_{part}": array for part, array in trees._asdict().items()}
@@ -82,10 +82,10 @@ class BlocksModel:
 
     def probabilities(self, page: BlockPage, comments: Comments = "drop") -> NDArray[np.float32]:
         """(blocks,) float32: how likely each block belongs to the text of the page."""
-        made, around = columns(page, ALL_COLUMNS)
-        first = probabilities(self.stages["first"], made)
-        add_context(page, around, first, made)
-        return probabilities(self.stages[comments], made)
+        features, around = columns(page, ALL_COLUMNS)
+        first = probabilities(self.stages["first"], features)
+        add_context(page, around, first, features)
+        return probabilities(self.stages[comments], features)
 
     def kept(self, page: BlockPage, comments: Comments = "drop", favour: Favour = "balance") -> NDArray[np.bool_]:
         """(blocks,) whether each block is kept, see `chosen`."""
@@ -101,10 +101,10 @@ def chosen(
               greatest is half of that F1 (Lipton, Elkan, Naryanaswamy 2014, arXiv:1402.1892)
     """
     sure = min(1.0, max(UNSURE, expected_f1(likely, words) / SURE)) if lowered else 1.0
-    kept = likely > np.float32(THRESHOLDS[favour] * sure)
-    if len(likely) and not kept.any():
-        kept = likely >= likely.max()
-    return kept
+    keep = likely > np.float32(THRESHOLDS[favour] * sure)
+    if len(likely) and not keep.any():
+        keep = likely >= likely.max()
+    return keep
 
 
 def possible(page: BlockPage, likely: NDArray[np.float32], comments: Comments = "drop") -> NDArray[np.bool_]:
@@ -122,9 +122,9 @@ def expected_f1(likely: NDArray[np.float32], words: NDArray[np.int32]) -> float:
     0.8571
     """
     order = np.argsort(-likely, kind="stable")
-    kept = np.cumsum(words[order], dtype=np.float64)
+    chosen_words = np.cumsum(words[order], dtype=np.float64)
     right = np.cumsum(words[order] * likely[order].astype(np.float64))
-    return float((2 * right / (kept + right[-1])).max()) if len(order) and right[-1] > 0 else 0.0
+    return float((2 * right / (chosen_words + right[-1])).max()) if len(order) and right[-1] > 0 else 0.0
 
 
 def _fits(trees: Trees, count: int) -> bool:

@@ -55,23 +55,23 @@ class TextClassifier:
     def __post_init__(self) -> None:
         if self.kind != "onnx":
             self._refuse_settings()
-        known = self.known
-        if self.labels and len(known) < 2:
+        labels = self.known
+        if self.labels and len(labels) < 2:
             raise RecipeError(f"labels: {self.model} has one output, the score; leave them out")
         for label in self.labels:
-            if label not in known:
-                near = did_you_mean(label, known) or "."
-                raise RecipeError(f'labels: "{label}" is not a label of {self.model}{near} It has {some(known)}.')
+            if label not in labels:
+                suggestion = did_you_mean(label, labels) or "."
+                raise RecipeError(f'labels: "{label}" is not a label of {self.model}{suggestion} It has {some(labels)}.')
         names = [column_of(label) for label in self.labels]
         twice = [name for name in names if names.count(name) > 1 or name in ("label", "score", "")]
         if twice:
             raise RecipeError(f'labels: the column of a label would be "{twice[0]}", which is another one')
 
     def _refuse_settings(self) -> None:
-        for one in fields(ClassifierSettings):
-            if getattr(self.settings, one.name) != one.default:
+        for setting in fields(ClassifierSettings):
+            if getattr(self.settings, setting.name) != setting.default:
                 raise RecipeError(
-                    f"{one.name} is for ONNX models; {self.model} reads whole documents on one core. Leave it out."
+                    f"{setting.name} is for ONNX models; {self.model} reads whole documents on one core. Leave it out."
                 )
 
     @property
@@ -103,14 +103,14 @@ class TextClassifier:
         none = np.isnan(scores[:, 0])
         if scores.shape[1] == 1:
             return {"score": pa.array(scores[:, 0], mask=none)}
-        known = self.known
+        labels = self.known
         best = np.nan_to_num(scores).argmax(axis=1)
         columns = {
-            "label": pa.array(known, pa.string()).take(pa.array(best, mask=none)),
+            "label": pa.array(labels, pa.string()).take(pa.array(best, mask=none)),
             "score": pa.array(scores[np.arange(len(scores)), best], mask=none),
         }
         for label in self.labels:
-            columns[column_of(label)] = pa.array(np.ascontiguousarray(scores[:, known.index(label)]), mask=none)
+            columns[column_of(label)] = pa.array(np.ascontiguousarray(scores[:, labels.index(label)]), mask=none)
         return columns
 
     def _scores(self, texts: pa.LargeStringArray) -> NDArray[np.float32]:
@@ -118,10 +118,10 @@ class TextClassifier:
         if self.kind == "onnx":
             return onnx_classifier.load(_located(self.model), self.settings).scores(texts)
         model = assets.load(self.model, FastText.load)
-        labels, found = model.predict(texts, len(model.labels))
+        labels, probabilities = model.predict(texts, len(model.labels))
         scores = np.zeros((len(texts), len(model.labels)), np.float32)
         rows, places = np.nonzero(labels >= 0)
-        scores[rows, labels[rows, places]] = np.minimum(found[rows, places], np.float32(1))
+        scores[rows, labels[rows, places]] = np.minimum(probabilities[rows, places], np.float32(1))
         scores[labels[:, 0] < 0] = np.nan
         return scores
 
@@ -171,8 +171,8 @@ def _is_repository(model: str) -> bool:
     """Whether this names a repository of the hub, and not a file in it or on this machine."""
     if model.startswith(hub.SCHEME):
         return not hub.parse(model)[1]
-    there = model in assets.manifest() or os.path.exists(os.path.expanduser(model))  # noqa: PTH110, PTH111
-    return not there and is_hub_name(model)
+    exists = model in assets.manifest() or os.path.exists(os.path.expanduser(model))  # noqa: PTH110, PTH111
+    return not exists and is_hub_name(model)
 
 
 def files_of(model: str) -> tuple[str, ...]:
@@ -182,8 +182,8 @@ def files_of(model: str) -> tuple[str, ...]:
     """
     if model.startswith(hub.SCHEME) or _is_repository(model):
         repo, path = hub.parse(model if model.startswith(hub.SCHEME) else hub.SCHEME + model)
-        beside = [name for folder in ("", "onnx/") for name in (folder + data for data in DATA)]
-        snapshot, name = hub.locate(repo, [path] if path else MODELS, (*BESIDE, *beside, f"{path}_data"))
+        weight_names = [name for folder in ("", "onnx/") for name in (folder + data for data in DATA)]
+        snapshot, name = hub.locate(repo, [path] if path else MODELS, (*BESIDE, *weight_names, f"{path}_data"))
         root, first = snapshot.folder, f"{hub.SCHEME}{repo}/"
         for part in BESIDE:
             hub.locate(repo, [part])
@@ -193,8 +193,8 @@ def files_of(model: str) -> tuple[str, ...]:
     if missing := [part for part in (name, *BESIDE) if not (root / part).is_file()]:
         raise AssetError(f"{model}: has no {missing[0]}{_advice(model, root, missing[0])}")
     weights = (str(Path(name).with_name(data).as_posix()) for data in (*DATA, f"{Path(name).name}_data"))
-    held = dict.fromkeys((name, *BESIDE, *(data for data in weights if (root / data).is_file())))
-    return tuple(f"{first}{part}" for part in held)
+    parts = dict.fromkeys((name, *BESIDE, *(data for data in weights if (root / data).is_file())))
+    return tuple(f"{first}{part}" for part in parts)
 
 
 def _folder_of(located: Path) -> tuple[Path, str, str]:
@@ -214,8 +214,8 @@ def _advice(model: str, root: Path, missing: str) -> str:
             '. It has the tokenizer in an older form; write the newer one: python -c "from transformers import '
             f"AutoTokenizer; AutoTokenizer.from_pretrained('{model}').save_pretrained('{model}')\""
         )
-    there = ", ".join(sorted(path.name for path in root.iterdir())[:10]) if root.is_dir() else ""
-    return f"; it has {there or 'nothing'}. A classifier is a folder with {', '.join((MODELS[0], *BESIDE))}."
+    names = ", ".join(sorted(path.name for path in root.iterdir())[:10]) if root.is_dir() else ""
+    return f"; it has {names or 'nothing'}. A classifier is a folder with {', '.join((MODELS[0], *BESIDE))}."
 
 
 def _located(model: str) -> ModelFiles:

@@ -111,12 +111,12 @@ def _count(
     counts: CommonWordCounts,
 ) -> None:
     spans = np.empty((READ + 1, 2), np.int64)
-    found = np.zeros(common.bounds[-1], np.int16)
+    list_counts = np.zeros(common.bounds[-1], np.int16)
     times, of_text = np.zeros(len(common.keys), np.int32), np.full(len(common.keys), -1, np.int64)
     for i in range(len(rows)):
         lo, hi = offsets[rows[i]], offsets[rows[i] + 1]
         words = words_of(data, lo, hi, READ, folding, spans, 0)
-        found[:] = 0
+        list_counts[:] = 0
         for w in range(words):
             key = never_zero(word_hash(data, lo + spans[w, 0], lo + spans[w, 1]))
             slot = find(common.keys, len(common.keys) - 1, key)
@@ -126,17 +126,17 @@ def _count(
             of_text[slot] = i
             if times[slot] <= MOST:
                 for at in range(common.entries[slot, 0], common.entries[slot, 1]):
-                    found[common.lists[at]] += 1
+                    list_counts[common.lists[at]] += 1
         counts.words[i] = words
-        counts.own[i] = largest(found, common.bounds[group[i]], common.bounds[group[i] + 1])
-        counts.others[i] = largest(found, 0, common.bounds[0])
+        counts.own[i] = largest(list_counts, common.bounds[group[i]], common.bounds[group[i] + 1])
+        counts.others[i] = largest(list_counts, 0, common.bounds[0])
 
 
 @inlined
-def largest(found: NDArray[np.int16], begin: int, end: int) -> Any:
+def largest(counts: NDArray[np.int16], begin: int, end: int) -> Any:
     top = np.int16(0)
     for j in range(begin, end):
-        top = max(top, found[j])
+        top = max(top, counts[j])
     return top
 
 

@@ -121,25 +121,25 @@ def _predict(
 
 def _prepare(file: ModelFile) -> kernels.ScorerModel:
     entries = len(file.start)
-    keys, found = np.zeros(slots_for(entries), np.uint64), np.full(slots_for(entries), -1, np.int32)
+    keys, entry_of_slot = np.zeros(slots_for(entries), np.uint64), np.full(slots_for(entries), -1, np.int32)
     content = np.concatenate([file.content, np.zeros(PAD, np.uint8)])
-    kernels.fill_slots(keys, found, content, file.start, file.end)
-    rows, kept, before = _kept(file)
+    kernels.fill_slots(keys, entry_of_slot, content, file.start, file.end)
+    rows, bitmap, before = _kept(file)
     words = file.input[: file.words]
     # Adding a word's n-grams to its row pays off if the sums fit in the memory of each worker; lid.176's take 0.5 MB.
-    whole = file.maxn <= 0 or words.size * 4 <= MAPPED
+    merged = file.maxn <= 0 or words.size * 4 <= MAPPED
     hierarchical = file.loss is FastTextLoss.HIERARCHICAL
     children = _huffman(file.counts) if hierarchical else np.zeros((0, 2), np.int32)
     model = kernels.ScorerModel(
         keys=_frozen(keys),
-        entries=_frozen(found),
+        entries=_frozen(entry_of_slot),
         content=_frozen(content),
         start=_frozen(file.start),
         end=_frozen(file.end),
         words=_own(words),
         features=_frozen(np.ones(file.words, np.int64)),
         ngrams=_own(file.input[file.words :] if rows is None else file.input[rows]),
-        kept=_frozen(kept),
+        kept=_frozen(bitmap),
         before=_frozen(before),
         output=_own(file.output) if hierarchical else _frozen(np.ascontiguousarray(file.output.T)),
         children=_frozen(children),
@@ -152,10 +152,10 @@ def _prepare(file: ModelFile) -> kernels.ScorerModel:
         minn=file.minn,
         maxn=file.maxn,
         word_ngrams=max(file.word_ngrams, 1),
-        whole=whole,
+        whole=merged,
         gain=np.float32(kernels.FLOOR * _height(children)),
     )
-    if file.maxn <= 0 or not whole:
+    if file.maxn <= 0 or not merged:
         return model
     sums, features = words.copy(), np.empty(file.words, np.int64)
     kernels.gather_words(model, file.words, sums, features)
@@ -169,10 +169,10 @@ def _kept(file: ModelFile) -> tuple[NDArray[np.int64] | None, NDArray[np.uint64]
         return None, np.zeros(0, np.uint64), np.zeros(0, np.int64)
     order = np.argsort(file.buckets)
     buckets = file.buckets[order].astype(np.int64)
-    kept = np.zeros(file.bucket // 64 + 1, np.uint64)
-    np.bitwise_or.at(kept, buckets >> 6, np.uint64(1) << (buckets & 63).astype(np.uint64))
-    before = np.searchsorted(buckets, np.arange(len(kept)) * 64).astype(np.int64)
-    return file.words + file.rows[order].astype(np.int64), kept, before
+    bitmap = np.zeros(file.bucket // 64 + 1, np.uint64)
+    np.bitwise_or.at(bitmap, buckets >> 6, np.uint64(1) << (buckets & 63).astype(np.uint64))
+    before = np.searchsorted(buckets, np.arange(len(bitmap)) * 64).astype(np.int64)
+    return file.words + file.rows[order].astype(np.int64), bitmap, before
 
 
 def _huffman(counts: NDArray[np.int64]) -> NDArray[np.int32]:

@@ -88,7 +88,7 @@ def read_model(path: Path) -> ModelFile:
     reader = ModelReader(path)
     head = reader.header()
     entries = reader.dictionary(head)
-    kept = reader.array(np.int32, 2 * max(head.pruned, 0)).reshape(-1, 2)
+    pruned_rows = reader.array(np.int32, 2 * max(head.pruned, 0)).reshape(-1, 2)
     quantised = bool(reader.numbers("?")[0])
     if head.pruned >= 0 and not quantised:
         raise AssetError(
@@ -110,8 +110,8 @@ def read_model(path: Path) -> ModelFile:
         start=entries.start,
         end=entries.end,
         counts=entries.counts,
-        buckets=kept[:, 0] if head.pruned >= 0 else None,
-        rows=kept[:, 1],
+        buckets=pruned_rows[:, 0] if head.pruned >= 0 else None,
+        rows=pruned_rows[:, 1],
         input=matrix,
         output=output,
     )
@@ -253,13 +253,13 @@ def _check_shapes(path: Path, model: ModelFile) -> None:
     needs_ngrams = model.maxn > 0 or model.word_ngrams > 1
     rows = model.words + (ngrams if needs_ngrams else 0)
     outputs = len(model.labels) - (model.loss is FastTextLoss.HIERARCHICAL)
-    kept = [] if model.buckets is None else [(model.rows, ngrams), (model.buckets, model.bucket)]
+    bounds = [] if model.buckets is None else [(model.rows, ngrams), (model.buckets, model.bucket)]
     fits = (
         model.input.shape[0] >= rows
         and model.input.shape[1] == model.dim
         and model.output.shape[0] >= outputs
         and model.output.shape[1] == model.dim
-        and all(at.min() >= 0 and at.max() < limit for at, limit in kept if len(at))
+        and all(at.min() >= 0 and at.max() < limit for at, limit in bounds if len(at))
     )
     if not fits:
         raise AssetError(

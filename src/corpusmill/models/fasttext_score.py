@@ -138,18 +138,18 @@ def embed(data: Bytes, first: int, last: int, model: ScorerModel, hidden: Row, s
         at, words, joined = look_up(data, at, last, model, s)
         hash_joined(s.joined, joined, model.minn, model.maxn, model.bucket, model.share, s.hashes, s.found)
         for w in range(words):
-            entry, begin, end, place = s.words[w, 0], s.words[w, 1], s.words[w, 2], s.words[w, 3]
+            entry, begin, end, joined_at = s.words[w, 0], s.words[w, 1], s.words[w, 2], s.words[w, 3]
             tokens += 1
             if entry >= 0:
                 add(model.words, entry, hidden)
                 features += int(model.features[entry])
-            if place >= 0:
-                added = collect_joined(place, end - begin + 2, model, s, filled)
+            if joined_at >= 0:
+                added = collect_joined(joined_at, end - begin + 2, model, s, filled)
                 filled += added
                 features += added
                 if filled > BUFFER:
                     filled = spill(model.ngrams, model.kept, model.before, s.buckets, filled, hidden)
-            elif place == WIDE:
+            elif joined_at == WIDE:
                 filled, added = collect_characters(data, begin, end, model, hidden, s.buckets, filled)
                 features += added
             if model.word_ngrams > 1:
@@ -192,9 +192,9 @@ def look_up(data: Bytes, at: int, last: int, model: ScorerModel, s: ScorerScratc
             gap |= ~below(min(last - at, 64))
             size = lowest_bit(gap)
             while gap == NO_BITS and at + size < last:
-                gap, more = _gaps(data, at + size)
+                gap, next_wide = _gaps(data, at + size)
                 gap |= ~below(min(last - at - size, 64))
-                wide |= more & below(lowest_bit(gap))
+                wide |= next_wide & below(lowest_bit(gap))
                 size += lowest_bit(gap)
         begin, end = at, at + size
         at = end
@@ -203,17 +203,17 @@ def look_up(data: Bytes, at: int, last: int, model: ScorerModel, s: ScorerScratc
         entry = find(data, begin, end, model)
         if entry >= len(model.words) or (entry < 0 and is_label(data, begin, end)):
             continue
-        place = NO_PLACE
+        joined_at = NO_PLACE
         if entry < 0 or not model.whole:
-            place = WIDE
+            joined_at = WIDE
             ascii = (wide >> U(skipped)) & below(min(size, 64)) == NO_BITS
             if ascii and size + 2 <= WORD:
-                place = joined
-                s.joined[place] = BEFORE
-                copy_bytes(data, begin, size, s.joined, place + 1)
-                s.joined[place + size + 1] = AFTER
+                joined_at = joined
+                s.joined[joined_at] = BEFORE
+                copy_bytes(data, begin, size, s.joined, joined_at + 1)
+                s.joined[joined_at + size + 1] = AFTER
                 joined += size + 2
-        s.words[words, 0], s.words[words, 1], s.words[words, 2], s.words[words, 3] = entry, begin, end, place
+        s.words[words, 0], s.words[words, 1], s.words[words, 2], s.words[words, 3] = entry, begin, end, joined_at
         if model.word_ngrams > 1:
             s.words[words, 4] = fnv(data, begin, end)
         words += 1
@@ -229,9 +229,9 @@ def hash_joined(
     bucket: int,
     share: Bits,
     hashes: NDArray[np.uint32],
-    found: NDArray[np.uint32],
+    buckets: NDArray[np.uint32],
 ) -> None:
-    """Write the buckets of the n-grams of minn to maxn bytes that begin at each of joined[:size] to `found`.
+    """Write the buckets of the n-grams of minn to maxn bytes that begin at each of joined[:size] to `buckets`.
 
     `joined` is readable for maxn bytes more.
     """
@@ -241,17 +241,17 @@ def hash_joined(
         for at in range(size):
             hashes[at] = (hashes[at] ^ np.uint32(load8(joined, at + n - 1))) * PRIME
         if n >= minn:
-            row = found[n - minn]
+            row = buckets[n - minn]
             for at in range(size):
                 # hashes[at] % bucket: the quotient is exact or one too small, and a negative number is a large one.
                 quotient = np.uint32((U(hashes[at]) * share) >> U(32))
-                rest = np.uint32(hashes[at] - quotient * modulus)
-                row[at] = min(rest, np.uint32(rest - modulus))
+                residue = np.uint32(hashes[at] - quotient * modulus)
+                row[at] = min(residue, np.uint32(residue - modulus))
 
 
 @inlined
-def collect_joined(place: int, size: int, model: ScorerModel, s: ScorerScratch, filled: int) -> Bits:
-    """As `collect_characters`, for the word that is s.joined[place:place + size]; returns how many have a row.
+def collect_joined(joined_at: int, size: int, model: ScorerModel, s: ScorerScratch, filled: int) -> Bits:
+    """As `collect_characters`, for the word that is s.joined[joined_at:joined_at + size]; returns how many have a row.
 
     `s.buckets` has room for all of them: nothing is added up.
     """
@@ -259,7 +259,7 @@ def collect_joined(place: int, size: int, model: ScorerModel, s: ScorerScratch, 
     for start in range(size - 1):
         for n in range(max(model.minn, 2 - min(start, 1)), min(model.maxn, size - start) + 1):
             # Stored in any case, and counted if it has a row: a branch here would be mispredicted too often.
-            bucket = s.found[U(n - model.minn), U(place + start)]
+            bucket = s.found[U(n - model.minn), U(joined_at + start)]
             s.buckets[U(filled + features)] = bucket
             features += has_row(bucket, model.kept)
     return features
@@ -295,9 +295,9 @@ def collect_characters(
             if characters >= model.minn:
                 bucket = remainder(h, model)
                 buckets[filled] = bucket
-                kept = has_row(bucket, model.kept)
-                filled += kept
-                features += kept
+                stored = has_row(bucket, model.kept)
+                filled += stored
+                features += stored
         if filled > BUFFER:
             filled = spill(model.ngrams, model.kept, model.before, buckets, filled, hidden)
         start += 1
@@ -321,9 +321,9 @@ def collect_words(
         history[slot] = history[slot] * WORD_PRIME + signed
         bucket = np.int64(history[slot] % np.uint64(model.bucket))
         buckets[filled] = bucket
-        kept = has_row(bucket, model.kept)
-        filled += kept
-        features += kept
+        stored = has_row(bucket, model.kept)
+        filled += stored
+        features += stored
         if filled > BUFFER:
             filled = spill(model.ngrams, model.kept, model.before, buckets, filled, hidden)
     history[tokens % model.word_ngrams] = signed
@@ -331,20 +331,20 @@ def collect_words(
 
 
 @inlined
-def has_row(bucket: Bits, kept: NDArray[np.uint64]) -> Bits:
+def has_row(bucket: Bits, bitmap: NDArray[np.uint64]) -> Bits:
     """1 if the bucket was kept, 0 if it was pruned."""
-    if len(kept) == 0:
+    if len(bitmap) == 0:
         return np.int64(1)
-    return np.int64(kept[U(bucket) >> U(6)] >> (U(bucket) & U(63)) & U(1))
+    return np.int64(bitmap[U(bucket) >> U(6)] >> (U(bucket) & U(63)) & U(1))
 
 
 @kernel
 def spill(
-    matrix: Rows, kept: NDArray[np.uint64], before: Positions, buckets: Positions, filled: int, hidden: Row
+    matrix: Rows, bitmap: NDArray[np.uint64], before: Positions, buckets: Positions, filled: int, hidden: Row
 ) -> int:
     """Add up BUFFER buckets at a time while more are pending; returns how many are left."""
     while filled > BUFFER:
-        add_buckets(matrix, kept, before, buckets, BUFFER, hidden)
+        add_buckets(matrix, bitmap, before, buckets, BUFFER, hidden)
         filled -= BUFFER
         for i in range(filled):
             buckets[i] = buckets[BUFFER + i]
@@ -365,13 +365,13 @@ def add(matrix: Rows, row: int, hidden: Row) -> None:
 
 @kernel
 def add_buckets(
-    matrix: Rows, kept: NDArray[np.uint64], before: Positions, buckets: Positions, count: int, hidden: Row
+    matrix: Rows, bitmap: NDArray[np.uint64], before: Positions, buckets: Positions, count: int, hidden: Row
 ) -> None:
     """Add the rows of buckets[:count] to `hidden`, four at a time. The buckets are overwritten."""
     rows = buckets
-    for i in range(count if len(kept) else 0):
+    for i in range(count if len(bitmap) else 0):
         block, bit = buckets[i] >> 6, np.uint64(1) << np.uint64(buckets[i] & 63)
-        rows[i] = before[block] + count_bits(kept[block] & (bit - np.uint64(1)))
+        rows[i] = before[block] + count_bits(bitmap[block] & (bit - np.uint64(1)))
     four = count - count % 4
     for i in range(0, four, 4):
         a, b, c, e = rows[i], rows[i + 1], rows[i + 2], rows[i + 3]

@@ -73,11 +73,11 @@ class Fim:
                 return family
         if self.sentinels:
             missing = ", ".join(name for name in self.sentinels if name not in definition.added)
-            found = f"there is no token {missing}"
+            problem = f"there is no token {missing}"
         else:
-            found = f"it has none of the usual ones ({'; '.join(' '.join(family) for family in FAMILIES)})"
+            problem = f"it has none of the usual ones ({'; '.join(' '.join(family) for family in FAMILIES)})"
         raise AssetError(
-            f"{definition.path}: fim needs three tokens of the tokenizer, before prefix, suffix and middle; {found}. "
+            f"{definition.path}: fim needs three tokens of the tokenizer, before prefix, suffix and middle; {problem}. "
             f"Name them, fim: {{sentinels: [PREFIX, SUFFIX, MIDDLE]}}; or take a tokenizer that has them: `corpusmill "
             f'train tokenizer --special "<|endoftext|>" --special "<fim_prefix>" --special "<fim_suffix>" --special '
             f'"<fim_middle>"` makes one.'
@@ -139,16 +139,16 @@ def fill_in(
     fim: Fim,
     texts: list[str],
     hashes: NDArray[np.uint64],
-    room: NDArray[np.int64] | None = None,
+    limits: NDArray[np.int64] | None = None,
 ) -> list[list[NDArray[np.uint32]]]:
     """The ids of documents that are filled in, without BOS and EOS: of each document its parts, in order.
 
     hashes   (documents,) from `Fim.hashes`
-    room     (documents,) the most tokens of a part, sentinels counted: a longer one is divided into parts of about
+    limits   (documents,) the most tokens of a part, sentinels counted: a longer one is divided into parts of about
              equal numbers of characters until all of them fit; None: no limit
     """
     marks = sentinel_ids(tokenizer, fim)
-    done: list[dict[int, NDArray[np.uint32]]] = [{} for _ in texts]
+    results: list[dict[int, NDArray[np.uint32]]] = [{} for _ in texts]
     waiting = []
     for document, text in enumerate(texts):
         start = 0
@@ -167,20 +167,20 @@ def fill_in(
         for number, part in enumerate(waiting):
             edges = offsets[3 * number : 3 * number + 4].tolist()
             size = 3 + edges[3] - edges[0]
-            if room is not None and size > room[part.document] and len(part.text) > 1:
-                longer += _divided(part, size, int(room[part.document]))
+            if limits is not None and size > limits[part.document] and len(part.text) > 1:
+                longer += _divided(part, size, int(limits[part.document]))
                 continue
-            made = np.empty(size, np.uint32)
-            made[[0, 1 + edges[1] - edges[0], 2 + edges[2] - edges[0]]] = marks
+            filled = np.empty(size, np.uint32)
+            filled[[0, 1 + edges[1] - edges[0], 2 + edges[2] - edges[0]]] = marks
             for i in range(3):
-                made[edges[i] - edges[0] + 1 + i : edges[i + 1] - edges[0] + 1 + i] = ids[edges[i] : edges[i + 1]]
-            done[part.document][part.start] = made
+                filled[edges[i] - edges[0] + 1 + i : edges[i + 1] - edges[0] + 1 + i] = ids[edges[i] : edges[i + 1]]
+            results[part.document][part.start] = filled
         waiting = longer
-    return [[parts[start] for start in sorted(parts)] for parts in done]
+    return [[parts[start] for start in sorted(parts)] for parts in results]
 
 
-def _divided(part: _Part, size: int, room: int) -> list[_Part]:
-    count = min(len(part.text), max(2, -(-size // max(room, 1))))
+def _divided(part: _Part, size: int, limit: int) -> list[_Part]:
+    count = min(len(part.text), max(2, -(-size // max(limit, 1))))
     edges = [len(part.text) * i // count for i in range(count + 1)]
     return [_Part(part.document, part.start + a, part.text[a:b]) for a, b in pairwise(edges)]
 
@@ -197,11 +197,11 @@ def restore(tokenizer: Tokenizer, ids: NDArray[np.integer], fim: Fim) -> str:
     """
     marks = sentinel_ids(tokenizer, fim)
     ends = {tokenizer.eos_id, tokenizer.bos_id}
-    wanted = [int(i) for i in ids if int(i) not in ends]
-    begins = [at for at, i in enumerate(wanted) if i == marks.prefix]
-    out = [tokenizer.decode(wanted[: begins[0]] if begins else wanted)]
-    for begin, stop in zip(begins, [*begins[1:], len(wanted)]):
-        part = wanted[begin + 1 : stop]
+    body = [int(i) for i in ids if int(i) not in ends]
+    begins = [at for at, i in enumerate(body) if i == marks.prefix]
+    out = [tokenizer.decode(body[: begins[0]] if begins else body)]
+    for begin, stop in zip(begins, [*begins[1:], len(body)]):
+        part = body[begin + 1 : stop]
         if (
             part.count(marks.suffix) != 1
             or part.count(marks.middle) != 1
@@ -209,5 +209,5 @@ def restore(tokenizer: Tokenizer, ids: NDArray[np.integer], fim: Fim) -> str:
         ):
             raise ValueError(f"half of a text that is filled in: sentinels {marks} are each once, in this order")
         suffix, middle = part.index(marks.suffix), part.index(marks.middle)
-        out += [tokenizer.decode(some) for some in (part[:suffix], part[middle + 1 :], part[suffix + 1 : middle])]
+        out += [tokenizer.decode(part_ids) for part_ids in (part[:suffix], part[middle + 1 :], part[suffix + 1 : middle])]
     return "".join(out)

@@ -67,24 +67,24 @@ class LanguageSettings:
         A language with settings for several scripts has those of the script with the most letters, and those of its
         usual script if that is none of them.
         """
-        named = labels.dictionary_encode()
-        candidates = [self.by_label.get(label, []) for label in named.dictionary.to_pylist()]
+        encoded = labels.dictionary_encode()
+        candidates = [self.by_label.get(label, []) for label in encoded.dictionary.to_pylist()]
         first = np.array([places[0] if places else NONE for places in candidates] + [NONE], np.int64)
-        code = named.indices.fill_null(len(candidates)).to_numpy()
-        found: NDArray[np.int64] = first[code]
+        code = encoded.indices.fill_null(len(candidates)).to_numpy()
+        pairs: NDArray[np.int64] = first[code]
         several = np.flatnonzero(np.array([len(places) > 1 for places in candidates] + [False])[code])
         main = script_counts(texts.take(pa.array(several))).argmax(axis=1) if len(several) else several
         for row, script in zip(several.tolist(), main.tolist(), strict=True):
-            for place in candidates[code[row]]:
-                if CODES.get(self.pairs[place].partition("_")[2]) == SCRIPTS[script]:
-                    found[row] = place
+            for pair in candidates[code[row]]:
+                if CODES.get(self.pairs[pair].partition("_")[2]) == SCRIPTS[script]:
+                    pairs[row] = pair
                     break
-        return found
+        return pairs
 
-    def apart(self, texts: pa.LargeStringArray, place: NDArray[np.int64]) -> tuple[NDArray[np.int64], pa.Array]:
+    def apart(self, texts: pa.LargeStringArray, pairs: NDArray[np.int64]) -> tuple[NDArray[np.int64], pa.Array]:
         """Which documents are in a language whose words end at their hyphens, and their texts with a space behind each
         hyphen between letters: "il-kelb" is two words in them, and no word is a hyphen."""
-        rows = np.flatnonzero((place != NONE) & self.hyphens[place])
+        rows = np.flatnonzero((pairs != NONE) & self.hyphens[pairs])
         return rows, pc.replace_substring_regex(texts.take(pa.array(rows)), r"(\pL)-(\pL)", r"\1- \2")
 
     def names(self, places: NDArray[np.int64]) -> pa.StringArray:
@@ -93,8 +93,8 @@ class LanguageSettings:
 
     def places(self, names: pa.StringArray) -> NDArray[np.int64]:
         """As `names` has written them."""
-        found = pc.index_in(names, value_set=pa.array(self.pairs, pa.string()))
-        places: NDArray[np.int64] = found.fill_null(NONE).to_numpy().astype(np.int64)
+        indices = pc.index_in(names, value_set=pa.array(self.pairs, pa.string()))
+        places: NDArray[np.int64] = indices.fill_null(NONE).to_numpy().astype(np.int64)
         return places
 
 
@@ -102,13 +102,13 @@ def read(path: Path) -> LanguageSettings:
     content = json.loads(lzma.decompress(path.read_bytes()))
     pairs = list(content["pairs"])
     table = np.array(list(content["pairs"].values()), np.float64)  # None becomes NaN
-    place = {pair: i for i, pair in enumerate(pairs)}
+    position = {pair: i for i, pair in enumerate(pairs)}
     stop_words = [content["stop_words"][pair] for pair in pairs]
     return LanguageSettings(
         pairs=pairs,
         bounds={name: table[:, column].copy() for column, name in enumerate(content["bounds"])},
         stop_words=make_lists(stop_words),
-        by_label={label: [place[pair] for pair in named] for label, named in content["labels"].items()},
+        by_label={label: [position[pair] for pair in names] for label, names in content["labels"].items()},
         hyphens=np.array([sum(len(word) > 1 and word[-1] == "-" for word in words) > 1 for words in stop_words]),
     )
 

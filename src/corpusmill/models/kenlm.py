@@ -37,8 +37,8 @@ class KenLM:
         words = [text.split() for text in texts]
         return SentenceScores(
             np.array([self.library.score(text, bos=True, eos=True) for text in texts], np.float64),
-            np.array([sum(map(self._alone, (*each, "</s>"))) for each in words], np.float64),
-            np.array([len(each) for each in words], np.int64),
+            np.array([sum(map(self._alone, (*text_words, "</s>"))) for text_words in words], np.float64),
+            np.array([len(text_words) for text_words in words], np.int64),
         )
 
     def _alone(self, word: str) -> float:

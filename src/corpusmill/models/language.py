@@ -101,11 +101,11 @@ class Identifier:
         shares, unknown, doubtful = model.share(
             *prepare(text.data, first, last, np.arange(0, len(first) + 1, self.windows))
         )
-        again = np.flatnonzero(doubtful)
-        for at in range(0, len(again), AGAIN):
-            rows = again[at : at + AGAIN]
-            found, judged = model.main_language(text.data, *self._cut_more(text, rows), MORE * self.windows)
-            shares[rows[found]], unknown[rows[found]] = judged.shares, judged.unknown
+        retry = np.flatnonzero(doubtful)
+        for at in range(0, len(retry), AGAIN):
+            rows = retry[at : at + AGAIN]
+            decided, judged = model.main_language(text.data, *self._cut_more(text, rows), MORE * self.windows)
+            shares[rows[decided]], unknown[rows[decided]] = judged.shares, judged.unknown
         rows = np.arange(len(shares))
         best = np.empty((len(shares), 2), np.int32)
         mean = np.empty(best.shape, np.float32)
@@ -208,14 +208,14 @@ def spread_windows(
 
 @kernel
 def count_characters(data: NDArray[np.uint8], at: int, end: int) -> int:
-    found = 0
+    count = 0
     while at + 64 <= end:
-        found += 64 - count_bits(continuations(data, at)[0])
+        count += 64 - count_bits(continuations(data, at)[0])
         at += 64
     while at < end:
-        found += load8(data, at) & 0xC0 != 0x80
+        count += load8(data, at) & 0xC0 != 0x80
         at += 1
-    return found
+    return count
 
 
 @kernel
@@ -257,25 +257,25 @@ def average(
 ) -> None:
     """The two labels of each document with the highest mean score over its windows; on a tie, the lower number.
 
-    labels, scores   (documents * windows, named): label -1 if a window has no further one
+    labels, scores   (documents * windows, per window): label -1 if a window has no further one
     best, mean       (documents, 2), written
     """
-    named = labels.shape[1]
-    seen = np.empty(windows * named, np.int32)
-    total = np.empty(windows * named, np.float32)
+    per_window = labels.shape[1]
+    candidates = np.empty(windows * per_window, np.int32)
+    total = np.empty(windows * per_window, np.float32)
     for d in range(len(best)):
         scored = 0
         different = 0
         for w in range(d * windows, (d + 1) * windows):
             scored += labels[w, 0] >= 0
-            for j in range(named):
+            for j in range(per_window):
                 if labels[w, j] < 0:
                     break
                 i = 0
-                while i < different and seen[i] != labels[w, j]:
+                while i < different and candidates[i] != labels[w, j]:
                     i += 1
                 if i == different:
-                    seen[i], total[i] = labels[w, j], 0
+                    candidates[i], total[i] = labels[w, j], 0
                     different += 1
                 total[i] += scores[w, j]
         best[d, :] = -1
@@ -283,11 +283,11 @@ def average(
         for rank in range(min(different, 2)):
             top = -1
             for i in range(different):
-                if seen[i] == best[d, 0]:
+                if candidates[i] == best[d, 0]:
                     continue
-                if top < 0 or total[i] > total[top] or (total[i] == total[top] and seen[i] < seen[top]):
+                if top < 0 or total[i] > total[top] or (total[i] == total[top] and candidates[i] < candidates[top]):
                     top = i
-            best[d, rank] = seen[top]
+            best[d, rank] = candidates[top]
             mean[d, rank] = total[top] / np.float32(scored)
 
 

@@ -27,13 +27,13 @@ def read_model(path: Path, kind: str, version: int, parts: Sequence[str], advice
     try:
         arrays = map_arrays(path)
         card = json.loads(bytes(arrays["card"]))
-        format, wanted = card["format"], {part: arrays[part] for part in parts}
+        format, selected = card["format"], {part: arrays[part] for part in parts}
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, MemoryError, OSError) as error:
         why = f"{type(error).__name__}: {error}"
         raise AssetError(f"{path}: not a {kind} model, or a damaged one ({why}). {advice}") from error
     if format != version:
         raise AssetError(f"{path}: {kind} model of format {format}; this reads {version}. {advice}")
-    return card, wanted
+    return card, selected
 
 
 def write_model(path: Path, version: int, card: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:

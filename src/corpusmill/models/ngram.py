@@ -76,8 +76,8 @@ class NgramModel:
         table = NgramTable(**arrays)
         order = card["order"] if isinstance(card.get("order"), int) else 0
         sizes = np.diff(table.first)
-        whole = len(sizes) == order and table.first[-1] == len(table.keys) == len(table.log) == len(table.back)
-        if not whole or (sizes & (sizes - 1)).any():
+        consistent = len(sizes) == order and table.first[-1] == len(table.keys) == len(table.log) == len(table.back)
+        if not consistent or (sizes & (sizes - 1)).any():
             raise AssetError(f"{path}: the tables are not those that were written: damaged. Get or train it again.")
         return cls(order, table, card)
 
@@ -149,15 +149,15 @@ def _score(text: TextBuffer, order: int, table: NgramTable, out: SentenceScores)
     for s in range(len(text.offsets) - 1):
         at, end = text.offsets[s], text.offsets[s + 1]
         history[0] = START
-        known, held = 1, 1  # words of the longest context that is a known n-gram; words of the context
+        known_context, context = 1, 1  # words of the longest context that is a known n-gram; words of the context
         start = find(table, 0, extend(NO_BITS, START))
         backs[1] = table.back[start] if start >= 0 else np.float32(0)
-        done = False
-        while not done:
+        ended = False
+        while not ended:
             while at < end and load8(text.data, at) == SPACE:
                 at += 1
             if at == end:
-                word, done = END, True
+                word, ended = END, True
             else:
                 begin = at
                 while at < end and load8(text.data, at) != SPACE:
@@ -165,31 +165,31 @@ def _score(text: TextBuffer, order: int, table: NgramTable, out: SentenceScores)
                 word = xxh64(text.data, begin, at, NO_BITS)
                 out.words[s] += 1
             key = extend(NO_BITS, word)
-            place = find(table, 0, key)
-            if place < 0:
+            slot = find(table, 0, key)
+            if slot < 0:
                 word = UNKNOWN
                 key = extend(NO_BITS, word)
-                place = find(table, 0, key)
-            matched, log = 1, table.log[place]
+                slot = find(table, 0, key)
+            matched, log = 1, table.log[slot]
             out.alone[s] += log
-            fresh[1] = table.back[place]
-            while matched <= known and matched < order:
+            fresh[1] = table.back[slot]
+            while matched <= known_context and matched < order:
                 key = extend(key, history[matched - 1])
-                place = find(table, matched, key)
-                if place < 0:
+                slot = find(table, matched, key)
+                if slot < 0:
                     break
                 matched += 1
-                log = table.log[place]
-                fresh[matched] = table.back[place]
+                log = table.log[slot]
+                fresh[matched] = table.back[slot]
             out.log[s] += log
-            for longer in range(matched, known + 1):
+            for longer in range(matched, known_context + 1):
                 out.log[s] += backs[longer]
-            held = min(held + 1, order - 1)
-            for i in range(min(held, MOST - 1), 0, -1):
+            context = min(context + 1, order - 1)
+            for i in range(min(context, MOST - 1), 0, -1):
                 history[i] = history[i - 1]
             history[0] = word
-            known = min(matched, order - 1)
-            for i in range(1, known + 1):
+            known_context = min(matched, order - 1)
+            for i in range(1, known_context + 1):
                 backs[i] = fresh[i]
 
 

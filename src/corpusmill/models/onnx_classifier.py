@@ -74,9 +74,9 @@ class ModelConfig:
         """Raises AssetError if the file names no labels."""
         try:
             record = json.loads(path.read_text("utf-8"))
-            named = {int(number): str(label) for number, label in (record.get("id2label") or {}).items()}
-            count = len(named) or int(record.get("num_labels", 0))
-            labels = tuple(named[number] if named else f"LABEL_{number}" for number in range(count))
+            id2label = {int(number): str(label) for number, label in (record.get("id2label") or {}).items()}
+            count = len(id2label) or int(record.get("num_labels", 0))
+            labels = tuple(id2label[number] if id2label else f"LABEL_{number}" for number in range(count))
             positions = record.get("max_position_embeddings")
             offset = 2 if record.get("model_type") in OFFSET_POSITIONS else 0
             positions = int(positions) - offset if positions else None
@@ -92,12 +92,12 @@ class ModelConfig:
 
 def _activation(problem: str | None, labels: int) -> Activation:
     """As Hugging Face's pipelines decide: a single output is a regression unless the model says what it is."""
-    said: dict[str | None, Activation] = {
+    by_problem: dict[str | None, Activation] = {
         "regression": "none",
         "single_label_classification": "softmax",
         "multi_label_classification": "sigmoid",
     }
-    return said.get(problem, "none" if labels == 1 else "softmax")
+    return by_problem.get(problem, "none" if labels == 1 else "softmax")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,40 +129,40 @@ class OnnxClassifier:
     def scores(self, texts: pa.LargeStringArray) -> NDArray[np.float32]:
         """(documents, labels) scores, NaN for a text without words."""
         windows: list[Window] = []
-        of: list[int] = []
+        rows: list[int] = []
         for row, text in enumerate(texts.to_pylist()):
             if text and not text.isspace():
                 cut = self._windows(text)
                 windows += cut
-                of += [row] * len(cut)
+                rows += [row] * len(cut)
         outputs = self._outputs(windows)
         scores = np.full((len(texts), outputs.shape[1]), np.nan, np.float64)
-        first = np.flatnonzero(np.diff(np.array([-1, *of])))
+        first = np.flatnonzero(np.diff(np.array([-1, *rows])))
         if len(first):
-            sums = np.add.reduceat(outputs, first) / np.diff([*first, len(of)])[:, None]
-            scores[np.array(of)[first]] = (
+            sums = np.add.reduceat(outputs, first) / np.diff([*first, len(rows)])[:, None]
+            scores[np.array(rows)[first]] = (
                 sums if self.settings.combine == "mean" else np.maximum.reduceat(outputs, first)
             )
         return np.round(scores, DIGITS).astype(np.float32)
 
     def _windows(self, text: str) -> list[Window]:
-        """The windows of a text that are read: all, or as many as are wanted, evenly spread from its beginning to its
+        """The windows of a text that are read: all, or as many as the settings say, evenly spread from its beginning to its
         end; the first, if it is one."""
-        wanted = self.settings.windows
+        limit = self.settings.windows
         characters = HEAD * self.settings.window
-        while wanted == 1 and characters < len(text):  # not the whole of a book for its beginning
+        while limit == 1 and characters < len(text):  # not the whole of a book for its beginning
             cut = text.rfind(" ", characters // 2, characters) + 1 or characters
             encoding = self.tokenizer.encode(text[:cut])
             if encoding.overflowing:
                 return [Window(encoding.ids, encoding.type_ids)]
             characters *= 4
         encoding = self.tokenizer.encode(text)
-        if wanted == 1 or not encoding.overflowing:
+        if limit == 1 or not encoding.overflowing:
             return [Window(encoding.ids, encoding.type_ids)]
-        every = [Window(part.ids, part.type_ids) for part in (encoding, *encoding.overflowing)]
-        if wanted is None or len(every) <= wanted:
-            return every
-        return [every[i * (len(every) - 1) // (wanted - 1)] for i in range(wanted)]
+        windows = [Window(part.ids, part.type_ids) for part in (encoding, *encoding.overflowing)]
+        if limit is None or len(windows) <= limit:
+            return windows
+        return [windows[i * (len(windows) - 1) // (limit - 1)] for i in range(limit)]
 
     def _outputs(self, windows: Sequence[Window]) -> NDArray[np.float64]:
         """(windows, labels) what the model says of each, after the activation."""
@@ -201,9 +201,9 @@ class OnnxClassifier:
             window = windows[min(row, len(windows) - 1)]
             size = len(window.ids)
             ids[row, :size], types[row, :size], mask[row, :size] = window.ids, window.types, 1
-        given = dict(zip(INPUTS, (ids, mask, types, np.broadcast_to(np.arange(length), ids.shape))))
+        inputs = dict(zip(INPUTS, (ids, mask, types, np.broadcast_to(np.arange(length), ids.shape))))
         try:
-            outputs = self.session.run(None, {node.name: given[node.name] for node in self.session.get_inputs()})[0]
+            outputs = self.session.run(None, {node.name: inputs[node.name] for node in self.session.get_inputs()})[0]
         except Exception as error:  # the library has no class for it
             raise AssetError(f"{self.files.model}: the model fails on {length} tokens: {error}") from error
         if outputs.shape != (self.batch, len(self.config.labels)):
@@ -273,9 +273,9 @@ def _tokenizer(files: ModelFiles, settings: ClassifierSettings) -> Any:
         raise AssetError(f"{files.tokenizer}: the tokenizers library cannot load it: {error}") from error
     if getattr(tokenizer.model, "dropout", None):
         tokenizer.model.dropout = None  # or a document would have another score each time
-    room = settings.window - tokenizer.num_special_tokens_to_add(False)
-    if settings.overlap >= room:
-        raise RecipeError(f"overlap: {settings.overlap} leaves nothing of a window of {room} tokens; use less")
+    capacity = settings.window - tokenizer.num_special_tokens_to_add(False)
+    if settings.overlap >= capacity:
+        raise RecipeError(f"overlap: {settings.overlap} leaves nothing of a window of {capacity} tokens; use less")
     tokenizer.no_padding()
     tokenizer.enable_truncation(settings.window, stride=settings.overlap)
     return tokenizer
@@ -293,9 +293,9 @@ def chosen(provider: str, available: Sequence[str]) -> list[str]:
     short = {name.removesuffix("ExecutionProvider").lower(): name for name in available}
     key = provider.lower().removesuffix("executionprovider")
     if key not in short:
-        near = did_you_mean(key, list(short)) or "."
+        suggestion = did_you_mean(key, list(short)) or "."
         raise RecipeError(
-            f'provider: the installed onnxruntime has no "{provider}"{near} It has {", ".join(sorted(short))}; others '
+            f'provider: the installed onnxruntime has no "{provider}"{suggestion} It has {", ".join(sorted(short))}; others '
             "come with other builds of it, such as onnxruntime-gpu."
         )
     return list(dict.fromkeys([short[key], CPU]))

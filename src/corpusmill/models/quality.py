@@ -140,8 +140,8 @@ class Scorer:
                 f"{some(labels)}."
             )
         if self.good not in labels:
-            near = did_you_mean(self.good, labels) or "."
-            raise RecipeError(f'good: "{self.good}" is not a label of {self.model}{near} It has {some(labels)}.')
+            suggestion = did_you_mean(self.good, labels) or "."
+            raise RecipeError(f'good: "{self.good}" is not a label of {self.model}{suggestion} It has {some(labels)}.')
 
     def scores(self, texts: pa.LargeStringArray) -> pa.Array:
         """(documents,) float32, 0 to 1; null for a text without words."""

@@ -61,12 +61,12 @@ def unused(model: bytes, names: Collection[str]) -> bytes:
     Ids are unchanged. The library does not recognise control pieces in text, but other readers of its models do.
     """
     changed = bytearray(model)
-    wanted = {name.encode() for name in names}
+    encoded_names = {name.encode() for name in names}
     for number, start, end in _fields(model, 0, len(model)):
         if number != PIECE:
             continue
         parts = {part: (a, b) for part, a, b in _fields(model, start, end)}
-        if TYPE in parts and model[slice(*parts[NAME])] in wanted:
+        if TYPE in parts and model[slice(*parts[NAME])] in encoded_names:
             changed[parts[TYPE][0]] = UNUSED
     return bytes(changed)
 

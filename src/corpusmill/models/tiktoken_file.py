@@ -111,12 +111,12 @@ def written(token: bytes) -> str:
 def _pair(token: bytes, ranks: dict[bytes, int]) -> tuple[bytes, bytes] | None:
     """The two tokens whose merge is this one; None for a single byte, and for a token that no merge produces."""
     parts = [bytes([byte]) for byte in token]
-    most = ranks[token]
+    rank = ranks[token]
     while len(parts) > 2:
-        pairs = [ranks.get(a + b, most) for a, b in pairwise(parts)]
-        least = min(pairs)
-        if least >= most:
+        pairs = [ranks.get(a + b, rank) for a, b in pairwise(parts)]
+        lowest = min(pairs)
+        if lowest >= rank:
             return None
-        at = pairs.index(least)
+        at = pairs.index(lowest)
         parts[at : at + 2] = [parts[at] + parts[at + 1]]
     return (parts[0], parts[1]) if len(parts) == 2 else None

@@ -50,7 +50,7 @@ def _token_ends(
     for d in np.flatnonzero(differs).tolist():
         text = texts[d].as_py()
         expected, start, end = tokenizer.reference.spans(text)
-        here = slice(offsets[d], offsets[d + 1])
+        tokens = slice(offsets[d], offsets[d + 1])
         if not np.array_equal(expected, ids[starts[d] : stops[d]]):
             raise AssetError(
                 f"{tokenizer.spec}: the engine {tokenizer.engine.name} gives other ids than the reference, which "
@@ -58,8 +58,8 @@ def _token_ends(
                 f"tokens in the text. Use the reference: tokenize/bpe: {{engine: {tokenizer.reference.name}}}."
             )
         before = np.concatenate([np.zeros(1, np.int64), np.cumsum([len(c.encode()) for c in text], dtype=np.int64)])
-        ends[here] = before[end]
+        ends[tokens] = before[end]
         # Several tokens of one character overlap, or have no width: only the last of them ends with it.
         inside = (start[1:] < end[:-1]) | ((start[1:] == end[:-1]) & (start[:-1] == end[:-1]))
-        ends[here][:-1][inside] = INSIDE
+        ends[tokens][:-1][inside] = INSIDE
     return ends

@@ -126,10 +126,10 @@ class Tiktoken:
             import tiktoken
         except ImportError:
             raise TIKTOKEN.error("the engine tiktoken") from None
-        known = definition.token_bytes
-        if known is None or definition.json.get("normalizer"):
+        token_bytes = definition.token_bytes
+        if token_bytes is None or definition.json.get("normalizer"):
             raise ValueError("it is not a byte-level BPE, or normalizes text before it splits it")
-        ranks = _ranks(definition, known)
+        ranks = _ranks(definition, token_bytes)
         ordinary = {content: t["id"] for content, t in definition.added.items() if content not in controls}
         self._added = set(ordinary)
         self._native = tiktoken.Encoding(
@@ -168,7 +168,7 @@ def reference(definition: Definition, ends: tuple[str, ...]) -> Reference:
     return HuggingFace(definition.plain(*ends), definition.path)
 
 
-def _ranks(definition: Definition, known: dict[str, bytes]) -> dict[bytes, int]:
+def _ranks(definition: Definition, token_bytes: dict[str, bytes]) -> dict[bytes, int]:
     """bytes -> id of the tokens that merges can produce."""
     model = definition.json["model"]
     pairs = [pair.split(" ") if isinstance(pair, str) else pair for pair in model.get("merges", ())]
@@ -176,8 +176,8 @@ def _ranks(definition: Definition, known: dict[str, bytes]) -> dict[bytes, int]:
     order = [definition.ids[token] for token in dict.fromkeys(merged)]
     if order != sorted(order):
         raise ValueError("its merges are not in the order of their ids")
-    every = known if model.get("ignore_merges") else [*merged, *(token for token in known if len(known[token]) == 1)]
-    ranks = {known[token]: definition.ids[token] for token in every if token not in definition.added}
+    tokens = token_bytes if model.get("ignore_merges") else [*merged, *(token for token in token_bytes if len(token_bytes[token]) == 1)]
+    ranks = {token_bytes[token]: definition.ids[token] for token in tokens if token not in definition.added}
     if any(bytes([byte]) not in ranks for byte in range(256)):
         raise ValueError("it does not have a token for every byte")
     return ranks
@@ -199,10 +199,10 @@ def _pattern(definition: Definition) -> str:
 
 
 def _flat(documents: Iterable[Any]) -> Encoded:
-    each = [np.array(ids, np.uint32) for ids in documents]
-    offsets = np.zeros(len(each) + 1, np.int64)
-    np.cumsum([len(ids) for ids in each], out=offsets[1:])
-    return (np.concatenate(each) if each else np.empty(0, np.uint32)), offsets
+    arrays = [np.array(ids, np.uint32) for ids in documents]
+    offsets = np.zeros(len(arrays) + 1, np.int64)
+    np.cumsum([len(ids) for ids in arrays], out=offsets[1:])
+    return (np.concatenate(arrays) if arrays else np.empty(0, np.uint32)), offsets
 
 
 def _columns(ids: list[int], spans: list[tuple[int, int]]) -> tuple[NDArray[np.uint32], Int64s, Int64s]:

@@ -116,10 +116,10 @@ class Tokenizer:
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text of ids, with control tokens by name; bytes that are not UTF-8 become U+FFFD."""
-        wanted, definition = list(map(int, ids)), self.definition
+        id_list, definition = list(map(int, ids)), self.definition
         if definition.model:
-            return sentencepiece_file.decode(definition.model, definition.path, wanted)
-        text: str = _original(definition).decode(wanted, skip_special_tokens=False)
+            return sentencepiece_file.decode(definition.model, definition.path, id_list)
+        text: str = _original(definition).decode(id_list, skip_special_tokens=False)
         return text
 
     def check(self, texts: pa.Array) -> CrossCheck:
@@ -161,8 +161,8 @@ def load(
 
 
 @lru_cache(KEPT)
-def _load(definition: Definition, end: str, begin: str | None, asked: Asked) -> Tokenizer:
-    spec, engine, _, _, controls = asked
+def _load(definition: Definition, end: str, begin: str | None, arguments: Asked) -> Tokenizer:
+    spec, engine, _, _, controls = arguments
     chosen, fallback = _choose(engine, definition, _ends(end, begin, controls))
     return Tokenizer(
         spec=spec,
@@ -175,13 +175,13 @@ def _load(definition: Definition, end: str, begin: str | None, asked: Asked) -> 
         engine=chosen,
         fallback=fallback,
         definition=definition,
-        asked=asked,
+        asked=arguments,
     )
 
 
-def _again(asked: Asked, fingerprint: str) -> Tokenizer:
+def _again(arguments: Asked, fingerprint: str) -> Tokenizer:
     """The tokenizer in another process. Raises AssetError if its file has changed."""
-    tokenizer = load(*asked)
+    tokenizer = load(*arguments)
     if tokenizer.fingerprint != fingerprint:
         raise AssetError(f"{tokenizer.spec}: the file has changed since the tokenizer was loaded. Load it again.")
     return tokenizer
@@ -201,16 +201,16 @@ def _choose(name: EngineName, definition: Definition, ends: tuple[str, ...]) -> 
         return reference, None
     others = ("gigatoken",) if definition.model else ("gigatoken", "tiktoken")
     if name not in ("auto", *others):
-        known = ", ".join(f'"{other}"' for other in (reference.name, *others))
+        names = ", ".join(f'"{alternative}"' for alternative in (reference.name, *others))
         raise AssetError(
-            f'{definition.path}: the engine {name} does not read such files. Use engine {known}, or "auto".'
+            f'{definition.path}: the engine {name} does not read such files. Use engine {names}, or "auto".'
         )
-    wanted = "gigatoken" if name == "auto" else name
+    chosen = "gigatoken" if name == "auto" else name
     # Its own tokens as texts: an engine that splits differently misses those that cross a split.
-    beside = [f"a{content} b" for content in definition.added if content not in controls]
-    probes = [*PROBE, *lookalikes, *beside, *definition.sample(OWN)]
+    added_texts = [f"a{content} b" for content in definition.added if content not in controls]
+    probes = [*PROBE, *lookalikes, *added_texts, *definition.sample(OWN)]
     try:
-        engine = _engine(wanted, definition, ends)
+        engine = _engine(chosen, definition, ends)
         differing = _differing(engine, reference, pa.array(probes, pa.large_string()))
         problem = f"differs from the reference on {len(differing)} probe strings" if len(differing) else None
     except (KeyboardInterrupt, SystemExit, MissingExtraError):
@@ -222,7 +222,7 @@ def _choose(name: EngineName, definition: Definition, ends: tuple[str, ...]) -> 
         return engine, None
     if name != "auto":
         raise AssetError(f'{definition.path}: {name} {problem}. Use engine "{reference.name}", or "auto".')
-    return reference, f"{wanted} {problem}"
+    return reference, f"{chosen} {problem}"
 
 
 def _refuse_controls(engine: Engine, definition: Definition, controls: dict[str, int], lookalikes: list[str]) -> None:

@@ -76,33 +76,33 @@ class Definition:
     @property
     def default_eos(self) -> str | None:
         """The end-of-sequence token of the model, or of the tokenizer_config.json beside a tokenizer.json."""
-        beside = config_of(self.path)
-        return assets.load(str(beside), _configured_eos) if beside else self.eos
+        config = config_of(self.path)
+        return assets.load(str(config), _configured_eos) if config else self.eos
 
-    def find_eos(self, wanted: str | None) -> str:
-        """The token that ends a document: `wanted`, else the configured one, else the first of EOS_NAMES."""
-        for name in (wanted,) if wanted is not None else (self.default_eos, *EOS_NAMES):
+    def find_eos(self, eos: str | None) -> str:
+        """The token that ends a document: `eos`, else the configured one, else the first of EOS_NAMES."""
+        for name in (eos,) if eos is not None else (self.default_eos, *EOS_NAMES):
             if name in self.added:
                 return name
-        asked = f'"{wanted}" is not one' if wanted is not None else f"none of {', '.join(EOS_NAMES)} is one"
+        problem = f'"{eos}" is not one' if eos is not None else f"none of {', '.join(EOS_NAMES)} is one"
         raise AssetError(
-            f"{self.path}: which token ends a document? {asked}. Its special tokens are: {self._specials()}. "
+            f"{self.path}: which token ends a document? {problem}. Its special tokens are: {self._specials()}. "
             "Set `eos` to one of them."
         )
 
-    def find_bos(self, wanted: str, eos: str) -> str:
+    def find_bos(self, bos: str, eos: str) -> str:
         """The token that begins a document. Raises AssetError if there is no token of this name, or it is EOS."""
-        if wanted == eos:
+        if bos == eos:
             raise AssetError(
-                f'{self.path}: "{wanted}" ends every document, so every next one already begins after it. '
+                f'{self.path}: "{bos}" ends every document, so every next one already begins after it. '
                 "Leave out `bos`."
             )
-        if wanted not in self.added:
+        if bos not in self.added:
             raise AssetError(
-                f'{self.path}: there is no token "{wanted}" to begin documents with. Its special tokens are: '
+                f'{self.path}: there is no token "{bos}" to begin documents with. Its special tokens are: '
                 f"{self._specials()}. Set `bos` to one of them, or leave it out."
             )
-        return wanted
+        return bos
 
     def _specials(self) -> str:
         special = [content for content, token in self.added.items() if token.get("special")]
@@ -173,10 +173,10 @@ class Definition:
             return token if data is None else data.decode(errors="replace")
         return token.replace("\u2581", " ")
 
-    def sample(self, most: int) -> list[str]:
-        """The texts of at most `most` tokens, evenly spread over the vocabulary."""
+    def sample(self, limit: int) -> list[str]:
+        """The texts of at most `limit` tokens, evenly spread over the vocabulary."""
         tokens = sorted(self.ids.keys() - self.added.keys(), key=lambda token: self.ids[token])
-        return [self.look(token) for token in tokens[:: -(-len(tokens) // most) or 1]]
+        return [self.look(token) for token in tokens[:: -(-len(tokens) // limit) or 1]]
 
     @cached_property
     def sizes(self) -> NDArray[np.int64] | None:
@@ -203,8 +203,8 @@ def _of_json(file: Path, json: dict[str, Any]) -> Definition:
 def _of_model(file: Path, data: bytes) -> Definition:
     library = sentencepiece_file.load(data, file)
     pieces = sentencepiece_file.pieces(data)
-    beside = {CONTROL: True, USER_DEFINED: False}
-    added = {p: {"id": i, "special": beside[kind]} for i, (p, kind) in enumerate(pieces) if kind in beside}
+    special = {CONTROL: True, USER_DEFINED: False}
+    added = {p: {"id": i, "special": special[kind]} for i, (p, kind) in enumerate(pieces) if kind in special}
     ids = {piece: i for i, (piece, _) in enumerate(pieces)}
     eos = pieces[library.eos_id()][0] if library.eos_id() >= 0 else None
     return Definition(file, "", {}, data, added, ids, library.unk_id(), eos)
@@ -229,16 +229,16 @@ def _no_json(file: Path, error: Exception) -> str:
 
 def config_of(tokenizer: Path) -> Path | None:
     """The tokenizer_config.json beside a tokenizer.json, if there is one: it names the token that ends a document."""
-    beside = tokenizer.with_name("tokenizer_config.json")
+    config = tokenizer.with_name("tokenizer_config.json")
     says_itself = tokenizer.name.removesuffix(".gz").endswith((".model", ".tiktoken"))
-    return beside if not says_itself and beside.is_file() else None
+    return config if not says_itself and config.is_file() else None
 
 
 def _configured_eos(file: Path) -> str | None:
     """`eos_token` of a tokenizer_config.json, or None."""
     try:
-        named = json.loads(file.read_text("utf-8")).get("eos_token")
+        token = json.loads(file.read_text("utf-8")).get("eos_token")
     except (ValueError, AttributeError):
         return None
-    named = named.get("content") if isinstance(named, dict) else named
-    return named if isinstance(named, str) else None
+    token = token.get("content") if isinstance(token, dict) else token
+    return token if isinstance(token, str) else None

@@ -45,8 +45,8 @@ def assets_of(spec: str) -> tuple[str, ...]:
     """
     asset = asset_of(spec)
     path = assets.locate(asset)
-    beside = config_of(path)
-    return (asset, asset.removesuffix(path.name) + beside.name) if beside else (asset,)
+    config = config_of(path)
+    return (asset, asset.removesuffix(path.name) + config.name) if config else (asset,)
 
 
 def extras_of(spec: str, engine: str = "auto") -> tuple[Extra, ...]:

@@ -95,17 +95,17 @@ def word_table(words: Sequence[str], kinds: NDArray[np.uint8], close: Sequence[s
     words   in lower case; kinds: (words,)
     close   words that are no spellings of others
     """
-    taken = {*words, *close}
+    real_words = {*words, *close}
     row_of: dict[str, int] = {}
     for row, word in enumerate(words):
         if int(kinds[row]) in MISSPELLED:
             for spelling in spellings(word):
-                if spelling not in taken:
+                if spelling not in real_words:
                     row_of.setdefault(spelling, row)
     kinds.flags.writeable = False
-    every = word_hashes(pa.array([*words, *row_of], pa.large_string()))
+    hashes = word_hashes(pa.array([*words, *row_of], pa.large_string()))
     rows = np.concatenate([np.arange(len(words)), np.fromiter(row_of.values(), np.int64) + SPELLING])
-    return WordTable(make_slots(every, rows), kinds)
+    return WordTable(make_slots(hashes, rows), kinds)
 
 
 def spellings(word: str) -> Iterator[str]:
@@ -150,9 +150,9 @@ class Rater:
         worst = scored.worst[~none]
         counts = np.bincount(hits[:, 0], minlength=len(texts))
         bad = scored.sentences >= np.float32(self.sentence_score)
-        of = np.repeat(np.arange(len(texts)), np.diff(scored.offsets))
-        bad_words = np.bincount(of, np.where(bad, scored.words, 0), len(texts))
-        all_words = np.bincount(of, scored.words, len(texts))
+        document = np.repeat(np.arange(len(texts)), np.diff(scored.offsets))
+        bad_words = np.bincount(document, np.where(bad, scored.words, 0), len(texts))
+        all_words = np.bincount(document, scored.words, len(texts))
         columns = {
             "score": pa.array(scored.documents, mask=none),
             "worst": spread(scored.sentences[worst], ~none),
@@ -165,7 +165,7 @@ class Rater:
         if spans:
             bad &= scored.words > 0
             parts = [scored.spans[bad, 0], scored.spans[bad, 1], scored.sentences[bad]]
-            columns["sentences"] = lists(np.bincount(of[bad], minlength=len(texts)), parts, SENTENCES)
+            columns["sentences"] = lists(np.bincount(document[bad], minlength=len(texts)), parts, SENTENCES)
             columns["words"] = lists(counts, [hits[:, 1], hits[:, 2]], HITS)
         return columns
 

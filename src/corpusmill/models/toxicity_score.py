@@ -96,8 +96,8 @@ def score_sentences(
     out              written; words counts all words, known or not; documents are NaN without words; worst is the number
                      of the sentence with the highest score (the first of equals) among those with a word, -1 if none
     """
-    used, seen, letters = make_scratch(len(weights))
-    _score(text, spans, offsets, table, weights, bias, classes, used, seen, letters, out)
+    used, stamps, letters = make_scratch(len(weights))
+    _score(text, spans, offsets, table, weights, bias, classes, used, stamps, letters, out)
 
 
 @kernel
@@ -110,18 +110,18 @@ def _score(
     bias: float,
     classes: Classes,
     used: NDArray[np.int32],
-    seen: NDArray[np.int32],
+    stamps: NDArray[np.int32],
     letters: NDArray[np.uint8],
     out: Out,
 ) -> None:
     # References to what is handed on for every word would be counted, which takes as long as all else.
     data, classes, weights = borrowed(text.data), borrowed_classes(classes), borrowed(weights)
-    known, kinds = borrowed(table.words), borrowed(table.kinds)
-    used, seen, letters = borrowed(used), borrowed(seen), borrowed(letters)
+    slots, kinds = borrowed(table.words), borrowed(table.kinds)
+    used, stamps, letters = borrowed(used), borrowed(stamps), borrowed(letters)
     stamp = 0
     for d in range(len(out.documents)):
         base = text.offsets[d]
-        total, held = 0, 0
+        total, window_words = 0, 0
         mass: Any = 0.0
         top: Any = 0.0
         out.worst[d] = -1
@@ -132,14 +132,14 @@ def _score(
             best: Any = -np.inf
             while True:
                 stamp += 1
-                features, here, at = collect(data, at, hi, classes, known, kinds, used, seen, letters, stamp)
+                features, piece_words, at = collect(data, at, hi, classes, slots, kinds, used, stamps, letters, stamp)
                 odds = bias
                 for i in range(features):
                     odds += weights[used[i]]
-                if here > 0 or words == 0:
+                if piece_words > 0 or words == 0:
                     best = max(best, odds)
-                words += here
-                if here < PIECE:
+                words += piece_words
+                if piece_words < PIECE:
                     break
             score = np.float32(1.0 / (1.0 + np.exp(-best)))
             out.sentences[s], out.words[s] = score, words
@@ -148,12 +148,12 @@ def _score(
             if out.worst[d] < 0 or score > out.sentences[out.worst[d]]:
                 out.worst[d] = s
             total += words
-            held += words
+            window_words += words
             top = max(top, score)
-            if held >= WINDOW:
-                mass += top * held
-                top, held = 0.0, 0
-        out.documents[d] = (mass + top * held) / total if total > 0 else np.nan
+            if window_words >= WINDOW:
+                mass += top * window_words
+                top, window_words = 0.0, 0
+        out.documents[d] = (mass + top * window_words) / total if total > 0 else np.nan
 
 
 @kernel
@@ -164,13 +164,13 @@ def sentence_features(
 
     out    written as far as it goes; ends: (texts,) written, the end of each in `out`
     """
-    known, kinds = table.words, table.kinds
-    used, seen, letters = make_scratch(features)
+    slots, kinds = table.words, table.kinds
+    used, stamps, letters = make_scratch(features)
     count = 0
     for d in range(len(ends)):
         at: Any = text.offsets[d]
-        found, _, _ = collect(text.data, at, text.offsets[d + 1], classes, known, kinds, used, seen, letters, d + 1)
-        for i in range(found):
+        used_count, _, _ = collect(text.data, at, text.offsets[d + 1], classes, slots, kinds, used, stamps, letters, d + 1)
+        for i in range(used_count):
             if count < len(out):
                 out[count] = used[i]
             count += 1
@@ -190,23 +190,23 @@ def collect(
     at: Any,
     hi: Any,
     classes: Classes,
-    known: NDArray[np.uint64],
+    slots: NDArray[np.uint64],
     kinds: NDArray[np.uint8],
     out: NDArray[np.int32],
-    seen: NDArray[np.int32],
+    stamps: NDArray[np.int32],
     letters: NDArray[np.uint8],
     stamp: Any,
 ) -> Any:
     """Write the features of the first PIECE words of data[at:hi]; returns how many, the words, and where to go on.
 
-    known, kinds   of a Table; out, seen, letters of `make_scratch`: one by one, since references to a tuple are counted
+    slots, kinds   of a WordTable; out, stamps, letters of `make_scratch`: one by one, since references to a tuple are counted
                    for each word
     stamp          another number for each call
     """
     used = words = 0
     before: Any = 0  # the two kinds before
     last: Any = 0
-    held = NO_BITS  # a bit for each kind of the sentence
+    kind_bits = NO_BITS  # a bit for each kind of the sentence
     quoted = False
     kinds_from = len(kinds)
     while words < PIECE:
@@ -215,8 +215,8 @@ def collect(
             byte = load8(data, i)
             if byte == _MARK or (byte == _WIDE and is_curly(data, i, hi)):
                 quoted = not quoted if byte == _MARK else load8(data, i + 2) == _OPENING
-                used = add_kind(kinds_from, before, last, QUOTE, False, used, out, seen, stamp)
-                before, last, held = last, QUOTE, held | (ONE << U(QUOTE))
+                used = add_kind(kinds_from, before, last, QUOTE, False, used, out, stamps, stamp)
+                before, last, kind_bits = last, QUOTE, kind_bits | (ONE << U(QUOTE))
         if start == end:
             at = hi
             break
@@ -224,25 +224,25 @@ def collect(
         words += 1
         row = FREE
         if end - start == 1 and is_followed(data, start, hi):
-            row, after = find_spaced(data, start, hi, known, letters)
+            row, after = find_spaced(data, start, hi, slots, letters)
             if row != FREE:
                 at = after
         if row == FREE:
-            row = lookup(word_hash(data, start, end), known)
+            row = lookup(word_hash(data, start, end), slots)
             row = row & (SPELLING - 1) if row >= 0 else row
             if row == FREE and LEAST <= end - start <= LONGEST and has_digit(data, start, end):
-                row = find_meant(data, start, end, known, letters)
+                row = find_meant(data, start, end, slots, letters)
         if row == FREE:
             continue
-        used = add(row, used, out, seen, stamp)
+        used = add(row, used, out, stamps, stamp)
         kind = np.intp(kinds[row])
         if kind > 0:
-            used = add_kind(kinds_from, before, last, kind, quoted, used, out, seen, stamp)
-            before, last, held = last, kind, held | (ONE << U(kind))
-    while held != NO_BITS:
-        a = lowest_bit(held)
-        held &= held - ONE
-        others = held
+            used = add_kind(kinds_from, before, last, kind, quoted, used, out, stamps, stamp)
+            before, last, kind_bits = last, kind, kind_bits | (ONE << U(kind))
+    while kind_bits != NO_BITS:
+        a = lowest_bit(kind_bits)
+        kind_bits &= kind_bits - ONE
+        others = kind_bits
         while others != NO_BITS:
             out[used] = kinds_from + TOGETHER + a * KINDS + lowest_bit(others)
             used += 1
@@ -259,22 +259,22 @@ def add_kind(
     quoted: Any,
     used: Any,
     out: NDArray[np.int32],
-    seen: NDArray[np.int32],
+    stamps: NDArray[np.int32],
     stamp: Any,
 ) -> Any:
     inside = QUOTED if quoted else 0
-    used = add(kinds_from + kind, used, out, seen, stamp)
-    used = add(kinds_from + inside + kind, used, out, seen, stamp)
-    used = add(kinds_from + PAIRS + last * KINDS + kind, used, out, seen, stamp)
-    return add(kinds_from + TRIPLES + (before * KINDS + last) * KINDS + kind, used, out, seen, stamp)
+    used = add(kinds_from + kind, used, out, stamps, stamp)
+    used = add(kinds_from + inside + kind, used, out, stamps, stamp)
+    used = add(kinds_from + PAIRS + last * KINDS + kind, used, out, stamps, stamp)
+    return add(kinds_from + TRIPLES + (before * KINDS + last) * KINDS + kind, used, out, stamps, stamp)
 
 
 @inlined
-def add(feature: Any, used: Any, out: NDArray[np.int32], seen: NDArray[np.int32], stamp: Any) -> Any:
+def add(feature: Any, used: Any, out: NDArray[np.int32], stamps: NDArray[np.int32], stamp: Any) -> Any:
     """Append a feature unless the sentence has it."""
     out[used] = feature
-    fresh = seen[feature] != stamp
-    seen[feature] = stamp
+    fresh = stamps[feature] != stamp
+    stamps[feature] = stamp
     return used + fresh
 
 
@@ -288,10 +288,10 @@ def is_curly(data: NDArray[np.uint8], at: Any, hi: Any) -> Any:
 @inlined
 def has_digit(data: NDArray[np.uint8], start: Any, end: Any) -> Any:
     """Whether a character of a word is an ASCII digit."""
-    least = np.uint8(0xFF)
+    lowest = np.uint8(0xFF)
     for i in range(start, end):
-        least = min(least, load8(data, i))
-    return least <= ord("9")
+        lowest = min(lowest, load8(data, i))
+    return lowest <= ord("9")
 
 
 @kernel
@@ -329,12 +329,12 @@ def find_meant(
 
 @inlined
 def meant(
-    data: NDArray[np.uint8], start: Any, end: Any, words: NDArray[np.uint64], letters: NDArray[np.uint8], one: Any
+    data: NDArray[np.uint8], start: Any, end: Any, words: NDArray[np.uint64], letters: NDArray[np.uint8], one_letter: Any
 ) -> Any:
     """The row of a word with letters for its digits, or FREE."""
     for i in range(start, end):
         byte = load8(data, i)
-        letters[i - start] = one if byte == _ONE else _LETTER[byte]
+        letters[i - start] = one_letter if byte == _ONE else _LETTER[byte]
     return lookup_word(word_hash(letters, 0, end - start), words)
 
 
@@ -347,8 +347,8 @@ def spaced(data: NDArray[np.uint8], start: Any, hi: Any, letters: NDArray[np.uin
         letters[size] = load8(data, at)
         size += 1
         at += 1
-        more = at + 1 < hi and load8(data, at) == _SPACE and is_letter(data, at + 1)
-        if not more or size == LONGEST or (at + 2 < hi and is_inside(data, at + 2)):
+        continues = at + 1 < hi and load8(data, at) == _SPACE and is_letter(data, at + 1)
+        if not continues or size == LONGEST or (at + 2 < hi and is_inside(data, at + 2)):
             return size, at
         at += 1
 
@@ -356,8 +356,8 @@ def spaced(data: NDArray[np.uint8], start: Any, hi: Any, letters: NDArray[np.uin
 @inlined
 def is_followed(data: NDArray[np.uint8], start: Any, hi: Any) -> Any:
     """Whether a letter, a space and a letter begin here."""
-    near = start + 2 < hi and load8(data, start + 1) == _SPACE
-    return near and is_letter(data, start) and is_letter(data, start + 2)
+    apart = start + 2 < hi and load8(data, start + 1) == _SPACE
+    return apart and is_letter(data, start) and is_letter(data, start + 2)
 
 
 @inlined

@@ -95,9 +95,9 @@ class WideModel:
         classes: list[str] = card["classes"]
         names = all_names(classes)
         also = [ALIASES.get(label, label) for label in assets.load(LID_176, read_labels)]
-        place = {name: i for i, name in enumerate(names)}
+        position = {name: i for i, name in enumerate(names)}
         pairs = [
-            (place[first], place[second], make_pair(tables[f"{first}-{second}"], tables[f"{first}-{second}-weights"]))
+            (position[first], position[second], make_pair(tables[f"{first}-{second}"], tables[f"{first}-{second}-weights"]))
             for first, second in card["pairs"]
         ]
         model = Wide(
@@ -107,16 +107,16 @@ class WideModel:
             ceiling=tables["ceiling"],
             prior=tables["prior"],
             expected=tables["expected"],
-            name=np.array([NO_NAME if name == NOTHING else place[name] for name in classes], np.int32),
+            name=np.array([NO_NAME if name == NOTHING else position[name] for name in classes], np.int32),
             logs=np.rint(np.log1p(np.arange(COUNTS)) * UNIT).astype(np.int32),
             step=card["step"],
             depth=card["depth"],
         )
         group = np.full(len(names), NO_GROUP, np.int16)
         for name, number in card["groups"].items():
-            group[place[name]] = number
+            group[position[name]] = number
         common = CommonWords(*(tables[COMMON + name] for name in CommonWords._fields))
-        return cls(names, pairs, np.array([place[label] for label in also]), model, common, group)
+        return cls(names, pairs, np.array([position[label] for label in also]), model, common, group)
 
     def share(self, data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> LanguageShares:
         """What each text is in.
@@ -136,16 +136,16 @@ class WideModel:
         shares, misfit, expected = self._name(scored)
         short: NDArray[np.bool_] = np.asarray(np.diff(offsets) < SHORT)
         self._look_twice(data, offsets, short, shares)
-        asked = np.flatnonzero(short | (misfit > self._limit(expected, shares, np.zeros(texts, np.bool_))))
-        theirs = self._by_lid_176(data, offsets[:-1][asked], offsets[1:][asked])
-        self._blend(asked[short[asked]], theirs[short[asked]], scored, shares)
-        agreed = theirs[np.arange(len(asked)), best_of(shares[asked])] >= AGREED
-        against = ~agreed & np.isin(best_of(shares[asked]), self._known_to_lid_176)
+        doubted = np.flatnonzero(short | (misfit > self._limit(expected, shares, np.zeros(texts, np.bool_))))
+        theirs = self._by_lid_176(data, offsets[:-1][doubted], offsets[1:][doubted])
+        self._blend(doubted[short[doubted]], theirs[short[doubted]], scored, shares)
+        agreed = theirs[np.arange(len(doubted)), best_of(shares[doubted])] >= AGREED
+        against = ~agreed & np.isin(best_of(shares[doubted]), self._known_to_lid_176)
         unknown = np.zeros(texts, np.bool_)
-        limit = self._limit(expected[asked], shares[asked], agreed)
-        unknown[asked] = misfit[asked] > limit + np.where(short[asked], MISFIT_SHORT, 0)
+        limit = self._limit(expected[doubted], shares[doubted], agreed)
+        unknown[doubted] = misfit[doubted] > limit + np.where(short[doubted], MISFIT_SHORT, 0)
         doubtful = ~short & (misfit > np.maximum(MISFIT_COMMON, TIMES_DOUBTFUL * expected))
-        doubtful[asked] |= ~short[asked] & (against | unknown[asked])
+        doubtful[doubted] |= ~short[doubted] & (against | unknown[doubted])
         looked_at = shares.any(axis=1) & ~short & (unknown | (misfit > MISFIT_COMMON))
         self._look_at_common_words(data, offsets, np.flatnonzero(looked_at), shares, unknown)
         return LanguageShares(shares, unknown, doubtful)
@@ -167,11 +167,11 @@ class WideModel:
         main = best_of(sums(shares * parts.letters[:, None], begin))
         in_main = shares[np.arange(len(of_text)), main[of_text]] >= OF_MAIN
         enough = sums(parts.letters * in_main, begin) >= MAIN * sums(parts.letters, begin)
-        kept = np.flatnonzero(in_main & enough[of_text])
-        bounds = np.searchsorted(of_text[kept], np.append(np.flatnonzero(enough), len(texts)))
-        rest, offsets = prepare(data, parts.first[kept], parts.last[kept], bounds)
-        together = (sums(column[kept], bounds[:-1]) for column in (scored.scores, scored.weights, scored.best))
-        judged = self._judge(rest, WideScores(offsets, *together))
+        main_parts = np.flatnonzero(in_main & enough[of_text])
+        bounds = np.searchsorted(of_text[main_parts], np.append(np.flatnonzero(enough), len(texts)))
+        joined, offsets = prepare(data, parts.first[main_parts], parts.last[main_parts], bounds)
+        together = (sums(column[main_parts], bounds[:-1]) for column in (scored.scores, scored.weights, scored.best))
+        judged = self._judge(joined, WideScores(offsets, *together))
         sound = ~judged.doubtful
         return texts[enough][sound], LanguageShares(judged.shares[sound], judged.unknown[sound], judged.doubtful[sound])
 
@@ -258,10 +258,10 @@ class WideModel:
         self, data: NDArray[np.uint8], first: NDArray[np.int64], last: NDArray[np.int64]
     ) -> NDArray[np.float32]:
         """(texts, names) the scores of lid.176 for data[first:last]."""
-        labels, given = lid_176().predict_spans(data, first, last, BLENDED)
+        labels, scores = lid_176().predict_spans(data, first, last, BLENDED)
         theirs = np.zeros((len(first), len(self.names)), np.float32)
         row, column = np.nonzero(labels >= 0)
-        np.add.at(theirs, (row, self._known_to_lid_176[labels[row, column]]), given[row, column])
+        np.add.at(theirs, (row, self._known_to_lid_176[labels[row, column]]), scores[row, column])
         return theirs
 
 
@@ -298,8 +298,8 @@ def prepare(
     bounds   (texts + 1,) the spans of text i are bounds[i] to bounds[i + 1]
     """
     texts = len(bounds) - 1
-    room = int((last - first).sum()) + len(first)
-    out, offsets, odd = np.zeros(room + PAD, np.uint8), np.empty(texts + 1, np.int64), np.empty(texts, np.bool_)
+    capacity = int((last - first).sum()) + len(first)
+    out, offsets, odd = np.zeros(capacity + PAD, np.uint8), np.empty(texts + 1, np.int64), np.empty(texts, np.bool_)
     gather(data, first, last, bounds, out, offsets, odd)
     changed = {int(i): plain(out[offsets[i] : offsets[i + 1]].tobytes()) for i in np.flatnonzero(odd)}
     changed = {i: new for i, new in changed.items() if new != out[offsets[i] : offsets[i + 1]].tobytes()}

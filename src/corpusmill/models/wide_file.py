@@ -92,11 +92,11 @@ def aligned(table: NDArray[np.int8]) -> NDArray[np.int8]:
     """The table in rows of whole cache lines, columns of 0 behind: a quarter faster."""
     rows, columns = table.shape
     width = -(-columns // ROW) * ROW
-    room = np.zeros(rows * width + ROW, np.int8)
-    begin = -room.ctypes.data % ROW
-    whole = room[begin : begin + rows * width].reshape(rows, width)
-    whole[:, :columns] = table
-    return whole
+    buffer = np.zeros(rows * width + ROW, np.int8)
+    begin = -buffer.ctypes.data % ROW
+    padded = buffer[begin : begin + rows * width].reshape(rows, width)
+    padded[:, :columns] = table
+    return padded
 
 
 def write(folder: Path, tables: Tables) -> None:
@@ -117,9 +117,9 @@ def mapped(folder: Path) -> Tables | None:
     """
     tables = {}
     try:
-        for file, wanted in json.loads((folder / SUMS).read_text("utf-8")).items():
+        for file, expected in json.loads((folder / SUMS).read_text("utf-8")).items():
             path = folder / file
-            if checksum(np.memmap(path, np.uint8, "r")) != wanted:
+            if checksum(np.memmap(path, np.uint8, "r")) != expected:
                 return None
             tables[path.stem] = np.asarray(np.load(path, mmap_mode="c")) if path.stem in MAPPED else np.load(path)
     except (ValueError, AttributeError, FileNotFoundError):  # no JSON, no object, no array; an empty file

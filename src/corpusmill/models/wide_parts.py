@@ -35,12 +35,12 @@ class ScriptParts(NamedTuple):
 
 def cut_parts(data: NDArray[np.uint8], first: NDArray[np.int64], last: NDArray[np.int64], windows: int) -> ScriptParts:
     """The parts of data[first:last]; a text is `windows` spans one after the other, and a part is in one of them."""
-    room = int((last - first).sum())
-    begin, end, letters = np.empty((3, room), np.int64)
+    capacity = int((last - first).sum())
+    begin, end, letters = np.empty((3, capacity), np.int64)
     parts = ScriptParts(begin, end, letters, np.zeros(len(first) // windows + 1, np.int64))
     _cut(data, first, last, windows, classes(), FIRST, STOP, _script, LEAST, parts)
-    found = parts.bounds[-1]
-    return ScriptParts(begin[:found], end[:found], letters[:found], parts.bounds)
+    count = parts.bounds[-1]
+    return ScriptParts(begin[:count], end[:count], letters[:count], parts.bounds)
 
 
 @kernel
@@ -53,21 +53,21 @@ def _cut(
     range_first: NDArray[np.int32],
     range_stop: NDArray[np.int32],
     range_script: NDArray[np.int32],
-    least: int,
+    min_letters: int,
     parts: ScriptParts,
 ) -> None:
-    found = 0
-    near = 0
+    count = 0
+    range_at = 0
     for w in range(len(first)):
         at, end = first[w], last[w]
         begin, characters, letters, script = at, 0, 0, NO_SCRIPT
         while at < end:
             point, size = decode(data, at)
-            near = range_of(point, near, range_first, range_stop)
-            its_script = range_script[near] if range_first[near] <= point < range_stop[near] else NO_SCRIPT
+            range_at = range_of(point, range_at, range_first, range_stop)
+            its_script = range_script[range_at] if range_first[range_at] <= point < range_stop[range_at] else NO_SCRIPT
             if its_script != NO_SCRIPT and script not in (NO_SCRIPT, its_script):
-                parts.first[found], parts.last[found], parts.letters[found] = begin, at, letters
-                found += 1
+                parts.first[count], parts.last[count], parts.letters[count] = begin, at, letters
+                count += 1
                 begin, characters, letters = at, 0, 0
             if its_script != NO_SCRIPT:
                 letters += 1
@@ -76,17 +76,17 @@ def _cut(
             at += size
             kind = class_of(classes, point)
             ends = at >= end or characters >= LONG + LONG // 2 or (characters >= LONG and kind & SPACE != 0)
-            if letters >= least and not ends:
+            if letters >= min_letters and not ends:
                 ends = kind & BREAK != 0
-            if letters >= least and kind & TERMINAL != 0 and not ends:
+            if letters >= min_letters and kind & TERMINAL != 0 and not ends:
                 ends = point >= 0x80 or class_of(classes, decode(data, at)[0]) & SPACE != 0
             if ends:
                 if letters > 0:
-                    parts.first[found], parts.last[found], parts.letters[found] = begin, at, letters
-                    found += 1
+                    parts.first[count], parts.last[count], parts.letters[count] = begin, at, letters
+                    count += 1
                 begin, characters, letters, script = at, 0, 0, NO_SCRIPT
         if (w + 1) % windows == 0:
-            parts.bounds[(w + 1) // windows] = found
+            parts.bounds[(w + 1) // windows] = count
 
 
 def warm_up() -> None:

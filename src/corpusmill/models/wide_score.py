@@ -127,11 +127,11 @@ def put_spaced(data: NDArray[np.uint8], begin: int, end: int, out: NDArray[np.ui
 @inlined
 def has_marks(text: NDArray[np.uint8]) -> bool:
     """Whether there are combining diacritics (U+0300 to U+036F) or conjoining letters of Korean."""
-    found = 0
+    suspects = 0
     for at in range(len(text)):
         byte = text[at]
-        found += (byte == 0xCC) | (byte == 0xCD) | (byte == 0xE1)
-    if found == 0:
+        suspects += (byte == 0xCC) | (byte == 0xCD) | (byte == 0xE1)
+    if suspects == 0:
         return False
     for at in range(len(text) - 1):
         if text[at] == 0xCC or (text[at] == 0xCD and text[at + 1] < 0xB0):
@@ -175,22 +175,22 @@ def score(
     table, logs, ceiling = model.table, model.logs, model.ceiling
     classes = table.shape[1]
     counts = np.zeros(len(table), np.int32)
-    seen = np.empty(len(table) + STARTS, np.int32)
+    ngrams = np.empty(len(table) + STARTS, np.int32)
     block = np.empty(classes, np.int32)
     total = np.empty(classes, np.int64)
     for i in range(len(offsets) - 1):
-        found = count(data, offsets[i], offsets[i + 1], model, counts, seen)
+        distinct = count(data, offsets[i], offsets[i + 1], model, counts, ngrams)
         total[:] = 0
         weight = np.int64(0)
-        most = np.int64(0)
-        for begin in range(0, found, BLOCK):
+        best_total = np.int64(0)
+        for begin in range(0, distinct, BLOCK):
             block[:] = 0
-            for j in range(begin, min(begin + BLOCK, found)):
-                ngram = seen[j]
+            for j in range(begin, min(begin + BLOCK, distinct)):
+                ngram = ngrams[j]
                 times = logs[min(counts[ngram], COUNTS - 1)]
                 counts[ngram] = 0
                 weight += times
-                most += times * np.int64(ceiling[ngram])
+                best_total += times * np.int64(ceiling[ngram])
                 for c in range(classes):
                     block[c] += times * np.int32(table[ngram, c])
             for c in range(classes):
@@ -199,7 +199,7 @@ def score(
         for c in range(classes):
             scores[i, c] = np.float32(np.float64(total[c]) * model.step / UNIT)
         weights[i] = weight
-        best[i] = np.float32(np.float64(most) * model.step / UNIT)
+        best[i] = np.float32(np.float64(best_total) * model.step / UNIT)
 
 
 @inlined
@@ -209,9 +209,9 @@ def count(
     end: int,
     model: Wide,
     counts: NDArray[np.int32],
-    seen: NDArray[np.int32],
+    ngrams: NDArray[np.int32],
 ) -> int:
-    """Count the n-grams of data[begin:end] in `counts`, and write the distinct ones to `seen`; returns how many.
+    """Count the n-grams of data[begin:end] in `counts`, and write the distinct ones to `ngrams`; returns how many.
 
     counts   (n-grams + 1,) 0 on entry; at 0 it is of no use afterwards
     """
@@ -233,15 +233,15 @@ def count(
             s1 = step(moves, states, s1, load8(data, a1 + k))
             s2 = step(moves, states, s2, load8(data, a2 + k))
             s3 = step(moves, states, s3, load8(data, a3 + k))
-            n = note(states[state, 1], counts, seen, n)
-            n = note(states[s1, 1], counts, seen, n)
-            n = note(states[s2, 1], counts, seen, n)
-            n = note(states[s3, 1], counts, seen, n)
+            n = note(states[state, 1], counts, ngrams, n)
+            n = note(states[s1, 1], counts, ngrams, n)
+            n = note(states[s2, 1], counts, ngrams, n)
+            n = note(states[s3, 1], counts, ngrams, n)
         at = a3 + quarter
         state = s3
     while at < end:
         state = step(moves, states, state, load8(data, at))
-        n = note(states[state, 1], counts, seen, n)
+        n = note(states[state, 1], counts, ngrams, n)
         at += 1
     return n
 
@@ -252,9 +252,9 @@ def step(moves: NDArray[np.uint32], states: NDArray[np.int32], state: Bits, byte
 
 
 @inlined
-def note(ngram: int, counts: NDArray[np.int32], seen: NDArray[np.int32], n: int) -> int:
+def note(ngram: int, counts: NDArray[np.int32], ngrams: NDArray[np.int32], n: int) -> int:
     """Written in any case, and kept if it is new: a branch would be mispredicted too often."""
-    seen[n] = ngram
+    ngrams[n] = ngram
     n += (counts[ngram] == 0) & (ngram != 0)
     counts[ngram] += 1
     return n

@@ -104,10 +104,10 @@ def parse(urls: pa.StringArray | pa.LargeStringArray) -> Addresses:
     for row in np.flatnonzero(spans[:, 0] == NOWHERE).tolist():
         address = Address.of(urls[row].as_py())
         parts = [address.host, address.path, address.query]
-        written = [part.encode() for part in (*parts, "", "".join(parts).lower())]
-        spans[row] = np.cumsum([used, *map(len, written)])
+        encoded_parts = [part.encode() for part in (*parts, "", "".join(parts).lower())]
+        spans[row] = np.cumsum([used, *map(len, encoded_parts)])
         used = int(spans[row, -1])
-        others += written
+        others += encoded_parts
     if others:
         added = np.frombuffer(b"".join(others), np.uint8)
         data = np.concatenate([data[: used - len(added)], added, np.zeros(PAD, np.uint8)])
@@ -132,20 +132,20 @@ def _hashes(entries: Iterable[str], pages: bool) -> Hashes:
     return Hashes.of(keys[: _keys(addresses, pages, keys)])
 
 
-def find_domains(addresses: Addresses, wanted: NDArray[np.bool_], listed: Hashes) -> Spans:
-    """(documents, 2) where in `data` the longest listed domain of each wanted address begins and ends, -1 for none: its
+def find_domains(addresses: Addresses, selected: NDArray[np.bool_], listed: Hashes) -> Spans:
+    """(documents, 2) where in `data` the longest listed domain of each selected address begins and ends, -1 for none: its
     host or a parent domain; of an IP address the whole alone."""
-    found = np.empty((len(wanted), 2), np.int64)
-    _find_domains(addresses, wanted, listed, found)
-    return found
+    spans = np.empty((len(selected), 2), np.int64)
+    _find_domains(addresses, selected, listed, spans)
+    return spans
 
 
-def find_pages(addresses: Addresses, wanted: NDArray[np.bool_], listed: Hashes) -> Spans:
-    """(documents, 2) where in `data` the deepest listed page of each wanted address begins and ends, -1 for none: the
+def find_pages(addresses: Addresses, selected: NDArray[np.bool_], listed: Hashes) -> Spans:
+    """(documents, 2) where in `data` the deepest listed page of each selected address begins and ends, -1 for none: the
     address without a leading "www.", with its query or without, or a folder above it."""
-    found = np.empty((len(wanted), 2), np.int64)
-    _find_pages(addresses, wanted, listed, found)
-    return found
+    spans = np.empty((len(selected), 2), np.int64)
+    _find_pages(addresses, selected, listed, spans)
+    return spans
 
 
 def sites(addresses: Addresses) -> pa.StringArray:
@@ -155,38 +155,38 @@ def sites(addresses: Addresses) -> pa.StringArray:
     >>> sites(parse(urls)).to_pylist()
     ['example.co.uk', 'me.github.io', None]
     """
-    found = np.empty((len(addresses.spans), 2), np.int64)
-    _find_sites(addresses, *_suffixes(), found)
-    return pieces(addresses, found)
+    spans = np.empty((len(addresses.spans), 2), np.int64)
+    _find_sites(addresses, *_suffixes(), spans)
+    return pieces(addresses, spans)
 
 
 def site_keys(addresses: Addresses) -> NDArray[np.uint64]:
     """(documents,) a hash of the registered domain of each, or of the host that has none; 0 without a host."""
-    found = np.empty((len(addresses.spans), 2), np.int64)
-    _find_sites(addresses, *_suffixes(), found)
-    found = np.where(found[:, :1] == NOWHERE, addresses.spans[:, :2], found)
-    keys = np.zeros(len(found), np.uint64)
-    _site_keys(addresses.data, found, keys)
+    spans = np.empty((len(addresses.spans), 2), np.int64)
+    _find_sites(addresses, *_suffixes(), spans)
+    spans = np.where(spans[:, :1] == NOWHERE, addresses.spans[:, :2], spans)
+    keys = np.zeros(len(spans), np.uint64)
+    _site_keys(addresses.data, spans, keys)
     return keys
 
 
 @kernel
-def _site_keys(data: Bytes, found: Spans, keys: NDArray[np.uint64]) -> None:
+def _site_keys(data: Bytes, spans: Spans, keys: NDArray[np.uint64]) -> None:
     for i in range(len(keys)):
-        if found[i, 1] > found[i, 0]:
-            keys[i] = quick_hash(data, found[i, 0], found[i, 1] - found[i, 0])
+        if spans[i, 1] > spans[i, 0]:
+            keys[i] = quick_hash(data, spans[i, 0], spans[i, 1] - spans[i, 0])
 
 
 def pieces(addresses: Addresses, spans: Spans) -> pa.StringArray:
     """The strings data[begin:end] of each span, null where it begins at -1."""
     offsets = np.zeros(len(spans) + 1, np.int32)
-    there = spans[:, 0] != NOWHERE
-    if not there.any():
+    present = spans[:, 0] != NOWHERE
+    if not present.any():
         return pa.nulls(len(spans), pa.string())
-    np.cumsum(np.where(there, spans[:, 1] - spans[:, 0], 0), out=offsets[1:])
+    np.cumsum(np.where(present, spans[:, 1] - spans[:, 0], 0), out=offsets[1:])
     data = np.empty(int(offsets[-1]), np.uint8)
     _copy(addresses.data, spans, data)
-    valid = None if there.all() else pa.py_buffer(np.packbits(there, bitorder="little"))
+    valid = None if present.all() else pa.py_buffer(np.packbits(present, bitorder="little"))
     return pa.StringArray.from_buffers(len(spans), pa.py_buffer(offsets), pa.py_buffer(data), valid)
 
 
@@ -277,10 +277,10 @@ def _parse(data: Bytes, offsets: Spans, out: Bytes, spans: Spans) -> int:
     used = np.int64(0)
     for d in range(len(spans)):
         at, end = offsets[d], offsets[d + 1]
-        every = np.uint8(0)
+        all_bits = np.uint8(0)
         for i in range(at, end):
-            every |= data[i]
-        if every >= 0x80:
+            all_bits |= data[i]
+        if all_bits >= 0x80:
             spans[d, :] = NOWHERE
             continue
         while at < end and _is_space(load8(data, at)):
@@ -376,28 +376,28 @@ def _is_ip(data: Bytes, begin: int, end: int) -> Any:
 
 
 @kernel
-def _find_domains(addresses: Addresses, wanted: NDArray[np.bool_], listed: Hashes, found: Spans) -> None:
+def _find_domains(addresses: Addresses, selected: NDArray[np.bool_], listed: Hashes, domains: Spans) -> None:
     data, spans = addresses
     for d in range(len(spans)):
-        found[d, :] = NOWHERE
+        domains[d, :] = NOWHERE
         begin, end = spans[d, 0], spans[d, 1]
-        if not wanted[d] or begin == end:
+        if not selected[d] or begin == end:
             continue
-        whole = _is_ip(data, begin, end)
+        is_ip = _is_ip(data, begin, end)
         h = K0
         for i in range(end - 1, begin - 1, -1):
             h = _step(h, load8(data, i))
-            ends = i == begin or (not whole and load8(data, i - 1) == DOT)
+            ends = i == begin or (not is_ip and load8(data, i - 1) == DOT)
             if ends and _place(listed, _key(h, end - i)) >= 0:
-                found[d, 0], found[d, 1] = i, end
+                domains[d, 0], domains[d, 1] = i, end
 
 
 @kernel
-def _find_pages(addresses: Addresses, wanted: NDArray[np.bool_], listed: Hashes, found: Spans) -> None:
+def _find_pages(addresses: Addresses, selected: NDArray[np.bool_], listed: Hashes, pages: Spans) -> None:
     data, spans = addresses
     for d in range(len(spans)):
-        found[d, :] = NOWHERE
-        if not wanted[d] or spans[d, 0] == spans[d, 1]:
+        pages[d, :] = NOWHERE
+        if not selected[d] or spans[d, 0] == spans[d, 1]:
             continue
         begin = _page(data, spans[d, 0], spans[d, 1])
         h = K0
@@ -405,7 +405,7 @@ def _find_pages(addresses: Addresses, wanted: NDArray[np.bool_], listed: Hashes,
             folder = spans[d, 1] <= i < spans[d, 2] and load8(data, i) == SLASH
             ends = folder or i == spans[d, 2] or i == spans[d, 3]
             if ends and _place(listed, _key(h, i - begin)) >= 0:
-                found[d, 0], found[d, 1] = begin, i
+                pages[d, 0], pages[d, 1] = begin, i
             if i < spans[d, 3]:
                 h = _step(h, load8(data, i))
 
@@ -442,7 +442,7 @@ def _keys(addresses: Addresses, pages: bool, keys: NDArray[np.uint64]) -> int:
 
 
 @kernel
-def _find_sites(addresses: Addresses, rules: Hashes, kinds: NDArray[np.uint8], found: Spans) -> None:
+def _find_sites(addresses: Addresses, rules: Hashes, kinds: NDArray[np.uint8], domains: Spans) -> None:
     """Write where the registered domain of each host begins and ends, -1 if it has none.
 
     The public suffix is that of the longest rule: its own labels, one more for a wildcard and one less for an
@@ -450,7 +450,7 @@ def _find_sites(addresses: Addresses, rules: Hashes, kinds: NDArray[np.uint8], f
     """
     data, spans = addresses
     for d in range(len(spans)):
-        found[d, :] = NOWHERE
+        domains[d, :] = NOWHERE
         begin, end = spans[d, 0], spans[d, 1]
         if begin == end or _is_ip(data, begin, end):
             continue
@@ -478,7 +478,7 @@ def _find_sites(addresses: Addresses, rules: Hashes, kinds: NDArray[np.uint8], f
         while i > begin and public >= 0:
             i -= 1
             public -= i > begin and load8(data, i - 1) == DOT
-        found[d, 0], found[d, 1] = i, end
+        domains[d, 0], domains[d, 1] = i, end
 
 
 @kernel
@@ -494,8 +494,8 @@ def _copy(data: Bytes, spans: Spans, out: Bytes) -> None:
 def warm_up() -> None:
     """Compile all of this file."""
     addresses = parse(pa.array(["http://example.org/a", None]))
-    wanted = np.ones(2, np.bool_)
-    find_domains(addresses, wanted, domain_hashes(["example.org"]))
-    find_pages(addresses, wanted, page_hashes(["example.org/a"]))
+    selected = np.ones(2, np.bool_)
+    find_domains(addresses, selected, domain_hashes(["example.org"]))
+    find_pages(addresses, selected, page_hashes(["example.org/a"]))
     sites(addresses)
     site_keys(addresses)

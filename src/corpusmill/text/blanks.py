@@ -47,11 +47,11 @@ def lay_out(
     text = view(texts)
     if replaced is None or others is None:
         replaced, others = np.zeros(len(texts), np.bool_), texts[:0]
-    other = view(others)
+    replacements = view(others)
     offsets = np.zeros(len(text.offsets), np.int64)
-    size = int(text.offsets[-1] - text.offsets[0] + other.offsets[-1] - other.offsets[0])
+    size = int(text.offsets[-1] - text.offsets[0] + replacements.offsets[-1] - replacements.offsets[0])
     out = np.empty(size + PAD, np.uint8)
-    if not _lay_out(text, layout, replaced, other, out, offsets):
+    if not _lay_out(text, layout, replaced, replacements, out, offsets):
         return texts
     return keep_nulls(to_arrow(out[: offsets[-1] + PAD], offsets), texts)
 
@@ -66,8 +66,8 @@ def _lay_out(
     offsets: NDArray[np.int64],
 ) -> bool:
     """Write all documents; returns whether anything changed. If not, nothing is written but the offsets."""
-    kept: Any = text.offsets[0]  # from here to the present document, the texts stay as they are and are not written yet
-    other = 0
+    pending: Any = text.offsets[0]  # from here to the present document, the texts stay as they are and are not written yet
+    other_row = 0
     for d in range(len(replaced)):
         lo, hi = text.offsets[d], text.offsets[d + 1]
         begin = offsets[d]
@@ -76,41 +76,41 @@ def _lay_out(
             if first < 0:
                 offsets[d + 1] = begin + hi - lo
                 continue
-            copy_bytes(text.data, kept, lo - kept, out, begin - (lo - kept))
+            copy_bytes(text.data, pending, lo - pending, out, begin - (lo - pending))
             offsets[d + 1] = _rewrite(text.data, lo, hi, first, layout, out, begin)
         else:
-            copy_bytes(text.data, kept, lo - kept, out, begin - (lo - kept))
-            start, end = others.offsets[other], others.offsets[other + 1]
+            copy_bytes(text.data, pending, lo - pending, out, begin - (lo - pending))
+            start, end = others.offsets[other_row], others.offsets[other_row + 1]
             first = _next_place(others.data, start, start, end, layout)
             offsets[d + 1] = _rewrite(others.data, start, end, first, layout, out, begin)
-            other += 1
-        kept = hi
+            other_row += 1
+        pending = hi
     end_of_all = text.offsets[len(replaced)]
-    if kept == text.offsets[0] and other == 0:
+    if pending == text.offsets[0] and other_row == 0:
         return False
-    copy_bytes(text.data, kept, end_of_all - kept, out, offsets[len(replaced)] - (end_of_all - kept))
+    copy_bytes(text.data, pending, end_of_all - pending, out, offsets[len(replaced)] - (end_of_all - pending))
     return True
 
 
 @kernel
 def _rewrite(
-    data: NDArray[np.uint8], lo: int, hi: int, place: int, layout: Layout, out: NDArray[np.uint8], p: int
+    data: NDArray[np.uint8], lo: int, hi: int, change: int, layout: Layout, out: NDArray[np.uint8], p: int
 ) -> Any:
-    """Write the document data[lo:hi] at out[p:], of which `place` is the first place to change; returns its end."""
-    done: Any = np.intp(lo)
-    while place >= 0:
-        gap: Any = np.intp(place)
-        while gap > done and _is_white(load8(data, gap - 1)):
+    """Write the document data[lo:hi] at out[p:], of which `change` is the first byte to change; returns its end."""
+    position: Any = np.intp(lo)
+    while change >= 0:
+        gap: Any = np.intp(change)
+        while gap > position and _is_white(load8(data, gap - 1)):
             gap -= 1
-        copy_bytes(data, done, gap - done, out, p)
-        p += gap - done
-        done = gap
-        while done < hi and _is_white(load8(data, done)):
-            done += 1
-        p = _write_gap(data, lo, gap, done, hi, layout, out, p)
-        place = _next_place(data, lo, done, hi, layout)
-    copy_bytes(data, done, hi - done, out, p)
-    return p + hi - done
+        copy_bytes(data, position, gap - position, out, p)
+        p += gap - position
+        position = gap
+        while position < hi and _is_white(load8(data, position)):
+            position += 1
+        p = _write_gap(data, lo, gap, position, hi, layout, out, p)
+        change = _next_place(data, lo, position, hi, layout)
+    copy_bytes(data, position, hi - position, out, p)
+    return p + hi - position
 
 
 @inlined
@@ -139,11 +139,11 @@ def _next_place(data: NDArray[np.uint8], lo: int, at: int, hi: int, layout: Layo
         within = below(min(64, hi - at))
         blank &= within
         line &= within
-        other = ~(blank | line)
+        nonblank = ~(blank | line)
         places = NO_BITS
         if layout.spaces:
             places |= line & moved_up(blank, before_blank, 1)
-            places |= moved_up(other, before_other, 2) & moved_up(blank, before_blank, 1) & blank
+            places |= moved_up(nonblank, before_other, 2) & moved_up(blank, before_blank, 1) & blank
         if not layout.indentation:
             places |= (moved_up(line, before_line, 1) & blank) | (tab & within)
         if enough <= 4:
@@ -163,7 +163,7 @@ def _next_place(data: NDArray[np.uint8], lo: int, at: int, hi: int, layout: Layo
             run = 0
         if places != NO_BITS:
             return at + lowest_bit(places)
-        before_blank, before_line, before_other = blank, line, other
+        before_blank, before_line, before_other = blank, line, nonblank
         at += 64
     return hi - 1 if layout.spaces and _is_white(load8(data, hi - 1)) else -1
 

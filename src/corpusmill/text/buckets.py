@@ -163,10 +163,10 @@ def candidates(
     A record is compared with the leaders of its bucket: the earlier records that did not reach `high` with a leader
     themselves, at most LEADERS of them. So a bucket of n records costs at most n * LEADERS comparisons.
     """
-    met = Met(np.zeros(len(bucket), bool), np.zeros(len(bucket), np.uint16), np.zeros(len(bucket), np.int32))
-    most, few = lanes - int(np.ceil(low * lanes - 1e-9)), lanes - int(np.ceil(high * lanes - 1e-9))
-    _candidates(bucket, documents, rows, sketches, most, few, state, met)
-    return met
+    matches = Met(np.zeros(len(bucket), bool), np.zeros(len(bucket), np.uint16), np.zeros(len(bucket), np.int32))
+    unequal_low, unequal_high = lanes - int(np.ceil(low * lanes - 1e-9)), lanes - int(np.ceil(high * lanes - 1e-9))
+    _candidates(bucket, documents, rows, sketches, unequal_low, unequal_high, state, matches)
+    return matches
 
 
 @kernel
@@ -175,12 +175,12 @@ def _candidates(
     documents: NDArray[np.int64],
     rows: NDArray[np.int64],
     sketches: NDArray[np.uint64],
-    most: int,
-    few: int,
+    unequal_low: int,
+    unequal_high: int,
     state: Leaders,
-    met: Met,
+    matches: Met,
 ) -> None:
-    """`most` and `few` lanes of a candidate pair, and of one that is not compared further, are not equal."""
+    """At most `unequal_low` lanes of a candidate pair, and `unequal_high` of one that is not compared further, differ."""
     now, counts = state.bucket, state.counts
     for i in range(len(bucket)):
         if bucket[i] != now[0]:
@@ -195,19 +195,19 @@ def _candidates(
             for word in range(sketches.shape[1]):
                 unequal += np.int64(unequal_lanes(sketches[rows[i], word], state.sketches[k, word]))
             counts[0] += 1
-            if unequal <= most:
+            if unequal <= unequal_low:
                 mask |= 1 << k
-            if unequal <= few:
+            if unequal <= unequal_high:
                 certain = True
                 break
-        met.mask[i], met.rank[i] = mask, now[1]
+        matches.mask[i], matches.rank[i] = mask, now[1]
         if not certain:
             counts[1] += now[3] - now[2]
             now[3] += 1
             if now[2] < LEADERS:
                 state.documents[now[2]] = documents[i]
                 state.sketches[now[2]] = sketches[rows[i]]
-                met.leads[i] = True
+                matches.leads[i] = True
                 now[2] += 1
         now[1] += 1
 
@@ -215,7 +215,7 @@ def _candidates(
 def pairs_of(mask: NDArray[np.uint16]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """(pairs,) the rows of masks, and which of the leaders, of each bit that is set."""
     rows = [np.flatnonzero(mask >> k & 1) for k in range(LEADERS)]
-    return np.concatenate(rows), np.repeat(np.arange(LEADERS), [len(some) for some in rows])
+    return np.concatenate(rows), np.repeat(np.arange(LEADERS), [len(leader_rows) for leader_rows in rows])
 
 
 def jaccard(
@@ -249,7 +249,7 @@ def _jaccard(
     similarity: NDArray[np.float64],
     alone: NDArray[np.float64],
 ) -> None:
-    one = np.uint64(1)
+    bit = np.uint64(1)
     for p in range(len(a)):
         i, i_end = offsets[a[p]], offsets[a[p] + 1]
         j, j_end = offsets[b[p]], offsets[b[p] + 1]
@@ -258,8 +258,8 @@ def _jaccard(
             x, y = hashes[i], hashes[j]
             if x >> np.uint64(WAYS) == y >> np.uint64(WAYS):
                 both = x & y
-                first += both & one
-                second += both >> one & one
+                first += both & bit
+                second += both >> bit & bit
                 i += 1
                 j += 1
             elif x < y:
@@ -267,12 +267,12 @@ def _jaccard(
             else:
                 j += 1
         similarity[p], alone[p] = 1.0, 0.0
-        for way in range(sizes.shape[1]):
-            common = np.int64(first if way == 0 else second)
-            left, right = np.int64(sizes[a[p], way]), np.int64(sizes[b[p], way])
-            union = left + right - common
-            similarity[p] = min(similarity[p], common / union if left and right else 0.0)
-            alone[p] = max(alone[p], (right - common) / right if right else 0.0)
+        for kind in range(sizes.shape[1]):
+            common = np.int64(first if kind == 0 else second)
+            size_a, size_b = np.int64(sizes[a[p], kind]), np.int64(sizes[b[p], kind])
+            union = size_a + size_b - common
+            similarity[p] = min(similarity[p], common / union if size_a and size_b else 0.0)
+            alone[p] = max(alone[p], (size_b - common) / size_b if size_b else 0.0)
 
 
 def in_ways(
@@ -285,40 +285,40 @@ def in_ways(
               62 are of the hash. (sets + 1,) the first of each set. (sets, ways) how many each has in each way
     """
     marked = [
-        distinct(hashes & np.uint64(2**64 - (1 << WAYS)) | np.uint64(1 << way), offsets)
-        for way, (hashes, offsets) in enumerate(ways)
+        distinct(hashes & np.uint64(2**64 - (1 << WAYS)) | np.uint64(1 << kind), offsets)
+        for kind, (hashes, offsets) in enumerate(ways)
     ]
     sizes = np.stack([np.diff(ends) for _, ends in marked], axis=1).astype(np.int32)
     hashes, ends = marked[0]
-    for other, other_ends in marked[1:]:
-        out, joined = np.empty(len(hashes) + len(other), np.uint64), np.zeros(len(ends), np.int64)
-        size = int(_joined(hashes, ends, other, other_ends, out, joined))
+    for added, added_ends in marked[1:]:
+        out, joined = np.empty(len(hashes) + len(added), np.uint64), np.zeros(len(ends), np.int64)
+        size = int(_joined(hashes, ends, added, added_ends, out, joined))
         hashes, ends = out[:size], joined
     return hashes, ends, sizes
 
 
 @kernel
 def _joined(
-    one: NDArray[np.uint64],
-    one_ends: NDArray[np.int64],
-    other: NDArray[np.uint64],
-    other_ends: NDArray[np.int64],
+    a: NDArray[np.uint64],
+    a_ends: NDArray[np.int64],
+    b: NDArray[np.uint64],
+    b_ends: NDArray[np.int64],
     out: NDArray[np.uint64],
     ends: NDArray[np.int64],
 ) -> int:
     size = 0
     for d in range(len(ends) - 1):
-        i, i_end = one_ends[d], one_ends[d + 1]
-        j, j_end = other_ends[d], other_ends[d + 1]
+        i, i_end = a_ends[d], a_ends[d + 1]
+        j, j_end = b_ends[d], b_ends[d + 1]
         while i < i_end or j < j_end:
             if j == j_end:
-                out[size] = one[i]
+                out[size] = a[i]
                 i += 1
             elif i == i_end:
-                out[size] = other[j]
+                out[size] = b[j]
                 j += 1
             else:
-                x, y = one[i], other[j]
+                x, y = a[i], b[j]
                 same = x >> np.uint64(WAYS) == y >> np.uint64(WAYS)
                 before = same or x < y
                 out[size] = x | y if same else (x if before else y)
@@ -343,7 +343,7 @@ def _distinct(
 ) -> int:
     """Bucket sort: there are half as many to as many buckets as members, and hashes are evenly distributed."""
     begin = np.empty(0, np.int64)  # where each bucket begins in `spare`
-    held = np.empty(0, np.int64)  # distinct members of each bucket so far
+    counts = np.empty(0, np.int64)  # distinct members of each bucket so far
     spare = np.empty(0, np.uint64)
     size = 0
     for d in range(len(offsets) - 1):
@@ -352,31 +352,31 @@ def _distinct(
         while 1 << (bits + 1) <= last - first:
             bits += 1
         buckets, shift = 1 << bits, np.uint64(64 - bits)
-        if len(held) < buckets:
-            begin, held = np.empty(buckets + 1, np.int64), np.empty(buckets, np.int64)
+        if len(counts) < buckets:
+            begin, counts = np.empty(buckets + 1, np.int64), np.empty(buckets, np.int64)
         if len(spare) < last - first:
             spare = np.empty(last - first, np.uint64)
         begin[: buckets + 1] = 0
-        held[:buckets] = 0
+        counts[:buckets] = 0
         for i in range(first, last):
             begin[np.int64(hashes[i] >> shift) + 1] += 1
         for b in range(buckets):
             begin[b + 1] += begin[b]
         for i in range(first, last):
             x = hashes[i]
-            mine = np.int64(x >> shift)
-            lo = begin[mine]
-            at = lo + held[mine]
+            bucket = np.int64(x >> shift)
+            lo = begin[bucket]
+            at = lo + counts[bucket]
             while at > lo and spare[at - 1] > x:
                 at -= 1
             if at > lo and spare[at - 1] == x:
                 continue
-            for k in range(lo + held[mine], at, -1):
+            for k in range(lo + counts[bucket], at, -1):
                 spare[k] = spare[k - 1]
             spare[at] = x
-            held[mine] += 1
+            counts[bucket] += 1
         for b in range(buckets):
-            for k in range(begin[b], begin[b] + held[b]):
+            for k in range(begin[b], begin[b] + counts[b]):
                 out[size] = spare[k]
                 size += 1
         ends[d + 1] = size
@@ -435,5 +435,5 @@ def warm_up() -> None:
     for array in sets:  # as from a mapped file: another type to numba
         array.setflags(write=False)
     take_sets(*sets, np.array([0]), np.array([0, 2]), np.empty(2, np.uint64))
-    one, other = np.array([0], np.int32), np.array([1], np.int32)
-    settle(other, one, similarity, 0.5, np.full(2, -1, np.int32), np.zeros(2))
+    earlier, later = np.array([0], np.int32), np.array([1], np.int32)
+    settle(later, earlier, similarity, 0.5, np.full(2, -1, np.int32), np.zeros(2))

@@ -81,9 +81,9 @@ def to_arrow(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> pa.LargeStr
     return pa.LargeStringArray.from_buffers(len(offsets) - 1, pa.py_buffer(offsets), pa.py_buffer(data))
 
 
-def grown(array: NDArray[np.uint8], used: int, more: int) -> NDArray[np.uint8]:
-    """A copy of array[:used] with room for at least `more` bytes after it, and at least 1.5 times as large."""
-    bigger = np.empty(max(used + more, len(array) + len(array) // 2), array.dtype)
+def grown(array: NDArray[np.uint8], used: int, extra: int) -> NDArray[np.uint8]:
+    """A copy of array[:used] with room for at least `extra` bytes after it, and at least 1.5 times as large."""
+    bigger = np.empty(max(used + extra, len(array) + len(array) // 2), array.dtype)
     bigger[:used] = array[:used]
     return bigger
 

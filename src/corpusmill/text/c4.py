@@ -225,9 +225,9 @@ def _clean(
 
 
 @kernel
-def _has_long_word(s: SpanScratch, word: int, end_word: int, most: int) -> bool:
+def _has_long_word(s: SpanScratch, word: int, end_word: int, limit: int) -> bool:
     for w in range(word, end_word):
-        if s.end[w] - s.start[w] > most and chars_between(s, s.start[w], s.end[w]) > most:
+        if s.end[w] - s.start[w] > limit and chars_between(s, s.start[w], s.end[w]) > limit:
             return True
     return False
 

@@ -108,50 +108,50 @@ def _hash_set(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return table
 
 
-def kinds_in(texts: pa.LargeStringArray, wanted: int) -> NDArray[np.uint8]:
-    """(documents,) which of the `wanted` kinds are in each document; none are in a null.
+def kinds_in(texts: pa.LargeStringArray, kinds: int) -> NDArray[np.uint8]:
+    """(documents,) which of the `kinds` are in each document; none are in a null.
 
     A document without UNSURE is in NFC: this is the quick check of UAX 15, which here also sees which characters that
     may compose, as most vowel signs of Tamil, have none before them to compose with.
     """
     text = view(texts)
     out = np.zeros(len(text.offsets) - 1, np.uint8)
-    _find(text, characters(), wanted, out)
+    _find(text, characters(), kinds, out)
     return out
 
 
 @kernel
-def _find(text: TextBuffer, known: Characters, wanted: int, out: NDArray[np.uint8]) -> None:
+def _find(text: TextBuffer, tables: Characters, kinds: int, out: NDArray[np.uint8]) -> None:
     data = text.data
     for d in range(len(out)):
         at: Any = text.offsets[d]
         lo, hi = text.offsets[d], text.offsets[d + 1]
-        found = np.intp(0)
+        present = np.intp(0)
         while at < hi:
             ampersands, controls, wide, continued = _masks(data, at)
             within = below(min(64, hi - at))
             places = (controls | (wide & ~continued)) & within
             ampersands &= within
-            if (found | ENTITY) & wanted != wanted:
+            if (present | ENTITY) & kinds != kinds:
                 while places != NO_BITS:
                     start = at + lowest_bit(places)
                     places &= places - ONE
                     code_point, _ = decode(data, start)
-                    kind = np.intp(known.kinds[code_point])
-                    found |= kind
-                    if kind & MARK and not found & UNSURE and wanted & UNSURE:
-                        found |= UNSURE if _may_change(data, lo, start, code_point, known) else 0
-            if ampersands != NO_BITS and wanted & ENTITY and not found & ENTITY:
+                    kind = np.intp(tables.kinds[code_point])
+                    present |= kind
+                    if kind & MARK and not present & UNSURE and kinds & UNSURE:
+                        present |= UNSURE if _may_change(data, lo, start, code_point, tables) else 0
+            if ampersands != NO_BITS and kinds & ENTITY and not present & ENTITY:
                 while ampersands != NO_BITS:
                     start = at + lowest_bit(ampersands)
-                    found |= ENTITY if entity_end(data, start, hi) > start else 0
+                    present |= ENTITY if entity_end(data, start, hi) > start else 0
                     ampersands &= ampersands - ONE
             at += 64
-        out[d] = found & wanted
+        out[d] = present & kinds
 
 
 @kernel
-def _may_change(data: NDArray[np.uint8], lo: int, at: int, code_point: Any, known: Characters) -> bool:
+def _may_change(data: NDArray[np.uint8], lo: int, at: int, code_point: Any, tables: Characters) -> bool:
     """Whether the MARK at `at`, or one before it, may change in the NFC of data[lo:]."""
     if at == lo:
         return False
@@ -159,7 +159,7 @@ def _may_change(data: NDArray[np.uint8], lo: int, at: int, code_point: Any, know
     while before > lo and (load8(data, before) & 0xC0) == 0x80:
         before -= 1
     previous, _ = decode(data, before)
-    mark, mark_before = known.marks[code_point], known.marks[previous]
+    mark, mark_before = tables.marks[code_point], tables.marks[previous]
     order, order_before = mark & CLASS, mark_before & CLASS
     if order != 0 and order_before > order:
         return True  # they are to be swapped
@@ -170,29 +170,29 @@ def _may_change(data: NDArray[np.uint8], lo: int, at: int, code_point: Any, know
     if order != 0 and (order_before != 0 or mark_before & DECOMPOSES != 0):
         return True  # it may compose with one further before, or with a part of the one before
     pair = U(previous) << U(21) | U(code_point)
-    return bool(known.pairs[find(known.pairs, len(known.pairs) - 1, pair)] == pair)
+    return bool(tables.pairs[find(tables.pairs, len(tables.pairs) - 1, pair)] == pair)
 
 
-def replace_kinds(texts: pa.LargeStringArray, wanted: int) -> pa.LargeStringArray:
-    r"""Each document with the `wanted` kinds replaced: LINE_END by "\n", and "\r\n" by one; SPACE by a space; INVISIBLE
+def replace_kinds(texts: pa.LargeStringArray, kinds: int) -> pa.LargeStringArray:
+    r"""Each document with these kinds replaced: LINE_END by "\n", and "\r\n" by one; SPACE by a space; INVISIBLE
     by nothing. Nulls stay null."""
     text = view(texts)
     offsets = np.zeros(len(text.offsets), np.int64)
     out = np.empty(int(text.offsets[-1] - text.offsets[0]) + PAD, np.uint8)
-    _replace(text, characters().kinds, wanted & (LINE_END | INVISIBLE | SPACE), out, offsets)
+    _replace(text, characters().kinds, kinds & (LINE_END | INVISIBLE | SPACE), out, offsets)
     return keep_nulls(to_arrow(out[: offsets[-1] + PAD], offsets), texts)
 
 
 @kernel
 def _replace(
-    text: TextBuffer, kinds: NDArray[np.uint8], wanted: int, out: NDArray[np.uint8], offsets: NDArray[np.int64]
+    text: TextBuffer, kinds: NDArray[np.uint8], selected: int, out: NDArray[np.uint8], offsets: NDArray[np.int64]
 ) -> None:
     data = text.data
     p = np.intp(0)
     for d in range(len(offsets) - 1):
-        done: Any = text.offsets[d]
+        copied: Any = text.offsets[d]
         hi = text.offsets[d + 1]
-        base = done
+        base = copied
         while base < hi:
             _, controls, wide, continued = _masks(data, base)
             characters = (controls | (wide & ~continued)) & below(min(64, hi - base))
@@ -200,23 +200,23 @@ def _replace(
                 at = base + lowest_bit(characters)
                 characters &= characters - ONE
                 code_point, size = decode(data, at)
-                kind = kinds[code_point] & wanted
-                if kind == 0 or at < done:  # within the character before, if that is malformed
+                kind = kinds[code_point] & selected
+                if kind == 0 or at < copied:  # within the character before, if that is malformed
                     continue
-                copy_bytes(data, done, at - done, out, p)
-                p += at - done
-                done = min(at + size, hi)
+                copy_bytes(data, copied, at - copied, out, p)
+                p += at - copied
+                copied = min(at + size, hi)
                 if kind & LINE_END:
                     out[p] = LF
                     p += 1
-                    if load8(data, at) == CR and done < hi and load8(data, done) == LF:
-                        done += 1
+                    if load8(data, at) == CR and copied < hi and load8(data, copied) == LF:
+                        copied += 1
                 elif kind & SPACE:
                     out[p] = 32
                     p += 1
             base += 64
-        copy_bytes(data, done, hi - done, out, p)
-        p += hi - done
+        copy_bytes(data, copied, hi - copied, out, p)
+        p += hi - copied
         offsets[d + 1] = p
 
 

@@ -133,9 +133,9 @@ class Lazy:
         return self._function.__qualname__  # as functions are pickled
 
 
-def _is_nothing(of: Any) -> bool:
+def _is_nothing(argument: Any) -> bool:
     """Whether the first argument of a kernel is an array of no elements, or a text (`buffers.Text`) of no documents."""
-    return len(getattr(of, "offsets", (0, 0))) == 1 or getattr(of, "size", 1) == 0
+    return len(getattr(argument, "offsets", (0, 0))) == 1 or getattr(argument, "size", 1) == 0
 
 
 def _compiled_kernel(function: Callable[..., Any]) -> Any:
@@ -345,9 +345,9 @@ def _source(path: Path) -> bytes:
 
 def _kernel_sources() -> list[tuple[Path, bytes]]:
     """(file, source) of everything in text/ and its folders, and of each module elsewhere that imports this one."""
-    here = Path(__file__).parent
+    folder = Path(__file__).parent
     sources = [(path, _source(path)) for path in sorted(PACKAGE.rglob("*.py"))]
-    return [(path, source) for path, source in sources if here in path.parents or b"corpusmill.text.compile" in source]
+    return [(path, source) for path, source in sources if folder in path.parents or b"corpusmill.text.compile" in source]
 
 
 def kernel_modules() -> list[str]:
@@ -412,7 +412,7 @@ def _half_of(
     ends = list(accumulate(sizes.get(_file_of(name) or Path(), 0) for name in modules))
     half = [name for name, end in zip(modules, ends) if 2 * end > ends[-1]]
     with tempfile.TemporaryDirectory(prefix="half-", dir=root, ignore_cleanup_errors=True) as folder:
-        held = leftovers.hold(Path(folder))  # or `tidy` of another process finds it
+        lock = leftovers.hold(Path(folder))  # or `tidy` of another process finds it
         script = (
             "from corpusmill.text import compile\n"
             f"for name in {half!r}:\n    compile._warm_up(name)\n    print(name, flush=True)"
@@ -433,8 +433,8 @@ def _half_of(
                 report(finished.read_text().split())
         finally:
             helper.kill()
-            if held is not None:
-                os.close(held)
+            if lock is not None:
+                os.close(lock)
         try:
             _move_over(Path(folder), root)
         except OSError as error:
@@ -444,12 +444,12 @@ def _half_of(
 def _move_over(source: Path, root: Path) -> None:
     """Move the code of all functions that `root` has none of: first the code, then the index that names it."""
     for index in source.glob("*/*/*.nbi"):
-        place = root / index.relative_to(source).parent
-        if not (place / index.name).exists():
-            place.mkdir(parents=True, exist_ok=True)
+        target = root / index.relative_to(source).parent
+        if not (target / index.name).exists():
+            target.mkdir(parents=True, exist_ok=True)
             for code in index.parent.glob(f"{glob.escape(index.stem)}.*.nbc"):
-                code.replace(place / code.name)
-            index.replace(place / index.name)
+                code.replace(target / code.name)
+            index.replace(target / index.name)
 
 
 def is_warm(modules: Sequence[str] | None = None) -> bool:

@@ -6,18 +6,18 @@ from numpy.typing import NDArray
 from corpusmill.text.compile import kernel
 
 
-def join(parent: NDArray[np.int32], one: NDArray[np.int64], other: NDArray[np.int64]) -> None:
+def join(parent: NDArray[np.int32], first: NDArray[np.int64], second: NDArray[np.int64]) -> None:
     """Add edges between nodes.
 
     parent   (nodes,) of each a node of its component with a number that is not larger; arange to begin with. Changed
     """
-    _join(parent, one, other)
+    _join(parent, first, second)
 
 
 @kernel
-def _join(parent: NDArray[np.int32], one: NDArray[np.int64], other: NDArray[np.int64]) -> None:
-    for i in range(len(one)):
-        a, b = one[i], other[i]
+def _join(parent: NDArray[np.int32], first: NDArray[np.int64], second: NDArray[np.int64]) -> None:
+    for i in range(len(first)):
+        a, b = first[i], second[i]
         while parent[a] != a:
             parent[a] = parent[parent[a]]
             a = parent[a]
@@ -32,15 +32,15 @@ def _join(parent: NDArray[np.int32], one: NDArray[np.int64], other: NDArray[np.i
 
 def roots(parent: NDArray[np.int32]) -> NDArray[np.int32]:
     """(nodes,) the smallest node of each one's component; -1 where `parent` is."""
-    found = np.empty(len(parent), np.int32)
-    _roots(parent, found)
-    return found
+    root = np.empty(len(parent), np.int32)
+    _roots(parent, root)
+    return root
 
 
 @kernel
-def _roots(parent: NDArray[np.int32], found: NDArray[np.int32]) -> None:
+def _roots(parent: NDArray[np.int32], root: NDArray[np.int32]) -> None:
     for i in range(len(parent)):  # parents are smaller, so theirs are known
-        found[i] = parent[i] if parent[i] == i or parent[i] < 0 else found[parent[i]]
+        root[i] = parent[i] if parent[i] == i or parent[i] < 0 else root[parent[i]]
 
 
 def absorb(
@@ -63,9 +63,9 @@ def absorb(
     returns        (edges,) each, edges between nodes before the range, the greater first: of components that are joined
                    to two of them
     """
-    one, other = np.empty(len(nodes), np.int64), np.empty(len(nodes), np.int64)
-    size = int(_absorb(nodes, lower, weights, start, parent, outside, weight, one, other))
-    return one[:size], other[:size]
+    greater, lesser = np.empty(len(nodes), np.int64), np.empty(len(nodes), np.int64)
+    size = int(_absorb(nodes, lower, weights, start, parent, outside, weight, greater, lesser))
+    return greater[:size], lesser[:size]
 
 
 @kernel
@@ -77,8 +77,8 @@ def _absorb(
     parent: NDArray[np.int32],
     outside: NDArray[np.int64],
     weight: NDArray[np.int64],
-    one: NDArray[np.int64],
-    other: NDArray[np.int64],
+    greater: NDArray[np.int64],
+    lesser: NDArray[np.int64],
 ) -> int:
     size = 0
     for i in range(len(nodes)):
@@ -103,14 +103,14 @@ def _absorb(
                 a, b = b, a
             parent[b] = a
             out = outside[b]
-        known = outside[a]
-        if out < 0 or out == known:
+        joined = outside[a]
+        if out < 0 or out == joined:
             continue
-        if known < 0:
+        if joined < 0:
             outside[a] = out
         else:
-            one[size], other[size] = max(known, out), min(known, out)
-            outside[a] = min(known, out)
+            greater[size], lesser[size] = max(joined, out), min(joined, out)
+            outside[a] = min(joined, out)
             size += 1
     return size
 

@@ -52,33 +52,33 @@ def decode_entities(texts: pa.LargeStringArray) -> pa.LargeStringArray:
 
     returns   (documents,) large_string; nulls stay null
     """
-    text, known = view(texts), entities()
+    text, tables = view(texts), entities()
     size = int(text.offsets[-1] - text.offsets[0])
     offsets = np.zeros(len(text.offsets), np.int64)
     out = np.empty(size + _growth() * (size // SHORTEST) + PAD, np.uint8)
-    _decode(text, known, out, offsets)
+    _decode(text, tables, out, offsets)
     return keep_nulls(to_arrow(out[: offsets[-1] + PAD], offsets), texts)
 
 
 @cache
 def entities() -> Entities:
     names = sorted(name[:-1] for name in html5 if name.endswith(";"))
-    known = view(pa.array(names, pa.large_string()))
-    slots = _hash_table(known)
+    name_buffer = view(pa.array(names, pa.large_string()))
+    slots = _hash_table(name_buffer)
     numbers = np.full(TABLED, -1, np.int32)
     for number in range(TABLED):
         if character := html.unescape(f"&#{number};"):
             numbers[number] = ord(character)
     for table in (slots, numbers):
         table.setflags(write=False)
-    return Entities(known, view(pa.array([html5[f"{name};"] for name in names], pa.large_string())), slots, numbers)
+    return Entities(name_buffer, view(pa.array([html5[f"{name};"] for name in names], pa.large_string())), slots, numbers)
 
 
 @cache
 def _growth() -> int:
     """How many bytes an entity can grow by: "&nGt;" by one."""
-    known = entities()
-    return max(0, int((np.diff(known.values.offsets) - np.diff(known.names.offsets) - 2).max()))
+    tables = entities()
+    return max(0, int((np.diff(tables.values.offsets) - np.diff(tables.names.offsets) - 2).max()))
 
 
 @inlined
@@ -135,13 +135,13 @@ def entity_end(data: NDArray[np.uint8], at: int, hi: int) -> int:
         hexadecimal = i < hi and load8(data, i) | CASE == X
         i += hexadecimal
         digits = i
-        most = min(hi, digits + (MOST_HEXADECIMALS if hexadecimal else MOST_DECIMALS))
-        while i < most and (_is_digit(load8(data, i)) or (hexadecimal and _is_letter(load8(data, i), F))):
+        limit = min(hi, digits + (MOST_HEXADECIMALS if hexadecimal else MOST_DECIMALS))
+        while i < limit and (_is_digit(load8(data, i)) or (hexadecimal and _is_letter(load8(data, i), F))):
             i += 1
         enough = i > digits
     elif _is_letter(first, Z):
-        most = min(hi, i + LONGEST_NAME)
-        while i < most and (_is_letter(load8(data, i), Z) or _is_digit(load8(data, i))):
+        limit = min(hi, i + LONGEST_NAME)
+        while i < limit and (_is_letter(load8(data, i), Z) or _is_digit(load8(data, i))):
             i += 1
         enough = i > at + 2
     else:
@@ -167,13 +167,13 @@ def _code_point(data: NDArray[np.uint8], at: int, end: int, numbers: NDArray[np.
 
 
 @kernel
-def _decode(text: TextBuffer, known: Entities, out: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
+def _decode(text: TextBuffer, tables: Entities, out: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
     data = text.data
     p = np.intp(0)
     for d in range(len(offsets) - 1):
-        done: Any = text.offsets[d]
+        copied: Any = text.offsets[d]
         hi = text.offsets[d + 1]
-        base = done
+        base = copied
         while base < hi:
             bits = _ampersands(data, base)[0] & below(min(64, hi - base))
             while bits != NO_BITS:
@@ -183,24 +183,24 @@ def _decode(text: TextBuffer, known: Entities, out: NDArray[np.uint8], offsets: 
                 if end == at:
                     continue
                 if load8(data, at + 1) == HASH:
-                    copy_bytes(data, done, at - done, out, p)
-                    p += at - done
-                    code_point = _code_point(data, at + 1, end, known.numbers)
+                    copy_bytes(data, copied, at - copied, out, p)
+                    p += at - copied
+                    code_point = _code_point(data, at + 1, end, tables.numbers)
                     if code_point >= 0:
                         p = encode(code_point, out, p)
-                    done = end
+                    copied = end
                 else:
-                    name = known.slots[_slot(data, at + 1, end - 1, known.names, known.slots)] - 1
+                    name = tables.slots[_slot(data, at + 1, end - 1, tables.names, tables.slots)] - 1
                     if name >= 0:
-                        copy_bytes(data, done, at - done, out, p)
-                        p += at - done
-                        for i in range(known.values.offsets[name], known.values.offsets[name + 1]):
-                            out[p] = load8(known.values.data, i)
+                        copy_bytes(data, copied, at - copied, out, p)
+                        p += at - copied
+                        for i in range(tables.values.offsets[name], tables.values.offsets[name + 1]):
+                            out[p] = load8(tables.values.data, i)
                             p += 1
-                        done = end
+                        copied = end
             base += 64
-        copy_bytes(data, done, hi - done, out, p)
-        p += hi - done
+        copy_bytes(data, copied, hi - copied, out, p)
+        p += hi - copied
         offsets[d + 1] = p
 
 

@@ -43,15 +43,15 @@ def fold(
     returns   (documents,) large_string; a null becomes ""
     """
     text = view(texts)
-    most = int(np.diff(text.offsets).max(initial=0))
+    longest = int(np.diff(text.offsets).max(initial=0))
     parts = NUMBERS * numbers | CASE * case | UNDERSCORE * (gaps == "symbols") | SYMBOLS * (gaps == "space")
     tables = folding(numbers, case, gaps)
     offsets = np.zeros(len(text.offsets), np.int64)
-    out = np.empty(int(text.offsets[-1] - text.offsets[0]) + (GROWTH - 1) * most + SLACK + PAD, np.uint8)
-    done = _fold(text, 0, parts, tables, out, offsets)
-    while done < len(offsets) - 1:
-        out = grown(out, int(offsets[done]), GROWTH * most + SLACK + PAD)
-        done = _fold(text, done, parts, tables, out, offsets)
+    out = np.empty(int(text.offsets[-1] - text.offsets[0]) + (GROWTH - 1) * longest + SLACK + PAD, np.uint8)
+    folded = _fold(text, 0, parts, tables, out, offsets)
+    while folded < len(offsets) - 1:
+        out = grown(out, int(offsets[folded]), GROWTH * longest + SLACK + PAD)
+        folded = _fold(text, folded, parts, tables, out, offsets)
     return to_arrow(out[: offsets[-1] + PAD], offsets)
 
 
@@ -91,12 +91,12 @@ def fold_document(
             elif parts & SYMBOLS:
                 letters = ~_spaces(data, at)[0]
             letters &= below(plain)
-            done: Any = np.intp(0)
+            covered: Any = np.intp(0)
             while letters != NO_BITS:
                 start = lowest_bit(letters)
                 size = lowest_bit(~(letters >> U(start)))
                 out[p] = SPACE  # overwritten by the next letter unless a space is due
-                p += gap | ((start > done) & (p > begin))
+                p += gap | ((start > covered) & (p > begin))
                 gap = False
                 for k in range(0, size, 16):
                     if parts & CASE:
@@ -104,9 +104,9 @@ def fold_document(
                     else:
                         copy_16(data, at + start + k, out, p + k)
                 p += size
-                done = start + size
-                letters &= ~below(done)
-            gap = gap or (done < plain and p > begin)
+                covered = start + size
+                letters &= ~below(covered)
+            gap = gap or (covered < plain and p > begin)
             at += plain
             if plain > 0:
                 continue
@@ -169,11 +169,11 @@ def number_end(data: NDArray[np.uint8], at: int, hi: int, f: Folding) -> int:
         if kind & NUMBER:
             at += size
         elif kind & POINT and not separated and at + size < hi:
-            following, more = _kind_at(data, at + size, f)
+            following, next_size = _kind_at(data, at + size, f)
             if following & NUMBER == 0:
                 break
             separated = True
-            at += size + more
+            at += size + next_size
         else:
             break
     return at

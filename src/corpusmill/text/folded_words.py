@@ -17,11 +17,11 @@ _letters = simd.masks(simd.ascii_letter)
 
 
 def folded_words(
-    texts: pa.LargeStringArray, most: NDArray[np.int64] | None = None
+    texts: pa.LargeStringArray, max_words: NDArray[np.int64] | None = None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The span of the original text of every word of `fold(texts)`.
 
-    most      (documents,) how many words of each are asked for, the first ones; None for all
+    max_words   (documents,) how many words of each, the first ones; None for all
     returns   (words, 2) first byte and end, from the beginning of the text; and (documents + 1,) the first word of each
               document
 
@@ -31,7 +31,7 @@ def folded_words(
     text = view(texts)
     offsets = np.zeros(len(text.offsets), np.int64)
     sizes = np.diff(text.offsets)
-    limits = sizes if most is None else np.minimum(most, sizes)
+    limits = sizes if max_words is None else np.minimum(max_words, sizes)
     spans = np.empty((int(np.minimum(limits, sizes // 2 + 1).sum()) + 1, 2), np.int64)
     _folded_words(text, limits, folding(), offsets, spans)
     return spans[: offsets[-1]], offsets
@@ -71,7 +71,7 @@ def words_of(
     """Append the first words of data[lo:hi], up to `limit`; returns the new number of words."""
     data = borrowed(data)
     start: Any = lo
-    written: Any = 0  # bytes that the word folds to: a combining mark alone is not a word
+    folded_bytes: Any = 0  # bytes that the word folds to: a combining mark alone is not a word
     at = lo
     limit += words
     while at < hi and words < limit:
@@ -80,14 +80,14 @@ def words_of(
             if f.ascii[np.intp(byte)] > 1:
                 (letters,) = _letters(data, at)
                 run = min(max(lowest_bit(~letters), 1), hi - at)
-                written += run
+                folded_bytes += run
                 at += run
                 continue
             if f.ascii[np.intp(byte)] == 0:
-                if written > 0:
+                if folded_bytes > 0:
                     spans[words, 0], spans[words, 1] = start - lo, at - lo
                     words += 1
-                written = 0
+                folded_bytes = 0
                 at += 1
                 start = at
                 continue
@@ -95,21 +95,21 @@ def words_of(
         where = place(f.block_of, code_point)
         kind = f.kinds[where]
         if kind & NUMBER:
-            written += 1
+            folded_bytes += 1
             at = number_end(data, at, hi, f)
             continue
         if kind & GAP:
-            if written > 0:
+            if folded_bytes > 0:
                 spans[words, 0], spans[words, 1] = start - lo, at - lo
                 words += 1
-            written = 0
+            folded_bytes = 0
             at += size
             start = at
             continue
         mapped = kind & MAPPED and code_point != CAPITAL_SIGMA
-        written += f.places[where] & 0xFF if mapped else size
+        folded_bytes += f.places[where] & 0xFF if mapped else size
         at += size
-    if written > 0 and words < limit:
+    if folded_bytes > 0 and words < limit:
         spans[words, 0], spans[words, 1] = start - lo, hi - lo
         words += 1
     return words

@@ -81,7 +81,7 @@ def _name_words(words: int, stop_words: NDArray[np.uint64], s: SpanScratch, out:
 @kernel
 def _name_grams(candidates: int, s: SpanScratch) -> int:
     """Replace the positions of repeated (n-1)-grams by those of repeated n-grams; returns how many."""
-    tried = 0
+    grams = 0
     mask = cleared(s.table, candidates)
     for c in range(candidates - 1):
         i = s.pos[c]
@@ -92,27 +92,27 @@ def _name_grams(candidates: int, s: SpanScratch) -> int:
             if s.table[at] == NO_BITS:
                 s.table[at], s.head[at], s.times[at] = key, i, 0
             s.times[at] += 1
-            s.pos[tried], s.slot[tried] = i, at
-            tried += 1
-    kept = 0
-    for c in range(tried):
+            s.pos[grams], s.slot[grams] = i, at
+            grams += 1
+    repeating = 0
+    for c in range(grams):
         i, at = s.pos[c], s.slot[c]
         s.name[i] = s.head[at]
-        s.pos[kept], s.slot[kept] = i, at
-        kept += s.times[at] > 1
-    return kept
+        s.pos[repeating], s.slot[repeating] = i, at
+        repeating += s.times[at] > 1
+    return repeating
 
 
 @inlined
 def _top_gram(words: int, n: int, repeating: int, s: SpanScratch) -> Any:
     """(count, first position, slot) of the most frequent n-gram; the one seen first wins a tie. Its slot is ALL if none
     occurs twice, its count 0 if there is none."""
-    most, first, top = np.int32(words >= n), np.int32(0), np.int32(ALL)
+    top_count, first, top = np.int32(words >= n), np.int32(0), np.int32(ALL)
     for c in range(repeating):
         at = s.slot[c]
-        if s.times[at] > most:
-            most, first, top = s.times[at], s.head[at], at
-    return most, first, top
+        if s.times[at] > top_count:
+            top_count, first, top = s.times[at], s.head[at], at
+    return top_count, first, top
 
 
 @inlined

@@ -180,5 +180,5 @@ def _quick_hash_long(data: NDArray[np.uint8], start: int, size: int) -> Bits:
 
 def warm_up() -> None:
     texts = pa.array(["a text that is longer than its spans"] * 2, pa.large_string())
-    for some in (texts[:1], texts):  # a column of one row is contiguous
-        hash128(some), hash_spans(some, np.array([[0, 0, 4]] * len(some)))
+    for sample in (texts[:1], texts):  # a column of one row is contiguous
+        hash128(sample), hash_spans(sample, np.array([[0, 0, 4]] * len(sample)))

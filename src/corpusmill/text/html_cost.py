@@ -69,10 +69,10 @@ def _is_letter(byte: Any) -> bool:
 
 @inlined
 def _is_among(key: Any, keys: NDArray[np.uint64]) -> bool:
-    found = False
+    present = False
     for i in range(len(keys)):
-        found = found or keys[i] == key
-    return found
+        present = present or keys[i] == key
+    return present
 
 
 @inlined
@@ -157,9 +157,9 @@ def _cost(
     foreign: NDArray[np.uint64],
     once: NDArray[np.uint64],
 ) -> tuple[int, int, int]:
-    most: Any = 0
+    max_attributes: Any = 0
     pairs: Any = 0
-    again: Any = 0
+    reopened: Any = 0
     depth: Any = 0  # of SVG and MathML, where text of `script` and the like is markup
     of_once = np.zeros(len(once), np.int64)
     open_names = np.zeros(LONGEST_LIST, np.uint64)  # the formatting elements that are open, and their attributes
@@ -182,18 +182,18 @@ def _cost(
             continue
         key, at = _name(data, at, hi)
         count, value_hash, at = _attributes(data, at, hi)
-        most = max(most, count)
+        max_attributes = max(max_attributes, count)
         if count > MANY:
             pairs += count * count
         if _is_among(key, foreign):
             depth = max(0, depth + (-1 if is_end else 1))
         elif not _is_among(key, formatting):
-            again += length
+            reopened += length
             for i in range(len(once)):
                 if once[i] == key and not is_end:
                     pairs += count * of_once[i]
                     of_once[i] += count
-                    most = max(most, of_once[i])
+                    max_attributes = max(max_attributes, of_once[i])
             if not is_end and depth == 0 and _is_among(key, raw):
                 at = _after_raw(data, at, hi, key)
         elif is_end:
@@ -211,7 +211,7 @@ def _cost(
             if same < 3:
                 open_names[length], open_hashes[length] = key, value_hash
                 length += 1
-    return most, pairs, again
+    return max_attributes, pairs, reopened
 
 
 def warm_up() -> None:

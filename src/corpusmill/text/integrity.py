@@ -79,20 +79,20 @@ def _measure(text: TextBuffer, names: NDArray[np.uint64], out: NDArray[Any]) -> 
         runs = blanks_before = feeds_before = NO_BITS
         while at < hi:
             inside, space, symbol, tags, blanks, feeds, leads = _masks(text.data, at)
-            here = below(min(64, hi - at))
-            chars += count_bits(here & ~inside)
-            visible += count_bits(here & ~(inside | space))
-            symbols += count_bits(here & symbol)
-            blanks &= here
-            feeds &= here
+            valid = below(min(64, hi - at))
+            chars += count_bits(valid & ~inside)
+            visible += count_bits(valid & ~(inside | space))
+            symbols += count_bits(valid & symbol)
+            blanks &= valid
+            feeds &= valid
             runs |= blanks & moved_up(blanks, blanks_before, 1) & moved_up(blanks, blanks_before, 2)
             three = feeds & moved_up(feeds, feeds_before, 1) & moved_up(feeds, feeds_before, 2)
             runs |= three & moved_up(feeds, feeds_before, 3)
             blanks_before, feeds_before = blanks, feeds
-            if not markup and tags & here != NO_BITS:
-                markup = any_markup(text.data, at, hi, tags & here, names)
-            if not encoding and leads & here != NO_BITS:
-                encoding = _any_broken(text.data, at, hi, leads & here)
+            if not markup and tags & valid != NO_BITS:
+                markup = any_markup(text.data, at, hi, tags & valid, names)
+            if not encoding and leads & valid != NO_BITS:
+                encoding = _any_broken(text.data, at, hi, leads & valid)
             at += 64
         out[d].chars, out[d].visible, out[d].symbols = chars, visible, symbols
         out[d].markup, out[d].encoding, out[d].space = markup, encoding, runs != NO_BITS
@@ -101,19 +101,19 @@ def _measure(text: TextBuffer, names: NDArray[np.uint64], out: NDArray[Any]) -> 
 @kernel
 def _any_broken(data: NDArray[np.uint8], base: int, hi: int, bits: Bits) -> bool:
     """Whether a sign of a broken encoding begins at one of the bits, the places of the bytes EF and C3 from `base`."""
-    found = False
-    while bits != NO_BITS and not found:
+    broken = False
+    while bits != NO_BITS and not broken:
         at = base + lowest_bit(bits)
         bits &= bits - ONE
         first, second = load8(data, at), load8(data, at + 1)
         third, fourth = load8(data, at + 2), load8(data, at + 3)
         if first == 0xEF:
-            found = at + 3 <= hi and second == 0xBF and third == 0xBD
+            broken = at + 3 <= hi and second == 0xBF and third == 0xBD
         elif second in (0x82, 0x83):
-            found = at + 4 <= hi and third == 0xC2
+            broken = at + 4 <= hi and third == 0xC2
         elif second == 0xA2:
-            found = at + 5 <= hi and third == 0xE2 and fourth == 0x82 and load8(data, at + 4) == 0xAC
-    return found
+            broken = at + 5 <= hi and third == 0xE2 and fourth == 0x82 and load8(data, at + 4) == 0xAC
+    return broken
 
 
 def warm_up() -> None:

@@ -210,8 +210,8 @@ def _is_plain(data: NDArray[np.uint8], start: Any, end: Any) -> bool:
         return False
     at = start
     while at + 2 < end:
-        word = load64(data, at) | U(0x2020202020202020)
-        pair = word ^ (word >> U(8))  # a zero byte where two letters are the same
+        chunk = load64(data, at) | U(0x2020202020202020)
+        pair = chunk ^ (chunk >> U(8))  # a zero byte where two letters are the same
         three = pair | (pair >> U(8))
         three |= ~below(8 * min(end - at - 2, 6))
         if (three - U(0x0101010101010101)) & ~three & U(0x8080808080808080) != NO_BITS:
@@ -391,9 +391,9 @@ def _is_form(form: NDArray[np.uint8], n: int, letters: NDArray[np.uint8], lo: in
     at = lo
     while at < hi and ends != NO_BITS:
         letter = letters[at]
-        wanted = 0
+        count = 0
         while at < hi and letters[at] == letter:
-            wanted += 1
+            count += 1
             at += 1
         after = NO_BITS
         while ends != NO_BITS:
@@ -402,7 +402,7 @@ def _is_form(form: NDArray[np.uint8], n: int, letters: NDArray[np.uint8], lo: in
             size = 0
             while begin + size < n and _stands_for(form[begin + size], letter):
                 size += 1
-                if size == wanted or size >= STRETCHED:
+                if size == count or size >= STRETCHED:
                     after |= ONE << U(begin + size)
         ends = after
     return bool((ends >> U(n)) & ONE)
@@ -410,5 +410,5 @@ def _is_form(form: NDArray[np.uint8], n: int, letters: NDArray[np.uint8], lo: in
 
 def warm_up() -> None:
     words = make_words(["abc"])
-    for written in ("abc", "a b c d", "@bccc", "a*bc!"):
-        find_words(pa.array([written], pa.large_string()), words)
+    for spelling in ("abc", "a b c d", "@bccc", "a*bc!"):
+        find_words(pa.array([spelling], pa.large_string()), words)

@@ -24,7 +24,7 @@ def line_statistics(
 ) -> None:
     """Fill the fields of the record that count lines, by the three definitions of a line in `stats.STATS`."""
     lines = bullets = dotted = 0
-    newlines = filled = again = again_chars = 0
+    newlines = filled = duplicates = duplicate_chars = 0
     full = terminal = short = repeated_chars = 0
     mask = cleared(s.table, min(breaks + 1, len(s.start)))
     size = hi - lo
@@ -51,8 +51,8 @@ def line_statistics(
                 filled += 1
                 repeated = seen_before(s.table, mask, quick_hash(data, lo + lf_start, at - lf_start))
                 chars = chars_between(s, lf_start, at)
-                again += repeated
-                again_chars += chars * repeated
+                duplicates += repeated
+                duplicate_chars += chars * repeated
                 if word > lf_word:
                     full += 1
                     terminal += (last_class(data, lo, lo + at, classes) & TERMINAL) != 0
@@ -62,9 +62,9 @@ def line_statistics(
     if size > 0:  # re.split(r"\n+") returns an empty first or last piece
         leading, trailing = load8(data, lo) == LF, load8(data, hi - 1) == LF
         filled += leading + trailing
-        again += leading and trailing
+        duplicates += leading and trailing
     out.newlines, out.lines, out.bullet_lines, out.ellipsis_lines = newlines, lines, bullets, dotted
-    out.filled_lines, out.duplicate_lines, out.duplicate_line_chars = filled, again, again_chars
+    out.filled_lines, out.duplicate_lines, out.duplicate_line_chars = filled, duplicates, duplicate_chars
     out.full_lines, out.terminal_lines = full, terminal
     out.short_lines, out.repeated_line_chars = short, repeated_chars
 
@@ -72,7 +72,7 @@ def line_statistics(
 @kernel
 def paragraph_statistics(data: NDArray[np.uint8], lo: int, words: int, breaks: int, s: SpanScratch, out: Any) -> None:
     """Fill the fields that count paragraphs: `re.split(r"\\n{2,}", text.strip())`."""
-    total = again = again_chars = 0
+    total = duplicates = duplicate_chars = 0
     if words > 0:
         mask = cleared(s.table, min(breaks + 1, len(s.start)))
         begin: Any = np.intp(s.start[0])
@@ -86,12 +86,12 @@ def paragraph_statistics(data: NDArray[np.uint8], lo: int, words: int, breaks: i
             elif at == stop or load8(data, lo + at + 1) == LF:
                 total += 1
                 if seen_before(s.table, mask, quick_hash(data, lo + begin, at - begin)):
-                    again += 1
-                    again_chars += chars_between(s, begin, at)
+                    duplicates += 1
+                    duplicate_chars += chars_between(s, begin, at)
                 begin = at + 1
             if at == stop:
                 break
-    out.paragraphs, out.duplicate_paragraphs, out.duplicate_paragraph_chars = max(total, 1), again, again_chars
+    out.paragraphs, out.duplicate_paragraphs, out.duplicate_paragraph_chars = max(total, 1), duplicates, duplicate_chars
 
 
 @inlined

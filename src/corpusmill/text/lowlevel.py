@@ -28,9 +28,9 @@ def _loader(bits: int) -> Any:
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             base = context.make_array(signature.args[0])(context, builder, args[0]).data
             pointer = builder.gep(base, [args[1]])
-            word = builder.load(builder.bitcast(pointer, ir.IntType(bits).as_pointer()))
-            word.align = 1
-            return word
+            value = builder.load(builder.bitcast(pointer, ir.IntType(bits).as_pointer()))
+            value.align = 1
+            return value
 
         return signature, codegen
 
@@ -100,8 +100,8 @@ def count_bits(typingctx: Any, x: Any) -> Any:
 
 
 @intrinsic
-def copy_bytes(typingctx: Any, source: Any, start: Any, size: Any, target: Any, place: Any) -> Any:
-    """target[place:place + size] = source[start:start + size]; they must not overlap."""
+def copy_bytes(typingctx: Any, source: Any, start: Any, size: Any, target: Any, position: Any) -> Any:
+    """target[position:position + size] = source[start:start + size]; they must not overlap."""
     from numba import types
     from numba.core import cgutils
 

@@ -50,7 +50,7 @@ def _wanted(characters: str) -> Wanted:
 
 
 @kernel
-def _count(text: TextBuffer, wanted: Wanted, out: NDArray[np.int64]) -> None:
+def _count(text: TextBuffer, characters: Wanted, out: NDArray[np.int64]) -> None:
     for d in range(len(out)):
         hits = 0
         at = text.offsets[d]
@@ -58,18 +58,18 @@ def _count(text: TextBuffer, wanted: Wanted, out: NDArray[np.int64]) -> None:
         while at < hi:
             byte = load8(text.data, at)
             if byte < 0x80:
-                hits += wanted.ascii[np.intp(byte)]
+                hits += characters.ascii[np.intp(byte)]
                 at += 1
             else:
                 code_point, size = decode(text.data, at)
-                hits += _is_wide(wanted, code_point)
+                hits += _is_wide(characters, code_point)
                 at += size
         out[d] = hits
 
 
 @kernel
 def _count_bullets(
-    text: TextBuffer, classes: Classes, wanted: Wanted, lines: NDArray[np.int64], bulleted: NDArray[np.int64]
+    text: TextBuffer, classes: Classes, bullets: Wanted, lines: NDArray[np.int64], bulleted: NDArray[np.int64]
 ) -> None:
     for d in range(len(lines)):
         lo, hi = text.offsets[d], text.offsets[d + 1]
@@ -88,17 +88,17 @@ def _count_bullets(
                 begun = True
                 if blank and not kind & SPACE:
                     blank = False
-                    bulleted[d] += wanted.ascii[np.intp(byte)] if byte < 0x80 else _is_wide(wanted, code_point)
+                    bulleted[d] += bullets.ascii[np.intp(byte)] if byte < 0x80 else _is_wide(bullets, code_point)
             at += size
         lines[d] += begun
 
 
 @inlined
-def _is_wide(wanted: Wanted, code_point: Any) -> Any:
-    found = False
-    for i in range(len(wanted.wide)):
-        found |= wanted.wide[i] == code_point
-    return found
+def _is_wide(characters: Wanted, code_point: Any) -> Any:
+    present = False
+    for i in range(len(characters.wide)):
+        present |= characters.wide[i] == code_point
+    return present
 
 
 def warm_up() -> None:

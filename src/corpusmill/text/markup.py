@@ -129,8 +129,8 @@ def unquoted(texts: pa.LargeStringArray) -> pa.LargeStringArray:
 def tag_share(texts: pa.LargeStringArray) -> pa.DoubleArray:
     """Bytes within tags, of all bytes of each document; null of none."""
     size = pc.cast(pc.binary_length(texts), pa.float64())
-    rest = pc.cast(pc.binary_length(pc.replace_substring_regex(texts, TAG, "")), pa.float64())
-    return pc.if_else(pc.greater(size, 0), pc.divide(pc.subtract(size, rest), size), None)
+    without_tags = pc.cast(pc.binary_length(pc.replace_substring_regex(texts, TAG, "")), pa.float64())
+    return pc.if_else(pc.greater(size, 0), pc.divide(pc.subtract(size, without_tags), size), None)
 
 
 def own_lines(texts: pa.LargeStringArray) -> pa.DoubleArray:

@@ -107,20 +107,20 @@ def build(items: pa.LargeStringArray, shortest: int, common: int) -> Near:
     text = view(items)
     size = np.zeros(len(items), np.int32)
     count_words(text, size)
-    every = np.empty(int(size.sum()), np.uint64)
+    hashes = np.empty(int(size.sum()), np.uint64)
     starts = np.concatenate([[0], np.cumsum(size)]).astype(np.int64)
-    ends = np.empty((len(every), 2), np.int64)
-    _hash(text, every, ends)
-    weight, words = _weights(every, np.repeat(np.arange(len(items)), size), len(items))
-    known = np.zeros(slots_for(max(len(words), 1)), np.uint64)
-    _insert(words, known, np.zeros(len(known), np.int32))
+    ends = np.empty((len(hashes), 2), np.int64)
+    _hash(text, hashes, ends)
+    weight, words = _weights(hashes, np.repeat(np.arange(len(items)), size), len(items))
+    known_words = np.zeros(slots_for(max(len(words), 1)), np.uint64)
+    _insert(words, known_words, np.zeros(len(known_words), np.int32))
 
     short = (size >= max(shortest, SHORTEST)) & (size <= LONGEST)
     holding = np.zeros(len(items), np.int32)
-    wanted = np.flatnonzero(short)
-    table = np.zeros(slots_for(max(len(wanted), 1)), np.uint64)
-    _holding(every, starts, wanted, table, holding)
-    short &= (holding <= common) & _telling_items(every, size)
+    short_items = np.flatnonzero(short)
+    table = np.zeros(slots_for(max(len(short_items), 1)), np.uint64)
+    _holding(hashes, starts, short_items, table, holding)
+    short &= (holding <= common) & _telling_items(hashes, size)
     chosen = np.flatnonzero(short)
     begin = np.concatenate([[0], np.cumsum(np.where(short, size, 0))]).astype(np.int64)
     of_short = np.repeat(short, size)
@@ -129,8 +129,8 @@ def build(items: pa.LargeStringArray, shortest: int, common: int) -> Near:
     item = np.repeat(chosen, rooms).astype(np.int32)
     at = np.empty(len(item), np.int32)
     runs = np.empty(len(item), np.uint64)
-    all_runs, shared = _shared(every)
-    _seeds(every, weight, shared, starts, chosen, at, runs)
+    all_runs, shared = _shared(hashes)
+    _seeds(hashes, weight, shared, starts, chosen, at, runs)
     item, at, runs = _with_others(item, at, runs, all_runs, shared, starts)
     order = np.lexsort((at, item, runs))
     order = order[runs[order] != NO_BITS]
@@ -147,7 +147,7 @@ def build(items: pa.LargeStringArray, shortest: int, common: int) -> Near:
     bounds = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     letters = np.zeros(int(bounds[-1]) + 8, np.uint8)
     _letters(text, spans, bounds, letters)
-    arrays = (filter_, keys, entry, first, item, at, begin, every[of_short], weight[of_short], bounds, letters, known)
+    arrays = (filter_, keys, entry, first, item, at, begin, hashes[of_short], weight[of_short], bounds, letters, known_words)
     for array in arrays:
         array.setflags(write=False)
     return Near(shift, *arrays)
@@ -158,9 +158,9 @@ def _weights(
 ) -> tuple[NDArray[np.int32], NDArray[np.uint64]]:
     """The weight of each word of the items, and the distinct words of KNOWN items and more."""
     order = np.lexsort((item, words))
-    ordered, of = words[order], item[order]
+    ordered, ordered_item = words[order], item[order]
     begins = np.append(True, ordered[1:] != ordered[:-1])[: len(words)]
-    another = begins | np.append(True, of[1:] != of[:-1])[: len(words)]
+    another = begins | np.append(True, ordered_item[1:] != ordered_item[:-1])[: len(words)]
     number = np.cumsum(begins) - 1
     frequency = np.bincount(number, another)
     weight = np.empty(len(words), np.int32)
@@ -179,13 +179,13 @@ def _telling_items(words: NDArray[np.uint64], size: NDArray[np.int32]) -> NDArra
 
 
 @kernel
-def _hash(text: TextBuffer, every: NDArray[np.uint64], ends: NDArray[np.int64]) -> None:
-    most = longest(text.offsets)
-    start, end = np.empty(most // 2 + 2, np.int64), np.empty(most // 2 + 2, np.int64)
+def _hash(text: TextBuffer, hashes: NDArray[np.uint64], ends: NDArray[np.int64]) -> None:
+    size = longest(text.offsets)
+    start, end = np.empty(size // 2 + 2, np.int64), np.empty(size // 2 + 2, np.int64)
     out = 0
     for d in range(len(text.offsets) - 1):
         for i in range(word_places(text.data, text.offsets[d], text.offsets[d + 1], start, end)):
-            every[out] = quick_hash(text.data, start[i], end[i] - start[i])
+            hashes[out] = quick_hash(text.data, start[i], end[i] - start[i])
             ends[out, 0], ends[out, 1] = start[i], end[i]
             out += 1
 
@@ -208,19 +208,19 @@ def _run(words: NDArray[np.uint64], i: int, length: int) -> Bits:
 
 @kernel
 def _holding(
-    every: NDArray[np.uint64],
+    hashes: NDArray[np.uint64],
     starts: NDArray[np.int64],
-    wanted: NDArray[np.int64],
+    items: NDArray[np.int64],
     table: NDArray[np.uint64],
     holding: NDArray[np.int32],
 ) -> None:
-    """Write to holding[item] how many items have all words of that item in a row, for each that is wanted."""
+    """Write to holding[item] how many items have all words of that item in a row, for each of `items`."""
     mask = len(table) - 1
     count, last = np.zeros(len(table), np.int32), np.full(len(table), -1, np.int64)
     lengths = np.zeros(LONGEST + 1, np.bool_)
-    for item in wanted:
+    for item in items:
         size = starts[item + 1] - starts[item]
-        key = _run(every, starts[item], size)
+        key = _run(hashes, starts[item], size)
         table[find(table, mask, key)] = key
         lengths[size] = True
     for item in range(len(starts) - 1):
@@ -232,16 +232,16 @@ def _holding(
                 top *= P1
             h = NO_BITS
             for i in range(starts[item], starts[item + 1]):
-                h = h * P1 + every[i]
+                h = h * P1 + hashes[i]
                 if i >= starts[item] + length:
-                    h -= every[i - length] * top
+                    h -= hashes[i - length] * top
                 if i + 1 >= starts[item] + length:
                     slot = find(table, mask, never_zero(h))
                     if table[slot] != NO_BITS and last[slot] != item:
                         last[slot] = item
                         count[slot] += 1
-    for item in wanted:
-        key = _run(every, starts[item], starts[item + 1] - starts[item])
+    for item in items:
+        key = _run(hashes, starts[item], starts[item + 1] - starts[item])
         holding[item] = count[find(table, mask, key)]
 
 
@@ -256,38 +256,38 @@ def _with_others(
     """The seeds, and of each item that lost one because too many share it ("what is a") all other runs, which may stand
     across its seeds: else one wrong word would hide a question of six."""
     lost = np.unique(item[runs == NO_BITS])
-    room = (starts[lost + 1] - starts[lost] - SEED + 1).astype(np.int64)
-    of = np.repeat(lost.astype(np.int64), room)
-    place = np.arange(len(of)) - np.repeat(np.cumsum(room) - room, room)
-    own = ~shared[starts[of] + place] & ~np.isin(of * (LONGEST + 1) + place, item.astype(np.int64) * (LONGEST + 1) + at)
-    of, place = of[own], place[own]
+    counts = (starts[lost + 1] - starts[lost] - SEED + 1).astype(np.int64)
+    items = np.repeat(lost.astype(np.int64), counts)
+    offset = np.arange(len(items)) - np.repeat(np.cumsum(counts) - counts, counts)
+    own = ~shared[starts[items] + offset] & ~np.isin(items * (LONGEST + 1) + offset, item.astype(np.int64) * (LONGEST + 1) + at)
+    items, offset = items[own], offset[own]
     return (
-        np.concatenate([item, of.astype(np.int32)]),
-        np.concatenate([at, place.astype(np.int32)]),
-        np.concatenate([runs, all_runs[starts[of] + place]]),
+        np.concatenate([item, items.astype(np.int32)]),
+        np.concatenate([at, offset.astype(np.int32)]),
+        np.concatenate([runs, all_runs[starts[items] + offset]]),
     )
 
 
-def _shared(every: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
+def _shared(hashes: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
     """(words,) the run that begins at each word, and whether it is in more than PLACES places; runs go on into the next
     item."""
-    runs = np.zeros(len(every), np.uint64)
-    if len(every) >= SEED:
-        _runs(every, runs)
+    runs = np.zeros(len(hashes), np.uint64)
+    if len(hashes) >= SEED:
+        _runs(hashes, runs)
     _, number, count = np.unique(runs, return_inverse=True, return_counts=True)
     shared: NDArray[np.bool_] = (count > PLACES)[number]
     return runs, shared
 
 
 @kernel
-def _runs(every: NDArray[np.uint64], runs: NDArray[np.uint64]) -> None:
-    for i in range(len(every) - SEED + 1):
-        runs[i] = _run(every, i, SEED)
+def _runs(hashes: NDArray[np.uint64], runs: NDArray[np.uint64]) -> None:
+    for i in range(len(hashes) - SEED + 1):
+        runs[i] = _run(hashes, i, SEED)
 
 
 @kernel
 def _seeds(
-    every: NDArray[np.uint64],
+    hashes: NDArray[np.uint64],
     weight: NDArray[np.int32],
     shared: NDArray[np.bool_],
     starts: NDArray[np.int64],
@@ -314,7 +314,7 @@ def _seeds(
                 w -= 1
             w -= SEED
             at[out + n - 1] = w
-            runs[out + n - 1] = NO_BITS if shared[begin + w] else _run(every, begin + w, SEED)
+            runs[out + n - 1] = NO_BITS if shared[begin + w] else _run(hashes, begin + w, SEED)
         out += rooms
 
 
@@ -358,57 +358,57 @@ def _hash_at(words: DocumentWords, i: int) -> Bits:
 
 @inlined
 def is_close(
-    word: NDArray[np.uint64], begin: int, size: int, at: int, prefix: NDArray[np.uint64], count: int, i: int
+    hashes: NDArray[np.uint64], begin: int, size: int, at: int, prefix: NDArray[np.uint64], count: int, i: int
 ) -> bool:
     """Whether at most the words that may be wrong are not within one word of where the seed at word i puts them.
 
-    word    of all items; this one has word[begin : begin + size]
-    prefix  of the words of the document, `count` of them
+    hashes   of the words of all items; this one has hashes[begin : begin + size]
+    prefix   of the words of the document, `count` of them
 
     Nearly all places that seeds lead to end here, so it takes arrays alone: of a tuple, each array costs a reference.
     """
-    left = wrong_words(size)
+    allowed = wrong_words(size)
     for a in range(size):
         if at <= a < at + SEED:
             continue
-        wanted, d = word[begin + a], i + a - at
-        if 0 <= d < count and prefix[d + 1] - prefix[d] * P1 == wanted:
+        expected, d = hashes[begin + a], i + a - at
+        if 0 <= d < count and prefix[d + 1] - prefix[d] * P1 == expected:
             continue
-        if 0 < d <= count and prefix[d] - prefix[d - 1] * P1 == wanted:
+        if 0 < d <= count and prefix[d] - prefix[d - 1] * P1 == expected:
             continue
-        if -1 <= d < count - 1 and prefix[d + 2] - prefix[d + 1] * P1 == wanted:
+        if -1 <= d < count - 1 and prefix[d + 2] - prefix[d + 1] * P1 == expected:
             continue
-        left -= 1
-        if left < 0:
+        allowed -= 1
+        if allowed < 0:
             return False
     return True
 
 
 @kernel
-def held_beside(near: Near, item: int, at: int, words: DocumentWords, count: int, i: int) -> Any:
+def held_beside(index: Near, item: int, at: int, words: DocumentWords, count: int, i: int) -> Any:
     """An item beside the words of a document, outwards from a seed: word `at` of the one, `i` of the other.
 
     returns   the words [first, end) of the document, the wrong words, and the words of the item that are not there; or
               more wrong words than may be. See `_outwards` for what counts as wrong
     """
-    begin, size = near.begin[item], near.begin[item + 1] - near.begin[item]
-    most = wrong_words(size)
+    begin, size = index.begin[item], index.begin[item + 1] - index.begin[item]
+    allowed = wrong_words(size)
     total = 0
     for k in range(begin, begin + size):
-        total += near.weight[k]
-    end, wrong, gone, lost, garbled = _outwards(near, begin, size, at + SEED, words, count, i + SEED, 1, most)
-    if wrong > most:
-        return i, end, wrong, gone
-    first, more, missed, less, bad = _outwards(near, begin, size, at - 1, words, count, i - 1, -1, most - wrong)
-    lost += less
+        total += index.weight[k]
+    end, wrong, absent, lost, garbled = _outwards(index, begin, size, at + SEED, words, count, i + SEED, 1, allowed)
+    if wrong > allowed:
+        return i, end, wrong, absent
+    first, more_wrong, more_absent, more_lost, bad = _outwards(index, begin, size, at - 1, words, count, i - 1, -1, allowed - wrong)
+    lost += more_lost
     if lost > LOST * total or lost + garbled + bad > GARBLED * total:
-        more = most + 1
-    return first + 1, end, wrong + more, gone + missed
+        more_wrong = allowed + 1
+    return first + 1, end, wrong + more_wrong, absent + more_absent
 
 
 @inlined
 def _outwards(
-    near: Near, begin: int, size: int, a: int, words: DocumentWords, count: int, d: int, step: int, most: int
+    index: Near, begin: int, size: int, a: int, words: DocumentWords, count: int, d: int, step: int, allowed: int
 ) -> Any:
     """Hold the words of an item from `a` on beside those of a document from `d` on, forwards (step 1) or backwards.
 
@@ -421,25 +421,25 @@ def _outwards(
     - another word: 1 wrong, and not there
 
     returns   where it ends in the document; wrong words, words that are not there, and the weight of these. It ends
-              once there are more wrong words than `most`
+              once there are more wrong words than `allowed`
     """
-    wrong = gone = lost = garbled = 0
-    while 0 <= a < size and wrong <= most:
-        wanted, weight = near.word[begin + a], near.weight[begin + a]
+    wrong = absent = lost = garbled = 0
+    while 0 <= a < size and wrong <= allowed:
+        expected, weight = index.word[begin + a], index.weight[begin + a]
         if not 0 <= d < count:
-            wrong, gone, lost, a = wrong + 1, gone + 1, lost + weight, a + step
+            wrong, absent, lost, a = wrong + 1, absent + 1, lost + weight, a + step
             continue
-        if _hash_at(words, d) == wanted:
+        if _hash_at(words, d) == expected:
             a, d = a + step, d + step
             continue
         further, behind = 0 <= d + step < count, 0 <= a + step < size
         wrong += 1
-        if _misspelt(near, begin + a, words, d):
+        if _misspelt(index, begin + a, words, d):
             a, d = a + step, d + step
         elif further and _is_two(
-            near.letters,
-            near.place[begin + a],
-            near.place[begin + a + 1],
+            index.letters,
+            index.place[begin + a],
+            index.place[begin + a + 1],
             words.data,
             words.start[min(d, d + step)],
             words.end[min(d, d + step)],
@@ -451,81 +451,81 @@ def _outwards(
             words.data,
             words.start[d],
             words.end[d],
-            near.letters,
-            near.place[begin + min(a, a + step)],
-            near.place[begin + min(a, a + step) + 1],
-            near.place[begin + max(a, a + step)],
-            near.place[begin + max(a, a + step) + 1],
+            index.letters,
+            index.place[begin + min(a, a + step)],
+            index.place[begin + min(a, a + step) + 1],
+            index.place[begin + max(a, a + step)],
+            index.place[begin + max(a, a + step) + 1],
         ):
             wrong, a, d = wrong + 1, a + 2 * step, d + step
         elif (
             further
-            and not (behind and _hash_at(words, d + step) == near.word[begin + a + step])
-            and (_hash_at(words, d + step) == wanted)
+            and not (behind and _hash_at(words, d + step) == index.word[begin + a + step])
+            and (_hash_at(words, d + step) == expected)
         ):
             lost, d = lost + weight, d + step
         elif (
             behind
-            and not (further and _hash_at(words, d + step) == near.word[begin + a + step])
-            and (_hash_at(words, d) == near.word[begin + a + step])
+            and not (further and _hash_at(words, d + step) == index.word[begin + a + step])
+            and (_hash_at(words, d) == index.word[begin + a + step])
         ):
-            gone, lost, a = gone + 1, lost + weight, a + step
+            absent, lost, a = absent + 1, lost + weight, a + step
         else:
-            gone += 1
-            word = never_zero(_hash_at(words, d))
-            if near.known[find(near.known, len(near.known) - 1, word)] == word:
+            absent += 1
+            key = never_zero(_hash_at(words, d))
+            if index.known[find(index.known, len(index.known) - 1, key)] == key:
                 lost += weight
             else:
                 garbled += weight
             a, d = a + step, d + step
-    return d, wrong, gone, lost, garbled
+    return d, wrong, absent, lost, garbled
 
 
 @inlined
 def _is_two(
-    one: NDArray[np.uint8], lo: int, hi: int, two: NDArray[np.uint8], start: int, end: int, start2: int, end2: int
+    joined: NDArray[np.uint8], lo: int, hi: int, two: NDArray[np.uint8], start: int, end: int, start2: int, end2: int
 ) -> bool:
     """Whether a word is two others, written together."""
     if hi - lo != end - start + end2 - start2:
         return False
     for k in range(end - start):
-        if one[lo + k] != two[start + k]:
+        if joined[lo + k] != two[start + k]:
             return False
     for k in range(end2 - start2):
-        if one[lo + end - start + k] != two[start2 + k]:
+        if joined[lo + end - start + k] != two[start2 + k]:
             return False
     return True
 
 
 @inlined
-def _misspelt(near: Near, k: int, words: DocumentWords, d: int) -> Any:
+def _misspelt(index: Near, k: int, words: DocumentWords, d: int) -> Any:
     """Whether a word of the document is word k of the items with a letter wrong, or two in one of 8 and more.
 
     Wrong is a letter that is missing, additional or another, or two that are exchanged (optimal string alignment,
     Damerau 1964, doi:10.1145/363958.363994), in bytes. A word of one letter has none.
     """
-    lo, hi = near.place[k], near.place[k + 1]
+    lo, hi = index.place[k], index.place[k + 1]
     start, end = words.start[d], words.end[d]
     size = hi - lo
-    other = end - start
-    most = 1 if size < 8 else 2
-    if abs(size - other) > most or size > WIDE or size < 2:
+    width = end - start
+    allowed = 1 if size < 8 else 2
+    if abs(size - width) > allowed or size > WIDE or size < 2:
         return False
-    return _edits(near.letters, lo, size, words.data, start, other) <= most
+    return _edits(index.letters, lo, size, words.data, start, width) <= allowed
 
 
 @kernel
-def _edits(one: NDArray[np.uint8], lo: int, size: int, other: NDArray[np.uint8], start: int, width: int) -> Any:
+def _edits(a: NDArray[np.uint8], lo: int, size: int, b: NDArray[np.uint8], start: int, width: int) -> Any:
     before, row, after = np.zeros(WIDE + 4, np.int64), np.zeros(WIDE + 4, np.int64), np.zeros(WIDE + 4, np.int64)
     for j in range(width + 1):
         row[j] = j
     for i in range(1, size + 1):
         after[0] = i
         for j in range(1, width + 1):
-            same = one[lo + i - 1] == other[start + j - 1]
-            least = min(row[j] + 1, after[j - 1] + 1, row[j - 1] + (0 if same else 1))
-            if i > 1 and j > 1 and one[lo + i - 1] == other[start + j - 2] and one[lo + i - 2] == other[start + j - 1]:
-                least = min(least, before[j - 2] + 1)
-            after[j] = least
+            same = a[lo + i - 1] == b[start + j - 1]
+            fewest = min(row[j] + 1, after[j - 1] + 1, row[j - 1] + (0 if same else 1))
+            if i > 1 and j > 1 and a[lo + i - 1] == b[start + j - 2] and a[lo + i - 2] == b[start + j - 1]:
+                fewest = min(fewest, before[j - 2] + 1)
+            after[j] = fewest
         before, row, after = row, after, before
     return row[width]

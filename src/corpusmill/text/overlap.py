@@ -112,21 +112,21 @@ def build(
     common_run = _boilerplate(runs, item, common)
     in_template = common_run & (words[item] >= n)
     in_template[in_template] = in_a_row(item[in_template], at[in_template], template - n + 1)
-    kept = in_template | ~common_run
-    runs, item, at, in_template = runs[kept], item[kept], at[kept], in_template[kept]
+    keep = in_template | ~common_run
+    runs, item, at, in_template = runs[keep], item[keep], at[keep], in_template[keep]
 
     phrases = item[words[item] < n]
-    known = np.unique(np.concatenate([runs, seeds[phrases]]))
-    lengths = np.zeros(len(known), np.uint64)
-    np.bitwise_or.at(lengths, np.searchsorted(known, seeds[phrases]), ONE << words[phrases].astype(np.uint64))
-    shared = np.zeros(len(known), np.bool_)
-    shared[np.searchsorted(known, runs[in_template])] = True
-    first = np.append(np.searchsorted(runs, known), len(runs))
+    unique_runs = np.unique(np.concatenate([runs, seeds[phrases]]))
+    lengths = np.zeros(len(unique_runs), np.uint64)
+    np.bitwise_or.at(lengths, np.searchsorted(unique_runs, seeds[phrases]), ONE << words[phrases].astype(np.uint64))
+    shared = np.zeros(len(unique_runs), np.bool_)
+    shared[np.searchsorted(unique_runs, runs[in_template])] = True
+    first = np.append(np.searchsorted(runs, unique_runs), len(runs))
 
-    shift, filter_ = filter_of(known)
-    keys = np.zeros(slots_for(len(known)), np.uint64)
+    shift, filter_ = filter_of(unique_runs)
+    keys = np.zeros(slots_for(len(unique_runs)), np.uint64)
     entry = np.zeros(len(keys), np.int32)
-    _insert(known, keys, entry)
+    _insert(unique_runs, keys, entry)
     telling_words = _telling(item[~in_template], at[~in_template], words, n)
     arrays = (filter_, keys, entry, lengths, shared, first, item, at, words, telling_words)
     for array in arrays:  # one type to numba, whether mapped from files or not
@@ -154,26 +154,26 @@ def _telling(item: NDArray[np.int32], at: NDArray[np.int32], words: NDArray[np.i
     return telling
 
 
-def find_items(folded: pa.LargeStringArray, index: OverlapIndex, near: Near | None = None) -> NDArray[Any]:
+def find_items(folded: pa.LargeStringArray, index: OverlapIndex, near_index: Near | None = None) -> NDArray[Any]:
     """The passages of folded documents with items: PASSAGE, by document, item and position.
 
     N-grams of one item at most the length of the item apart are one passage. Those of a template count for one item.
 
-    near   adds the places where a short item stands as a whole, with wrong words. One that is found by its n-grams is
-           added only if some are wrong
+    near_index   adds the places where a short item stands as a whole, with wrong words. One that is found by its n-grams is
+                 added only if some are wrong
     """
     text = view(folded)
-    matches, beside = np.empty(1 << 12, MATCH), np.empty(1 << 10, PASSAGE)
+    matches, aligned = np.empty(1 << 12, MATCH), np.empty(1 << 10, PASSAGE)
     parts: list[NDArray[Any]] = []
     passages: list[NDArray[Any]] = []
     document = 0
     while document < len(folded):
         before = document
-        document, count, close = _find(text, index, near or NOTHING, document, matches, beside)
+        document, count, close = _find(text, index, near_index or NOTHING, document, matches, aligned)
         parts.append(matches[:count].copy())
-        passages.append(beside[:close].copy())
+        passages.append(aligned[:close].copy())
         if document == before:  # too small for the matches of one document
-            matches, beside = np.empty(4 * len(matches), MATCH), np.empty(4 * len(beside), PASSAGE)
+            matches, aligned = np.empty(4 * len(matches), MATCH), np.empty(4 * len(aligned), PASSAGE)
     rows = np.concatenate([*parts, matches[:0]])
     shared = rows["item"] < 0
     if shared.any():
@@ -183,11 +183,11 @@ def find_items(folded: pa.LargeStringArray, index: OverlapIndex, near: Near | No
         rows = _sorted(rows)
         joined = np.empty(len(rows), PASSAGE)
         passages.insert(0, joined[: _join(rows, index.words, index.n, joined)])
-    found = np.concatenate([*passages, beside[:0]])
+    all_passages = np.concatenate([*passages, aligned[:0]])
     if any(map(len, passages[len(rows) > 0 :])):  # what is held beside an item is found by several seeds, and unsorted
-        found = found[np.lexsort([found[field] for field in reversed(PASSAGE.names or ())])]
-        found = found[np.append(True, found[1:] != found[:-1])]
-    return found
+        all_passages = all_passages[np.lexsort([all_passages[field] for field in reversed(PASSAGE.names or ())])]
+        all_passages = all_passages[np.append(True, all_passages[1:] != all_passages[:-1])]
+    return all_passages
 
 
 def _sorted(rows: NDArray[Any]) -> NDArray[Any]:
@@ -217,23 +217,23 @@ def _best(
         if i > 0 and passages[i - 1]["document"] == passage["document"]:
             if passages[i - 1]["item"] == passage["item"]:
                 best = passages[of_items[items - 1]]
-                more = overlap[i] - overlap[of_items[items - 1]]
-                if more == 0:
-                    more = float(passage["covered"] - best["covered"])
-                    if more == 0:
-                        more = float(passage["grams"] - best["grams"])
-                if more > 0:
+                lead = overlap[i] - overlap[of_items[items - 1]]
+                if lead == 0:
+                    lead = float(passage["covered"] - best["covered"])
+                    if lead == 0:
+                        lead = float(passage["grams"] - best["grams"])
+                if lead > 0:
                     of_items[items - 1] = i
             else:
                 of_items[items] = i
                 items += 1
             best = passages[of_documents[documents - 1]]
-            more = overlap[i] - overlap[of_documents[documents - 1]]
-            if more == 0:
-                more = float(passage["covered"] - best["covered"])
-                if more == 0 and passage["item"] == best["item"]:
-                    more = float(passage["grams"] - best["grams"])
-            if more > 0:
+            lead = overlap[i] - overlap[of_documents[documents - 1]]
+            if lead == 0:
+                lead = float(passage["covered"] - best["covered"])
+                if lead == 0 and passage["item"] == best["item"]:
+                    lead = float(passage["grams"] - best["grams"])
+            if lead > 0:
                 of_documents[documents - 1] = i
         else:
             of_items[items], of_documents[documents] = i, i
@@ -272,10 +272,10 @@ def _is_telling(prefix: NDArray[np.uint64], i: int, length: int) -> Any:
     different = 0
     for a in range(i, i + length):
         word = prefix[a + 1] - prefix[a] * P1
-        again = False
+        repeated = False
         for b in range(i, a):
-            again |= prefix[b + 1] - prefix[b] * P1 == word
-        different += not again
+            repeated |= prefix[b + 1] - prefix[b] * P1 == word
+        different += not repeated
     return 2 * different >= length
 
 
@@ -290,9 +290,9 @@ def _hash_items(
     seeds: NDArray[np.uint64],
 ) -> None:
     """Fill in the n-grams of each item, or the whole phrase and its seed; shorter items are skipped."""
-    most = longest(text.offsets)
-    start, end = np.empty(most // 2 + 2, np.int64), np.empty(most // 2 + 2, np.int64)
-    prefix, powers = np.empty(most // 2 + 3, np.uint64), _powers()
+    size = longest(text.offsets)
+    start, end = np.empty(size // 2 + 2, np.int64), np.empty(size // 2 + 2, np.int64)
+    prefix, powers = np.empty(size // 2 + 3, np.uint64), _powers()
     out = 0
     for d in range(len(seeds)):
         words = word_places(text.data, text.offsets[d], text.offsets[d + 1], start, end)
@@ -334,11 +334,11 @@ def _add(index: OverlapIndex, entry: Any, document: int, word: int, matches: Any
             row = matches[count]
             row["document"], row["item"], row["word"], row["at"], row["template"] = document, -1, word, entry, 1
         return count + 1
-    for place in range(index.first[entry], index.first[entry + 1]):
+    for position in range(index.first[entry], index.first[entry + 1]):
         if count < len(matches):
             row = matches[count]
-            row["document"], row["item"] = document, index.item[place]
-            row["word"], row["at"], row["template"] = word, index.at[place], 0
+            row["document"], row["item"] = document, index.item[position]
+            row["word"], row["at"], row["template"] = word, index.at[position], 0
         count += 1
     return count
 
@@ -367,38 +367,38 @@ def _add_phrases(
 
 
 @kernel
-def _find(text: TextBuffer, index: OverlapIndex, near: Near, document: int, matches: Any, beside: Any) -> Any:
+def _find(text: TextBuffer, index: OverlapIndex, near_index: Near, document: int, matches: Any, aligned: Any) -> Any:
     """Write the matches of documents from `document` on; returns the first document without room, the matches, and the
     passages that are held beside items, written."""
-    most = longest(text.offsets)
-    start, end = np.empty(most // 2 + 2, np.int64), np.empty(most // 2 + 2, np.int64)
-    prefix = np.empty(most // 2 + 3, np.uint64)
-    return _find_with(text, index, near, document, start, end, prefix, _powers(), matches, beside)
+    size = longest(text.offsets)
+    start, end = np.empty(size // 2 + 2, np.int64), np.empty(size // 2 + 2, np.int64)
+    prefix = np.empty(size // 2 + 3, np.uint64)
+    return _find_with(text, index, near_index, document, start, end, prefix, _powers(), matches, aligned)
 
 
 @kernel
 def _find_with(
     text: TextBuffer,
     index: OverlapIndex,
-    near: Near,
+    near_index: Near,
     document: int,
     start: NDArray[np.int64],
     end: NDArray[np.int64],
     prefix: NDArray[np.uint64],
     powers: NDArray[np.uint64],
     matches: Any,
-    beside: Any,
+    aligned: Any,
 ) -> Any:
     """`_find`, with room for the words of the longest document."""
-    found = DocumentWords(text.data, prefix, start, end)
+    document_words = DocumentWords(text.data, prefix, start, end)
     # Taken out of the tuples once, and borrowed: there, each look at an array counts a reference.
     data, start, end = borrowed(text.data), borrowed(start), borrowed(end)
     prefix, powers = borrowed(prefix), borrowed(powers)
     n, phrase, shift, runs = index.n, index.phrase, index.shift, borrowed(index.filter)
-    near_shift, seeds = near.shift, borrowed(near.filter)
-    seed_keys, seed_entry, seed_first = borrowed(near.keys), borrowed(near.entry), borrowed(near.first)
-    near_item, near_at = borrowed(near.item), borrowed(near.at)
-    item_begin, item_word = borrowed(near.begin), borrowed(near.word)
+    near_shift, seeds = near_index.shift, borrowed(near_index.filter)
+    seed_keys, seed_entry, seed_first = borrowed(near_index.keys), borrowed(near_index.entry), borrowed(near_index.first)
+    near_item, near_at = borrowed(near_index.item), borrowed(near_index.at)
+    item_begin, item_word = borrowed(near_index.begin), borrowed(near_index.word)
     has_seeds = len(near_item) > 0
     count = close = 0
     for d in range(document, len(text.offsets) - 1):
@@ -422,30 +422,30 @@ def _find_with(
             slot = find(seed_keys, len(seed_keys) - 1, key)
             if seed_keys[slot] != key:
                 continue
-            for place in range(seed_first[seed_entry[slot]], seed_first[seed_entry[slot] + 1]):
-                item, at = near_item[place], near_at[place]
+            for position in range(seed_first[seed_entry[slot]], seed_first[seed_entry[slot] + 1]):
+                item, at = near_item[position], near_at[position]
                 begin, size = item_begin[item], item_begin[item + 1] - item_begin[item]
                 if is_close(item_word, begin, size, at, prefix, words, i):
-                    close = _add_near(near, item, at, found, words, i, n, d, beside, close)
-        if count > len(matches) or close > len(beside):
+                    close = _add_near(near_index, item, at, document_words, words, i, n, d, aligned, close)
+        if count > len(matches) or close > len(aligned):
             return d, before, close_before
     return len(text.offsets) - 1, count, close
 
 
 @inlined
 def _add_near(
-    near: Near, item: int, at: int, found: DocumentWords, words: int, i: int, n: int, d: int, beside: Any, close: Any
+    near_index: Near, item: int, at: int, document_words: DocumentWords, words: int, i: int, n: int, d: int, aligned: Any, close: Any
 ) -> Any:
     """Write a passage if an item is there; returns how many there are with unlimited room."""
-    size = near.begin[item + 1] - near.begin[item]
-    first, end, wrong, gone = held_beside(near, item, at, found, words, i)
+    size = near_index.begin[item + 1] - near_index.begin[item]
+    first, end, wrong, absent = held_beside(near_index, item, at, document_words, words, i)
     if wrong > wrong_words(size) or (wrong == 0 and size >= n):
         return close
-    if close < len(beside):
-        row = beside[close]
+    if close < len(aligned):
+        row = aligned[close]
         row["document"], row["item"] = d, item
         row["first"], row["end"], row["at"], row["left"] = first, end, 0, 0
-        row["covered"], row["template"], row["grams"] = size - gone, 0, 0
+        row["covered"], row["template"], row["grams"] = size - absent, 0, 0
     return close + 1
 
 
@@ -456,7 +456,7 @@ def _join(rows: Any, words: NDArray[np.int32], n: int, passages: Any) -> int:
     for r in range(len(rows)):
         widest = max(widest, words[rows[r]["item"]])
     covered_by, begun_by = np.full(widest, -1, np.int64), np.full(widest, -1, np.int64)  # the last passage that does
-    held_by = np.full(widest, -1, np.int64)  # by n-grams of either kind
+    matched_by = np.full(widest, -1, np.int64)  # by n-grams of either kind
     count = 0
     r = 0
     while r < len(rows):
@@ -465,7 +465,7 @@ def _join(rows: Any, words: NDArray[np.int32], n: int, passages: Any) -> int:
         passage = passages[count]
         passage["document"], passage["item"] = document, item
         passage["first"], passage["at"] = rows[r]["word"], rows[r]["at"]
-        covered = held = grams = 0
+        covered = matched = grams = 0
         word: Any = rows[r]["word"]
         while r < len(rows) and rows[r]["document"] == document and rows[r]["item"] == item:
             if rows[r]["word"] - word > words[item]:
@@ -474,19 +474,19 @@ def _join(rows: Any, words: NDArray[np.int32], n: int, passages: Any) -> int:
             grams += begun_by[at] != count
             begun_by[at] = count
             for k in range(at, at + size):
-                held += held_by[k] != count
-                held_by[k] = count
+                matched += matched_by[k] != count
+                matched_by[k] = count
                 if rows[r]["template"] == 0:
                     covered += covered_by[k] != count
                     covered_by[k] = count
             passage["end"], passage["left"] = word + size, words[item] - at - size
             r += 1
-        passage["covered"], passage["template"], passage["grams"] = covered, held - covered, grams
+        passage["covered"], passage["template"], passage["grams"] = covered, matched - covered, grams
         count += 1
     return count
 
 
 def warm_up() -> None:
     folded = pa.array(["a b c d", "a b c e", "a b"], pa.large_string())
-    found = find_items(folded, build(folded, 3, 2, 1, 3), build_near(folded, 1, 1))
-    best_passages(found, np.ones(len(found)))
+    passages = find_items(folded, build(folded, 3, 2, 1, 3), build_near(folded, 1, 1))
+    best_passages(passages, np.ones(len(passages)))

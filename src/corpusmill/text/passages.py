@@ -64,18 +64,18 @@ def super_kmers(texts: pa.LargeStringArray, window: int, gram: int) -> SuperKmer
     text = view(texts)
     # About 2 / (window - gram + 2) super-k-mers per token; where tokens are shorter than 2 bytes, a second try has
     # room.
-    room = int(text.offsets[-1] - text.offsets[0]) // (window - gram + 2) + 64
+    capacity = int(text.offsets[-1] - text.offsets[0]) // (window - gram + 2) + 64
     while True:
-        out = _room(room)
+        out = _room(capacity)
         count = int(_super_kmers(text, window, gram, _powers(2 * window), classes(), out))
-        if count <= room:
+        if count <= capacity:
             return _room(count, out)
-        room = count
+        capacity = count
 
 
 def _room(size: int, filled: SuperKmers | None = None) -> SuperKmers:
     """Arrays for `size` super-k-mers, or a copy of the first `size`: a view would keep all memory alive."""
-    room = SuperKmers(
+    arrays = SuperKmers(
         document=np.empty(size, np.int64),
         key=np.empty(size, np.uint64),
         whole=np.empty(size, np.uint64),
@@ -84,8 +84,8 @@ def _room(size: int, filled: SuperKmers | None = None) -> SuperKmers:
         times=np.empty(size, np.uint16),
     )
     for name, old in filled._asdict().items() if filled else ():
-        getattr(room, name)[:] = old[:size]
-    return room
+        getattr(arrays, name)[:] = old[:size]
+    return arrays
 
 
 def window_hashes(
@@ -103,10 +103,10 @@ def window_hashes(
     """
     text = view(texts)
     _check_order(document, len(text.offsets) - 1)
-    key, whole = np.empty(int(count.sum()), np.uint64), np.empty(int(count.sum()), np.uint64)
-    if not _window_hashes(text, document, start, count, window, _powers(window), classes(), key, whole):
+    key, full_hash = np.empty(int(count.sum()), np.uint64), np.empty(int(count.sum()), np.uint64)
+    if not _window_hashes(text, document, start, count, window, _powers(window), classes(), key, full_hash):
         raise ValueError("a window must be within its document")
-    return key, whole
+    return key, full_hash
 
 
 class Cut(NamedTuple):
@@ -141,11 +141,11 @@ def cut_tokens(
     if ((np.diff(document) == 0) & (np.diff(start) < 0)).any() or (stop <= start).any() or (start < 0).any():
         raise ValueError("ranges must be in order and not empty")
     document, start, stop = document.astype(np.int64), start.astype(np.int64), stop.astype(np.int64)
-    left = int(_merge(document, start, stop))
-    spans = np.empty((left, 3), np.int64)
+    ranges = int(_merge(document, start, stop))
+    spans = np.empty((ranges, 3), np.int64)
     tokens, cut = np.zeros(documents, np.int64), np.zeros(documents, np.int64)
-    count = int(_cut(text, document[:left], start[:left], stop[:left], classes(), spans, tokens, cut))
-    if count < left:
+    count = int(_cut(text, document[:ranges], start[:ranges], stop[:ranges], classes(), spans, tokens, cut))
+    if count < ranges:
         raise ValueError("a range must be within its document")
     return Cut(spans, tokens, cut)
 
@@ -155,12 +155,12 @@ def _check_order(document: NDArray[np.int64], documents: int) -> None:
         raise ValueError(f"documents must be in order within 0..{documents - 1}")
 
 
-def _powers(most: int) -> NDArray[np.uint64]:
-    """(2, most + 1): the powers of both bases."""
+def _powers(highest: int) -> NDArray[np.uint64]:
+    """(2, highest + 1): the powers of both bases."""
     rows = []
     for base in BASES:
         row = [1]
-        for _ in range(most):
+        for _ in range(highest):
             row.append(row[-1] * base % PRIME)
         rows.append(row)
     return np.array(rows, np.uint64)
@@ -184,34 +184,34 @@ def _super_kmers(
         for i in range(tokens - gram + 1):
             seeds[i] = _between(first, i, i + gram, powers[0])
         begin = 0
-        least = _least(seeds, 0, wide)
+        lowest = _least(seeds, 0, wide)
         for w in range(1, tokens - window + 2):
             entering = w + wide - 1
             last = w == tokens - window + 1
-            following = least
+            following = lowest
             if not last:
-                if least < w:
+                if lowest < w:
                     following = _least(seeds, w, entering + 1)
-                elif seeds[entering] <= seeds[least]:
+                elif seeds[entering] <= seeds[lowest]:
                     following = entering
-                if following == least:
+                if following == lowest:
                     continue
-            key = mix(seeds[least] ^ K0, U(gram))
-            whole = _between(second, begin, w - 1 + window, powers[1])
-            if not _repeats(out, count - 1, key, whole, begin, w - begin):
+            key = mix(seeds[lowest] ^ K0, U(gram))
+            full_hash = _between(second, begin, w - 1 + window, powers[1])
+            if not _repeats(out, count - 1, key, full_hash, begin, w - begin):
                 if count < len(out.key):
                     out.document[count] = d
-                    out.key[count], out.whole[count] = key, whole
+                    out.key[count], out.whole[count] = key, full_hash
                     out.start[count], out.windows[count], out.times[count] = begin, w - begin, 1
                 count += 1
-            begin, least = w, following
+            begin, lowest = w, following
     return count
 
 
 @inlined
-def _repeats(out: SuperKmers, at: int, key: Bits, whole: Bits, start: int, windows: int) -> bool:
+def _repeats(out: SuperKmers, at: int, key: Bits, full_hash: Bits, start: int, windows: int) -> bool:
     """Whether a super-k-mer repeats the one at `at` back to back; if so, that one's `times` is increased."""
-    if at < 0 or at >= len(out.key) or out.key[at] != key or out.whole[at] != whole or out.windows[at] != windows:
+    if at < 0 or at >= len(out.key) or out.key[at] != key or out.whole[at] != full_hash or out.windows[at] != windows:
         return False
     times = np.int64(out.times[at])
     # One of the previous document cannot match: the first of a document starts at 0, which none of them ends at.
@@ -224,11 +224,11 @@ def _repeats(out: SuperKmers, at: int, key: Bits, whole: Bits, start: int, windo
 @inlined
 def _least(seeds: NDArray[np.uint64], begin: Any, end: Any) -> Any:
     """The position of the smallest; of equals, the last."""
-    least = begin
+    lowest = begin
     for i in range(begin + 1, end):
-        if seeds[i] <= seeds[least]:
-            least = i
-    return least
+        if seeds[i] <= seeds[lowest]:
+            lowest = i
+    return lowest
 
 
 @kernel
@@ -241,7 +241,7 @@ def _window_hashes(
     powers: NDArray[np.uint64],
     classes: Classes,
     key: NDArray[np.uint64],
-    whole: NDArray[np.uint64],
+    full_hash: NDArray[np.uint64],
 ) -> bool:
     first, second = np.empty(1 << 12, np.uint64), np.empty(1 << 12, np.uint64)
     at, tokens, d = 0, 0, -1
@@ -253,7 +253,7 @@ def _window_hashes(
             return False
         for w in range(start[i], start[i] + count[i]):
             key[at] = mix(_between(first, w, w + window, powers[0]) ^ K0, U(window))
-            whole[at] = _between(second, w, w + window, powers[1])
+            full_hash[at] = _between(second, w, w + window, powers[1])
             at += 1
     return True
 
@@ -341,19 +341,19 @@ def _cut(
         base, hi = text.offsets[d], text.offsets[d + 1]
         at: Any = base
         before: Any = base  # end of the previous token, or the beginning
-        left = right = base  # the white space before the open range
+        gap_start = gap_end = base  # the white space before the open range
         token = 0
         opened = False
         while True:
             begin, at = next_token(text.data, at, hi, classes)
             if opened and (begin == at or token == stop[r]):
-                first, end = right, begin
+                first, end = gap_end, begin
                 if begin == at:
-                    first, end = left, hi
+                    first, end = gap_start, hi
                 elif start[r] == 0:
                     first = base
-                elif _outweighs(text.data, before, begin, left, right):
-                    first, end = left, before
+                elif _outweighs(text.data, before, begin, gap_start, gap_end):
+                    first, end = gap_start, before
                 spans[r, 0], spans[r, 1], spans[r, 2] = d, first - base, end - base
                 cut[d] += token - start[r]
                 opened = False
@@ -362,7 +362,7 @@ def _cut(
                 break
             if r < len(document) and document[r] == d and start[r] == token:
                 opened = True
-                left, right = before, begin
+                gap_start, gap_end = before, begin
             before = at
             token += 1
         tokens[d] = token
@@ -383,6 +383,6 @@ def _outweighs(data: NDArray[np.uint8], start: Any, end: Any, other_start: Any, 
 def warm_up() -> None:
     texts = pa.array(["a b a b."], pa.large_string())
     super_kmers(texts, 2, 1)
-    one, two = np.array([0]), np.array([2])
-    window_hashes(texts, one, one, two, 2)
-    cut_tokens(texts, one, one, two)
+    start, two = np.array([0]), np.array([2])
+    window_hashes(texts, start, start, two, 2)
+    cut_tokens(texts, start, start, two)

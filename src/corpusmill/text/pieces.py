@@ -48,13 +48,13 @@ class Hashed(NamedTuple):
     long: NDArray[np.bool_]
 
 
-def pieces(texts: pa.LargeStringArray, of: Literal["lines", "paragraphs"]) -> TextPieces:
+def pieces(texts: pa.LargeStringArray, unit: Literal["lines", "paragraphs"]) -> TextPieces:
     """The pieces of each document, in order. A null has none."""
     text = view(texts)
-    most = int(_line_breaks(text)) + len(texts)
-    start, end = np.empty(most, np.int64), np.empty(most, np.int64)
+    capacity = int(_line_breaks(text)) + len(texts)
+    start, end = np.empty(capacity, np.int64), np.empty(capacity, np.int64)
     offsets = np.zeros(len(text.offsets), np.int64)
-    count = _find(text, of == "paragraphs", classes(), start, end, offsets)
+    count = _find(text, unit == "paragraphs", classes(), start, end, offsets)
     return TextPieces(start[:count], end[:count], offsets)
 
 
@@ -163,16 +163,16 @@ def _hash(
     text: TextBuffer, pieces: TextPieces, folded: bool, folding: Folding, classes: Classes, shortest: int, out: Hashed
 ) -> None:
     data = text.data
-    room = np.empty(GROWTH * longest(text.offsets) + SLACK + PAD if folded else 0, np.uint8)
+    scratch = np.empty(GROWTH * longest(text.offsets) + SLACK + PAD if folded else 0, np.uint8)
     for d in range(len(pieces.offsets) - 1):
         base = text.offsets[d]
         for i in range(pieces.offsets[d], pieces.offsets[d + 1]):
             lo, hi = strip(data, base + pieces.start[i], base + pieces.end[i], classes)
             if folded:
-                hi = fold_document(data, lo, hi, folding, room, 0, EVERYTHING)
-                out.long[i] = _has_characters(room, 0, hi, shortest)
+                hi = fold_document(data, lo, hi, folding, scratch, 0, EVERYTHING)
+                out.long[i] = _has_characters(scratch, 0, hi, shortest)
                 if out.long[i]:
-                    out.hashes[i, 0], out.hashes[i, 1] = _both(room, 0, hi)
+                    out.hashes[i, 0], out.hashes[i, 1] = _both(scratch, 0, hi)
             else:
                 out.long[i] = _has_characters(data, lo, hi, shortest)
                 if out.long[i]:
@@ -185,12 +185,12 @@ def _both(data: NDArray[np.uint8], lo: int, hi: int) -> Any:
 
 
 @inlined
-def _has_characters(data: NDArray[np.uint8], lo: int, hi: int, wanted: int) -> bool:
-    if hi - lo < wanted or hi - lo >= 4 * wanted:  # a character has 1 to 4 bytes
-        return hi - lo >= wanted
+def _has_characters(data: NDArray[np.uint8], lo: int, hi: int, needed: int) -> bool:
+    if hi - lo < needed or hi - lo >= 4 * needed:  # a character has 1 to 4 bytes
+        return hi - lo >= needed
     for at in range(lo, hi):
-        wanted -= (load8(data, at) & 0xC0) != 0x80
-    return wanted <= 0
+        needed -= (load8(data, at) & 0xC0) != 0x80
+    return needed <= 0
 
 
 @kernel
@@ -214,16 +214,16 @@ def _without(text: TextBuffer, pieces: TextPieces, dropped: NDArray[np.bool_], s
             elif j == last:
                 n = _span(spans, n, d, end[i - 1], end[j - 1])
             else:
-                kept = i  # the gap before this piece
-                most = -1
+                kept_gap = i  # the gap before this piece
+                most_feeds = -1
                 for k in range(i, j + 1):
                     feeds = 0
                     for at in range(base + end[k - 1], base + start[k]):
                         feeds += load8(text.data, at) == LF
-                    if feeds > most:
-                        kept, most = k, feeds
-                n = _span(spans, n, d, end[i - 1], end[kept - 1])
-                n = _span(spans, n, d, start[kept], start[j])
+                    if feeds > most_feeds:
+                        kept_gap, most_feeds = k, feeds
+                n = _span(spans, n, d, end[i - 1], end[kept_gap - 1])
+                n = _span(spans, n, d, start[kept_gap], start[j])
             i = j
     return n
 

@@ -98,37 +98,37 @@ def next_token(data: NDArray[np.uint8], at: Any, hi: Any, classes: Classes) -> A
 
 @inlined
 def next_of_block(
-    data: NDArray[np.uint8], at: Any, hi: Any, classes: Classes, block: Any, space: Any, word: Any
+    data: NDArray[np.uint8], at: Any, hi: Any, classes: Classes, block: Any, space: Any, letters: Any
 ) -> Any:
-    """`next_token`, and (block, space, word) for the next call: where 64 bytes begin, and which of them are ASCII white
+    """`next_token`, and (block, space, letters) for the next call: where 64 bytes begin, and which of them are ASCII white
     space, and ASCII letters and digits. To find those bytes takes longer than to find a token among them.
 
     block   at - 64 in the first call
     """
-    known = at - block
-    if known < 64 and at < hi:
-        start, end = _among(data, at, hi, space >> U(known), word >> U(known), 64 - known)
+    shift = at - block
+    if shift < 64 and at < hi:
+        start, end = _among(data, at, hi, space >> U(shift), letters >> U(shift), 64 - shift)
         if start < end:
-            return start, end, block, space, word
+            return start, end, block, space, letters
     if at < hi:  # nearly every ASCII token ends within 64 bytes of the end of the previous one
-        space, word = _ascii_masks(data, at)
-        start, end = _among(data, at, hi, space, word, 64)
+        space, letters = _ascii_masks(data, at)
+        start, end = _among(data, at, hi, space, letters, 64)
         if start < end:
-            return start, end, at, space, word
+            return start, end, at, space, letters
     start, end = _next_of_any(data, at, hi, classes)
     return start, end, end - 64, NO_BITS, NO_BITS
 
 
 @inlined
-def _among(data: NDArray[np.uint8], at: Any, hi: Any, space: Any, word: Any, known: Any) -> Any:
-    """The first token if it is ASCII and ends within the `known` bytes from `at` on; else (at, at)."""
+def _among(data: NDArray[np.uint8], at: Any, hi: Any, space: Any, letters: Any, valid: Any) -> Any:
+    """The first token if it is ASCII and ends within the `valid` bytes from `at` on; else (at, at)."""
     skipped = lowest_bit(~space)
     start = at + skipped
-    if skipped < known and start < hi and load8(data, start) < 0x80:
-        rest = word >> U(skipped)
-        size = max(lowest_bit(~rest), 1)
+    if skipped < valid and start < hi and load8(data, start) < 0x80:
+        tail = letters >> U(skipped)
+        size = max(lowest_bit(~tail), 1)
         end = start + size
-        if skipped + size < known and (end >= hi or load8(data, end) < 0x80 or rest & ONE == NO_BITS):
+        if skipped + size < valid and (end >= hi or load8(data, end) < 0x80 or tail & ONE == NO_BITS):
             return start, min(end, hi)
     return at, at
 

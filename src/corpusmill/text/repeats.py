@@ -20,11 +20,11 @@ class RepeatIndex:
         self._again = np.empty(0, np.bool_)
         self._slots = np.full(16, -1, np.int32)
 
-    def add(self, key: NDArray[np.uint64], whole: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    def add(self, key: NDArray[np.uint64], full_hash: NDArray[np.uint64]) -> NDArray[np.bool_]:
         """(records,) whether each occurred before, among these or earlier ones. New ones are numbered."""
         self._make_room(len(key))
         before = np.empty(len(key), np.bool_)
-        self.distinct = int(_add(key, whole, self.distinct, self._key, self._whole, self._again, self._slots, before))
+        self.distinct = int(_add(key, full_hash, self.distinct, self._key, self._whole, self._again, self._slots, before))
         return before
 
     def repeated(self) -> NDArray[np.int64]:
@@ -36,41 +36,41 @@ class RepeatIndex:
         bucket, _ = shared(self._key[: self.distinct])
         return np.flatnonzero(bucket >= 0)
 
-    def _make_room(self, more: int) -> None:
-        wanted = self.distinct + more
-        if wanted > len(self._key):
-            size = max(wanted, len(self._key) + len(self._key) // 2)
+    def _make_room(self, count: int) -> None:
+        needed = self.distinct + count
+        if needed > len(self._key):
+            size = max(needed, len(self._key) + len(self._key) // 2)
             for name in ("_key", "_whole", "_again"):
                 old = getattr(self, name)
                 new = np.empty(size, old.dtype)
                 new[: self.distinct] = old[: self.distinct]
                 setattr(self, name, new)
-        if 4 * wanted > 3 * len(self._slots):
-            self._slots = np.full(1 << (2 * wanted - 1).bit_length(), -1, np.int32)
+        if 4 * needed > 3 * len(self._slots):
+            self._slots = np.full(1 << (2 * needed - 1).bit_length(), -1, np.int32)
             _place(self._key, self._whole, self.distinct, self._slots)
 
 
 @kernel
 def _add(
     key: NDArray[np.uint64],
-    whole: NDArray[np.uint64],
+    full_hash: NDArray[np.uint64],
     distinct: int,
     keys: NDArray[np.uint64],
     wholes: NDArray[np.uint64],
-    again: NDArray[np.bool_],
+    repeated: NDArray[np.bool_],
     slots: NDArray[np.int32],
     before: NDArray[np.bool_],
 ) -> int:
     for i in range(len(key)):
-        slot = _find(key[i], whole[i], keys, wholes, slots)
+        slot = _find(key[i], full_hash[i], keys, wholes, slots)
         entry = slots[slot]
         before[i] = entry >= 0
         if entry >= 0:
-            again[entry] = True
+            repeated[entry] = True
         else:
             slots[slot] = distinct
-            keys[distinct], wholes[distinct] = key[i], whole[i]
-            again[distinct] = False
+            keys[distinct], wholes[distinct] = key[i], full_hash[i]
+            repeated[distinct] = False
             distinct += 1
     return distinct
 
@@ -84,7 +84,7 @@ def _place(keys: NDArray[np.uint64], wholes: NDArray[np.uint64], distinct: int, 
 @kernel
 def _find(
     key: np.uint64,
-    whole: np.uint64,
+    full_hash: np.uint64,
     keys: NDArray[np.uint64],
     wholes: NDArray[np.uint64],
     slots: NDArray[np.int32],
@@ -92,14 +92,14 @@ def _find(
     """The slot that holds a record, or the free one where it belongs."""
     mask = U(len(slots) - 1)
     # Records of one partition share the top bits of their keys, so the slot is computed from both.
-    slot = ((key ^ (whole * U(0xC2B2AE3D27D4EB4F))) * U(0x9E3779B97F4A7C15)) >> U(24) & mask
-    while slots[slot] >= 0 and (keys[slots[slot]] != key or wholes[slots[slot]] != whole):
+    slot = ((key ^ (full_hash * U(0xC2B2AE3D27D4EB4F))) * U(0x9E3779B97F4A7C15)) >> U(24) & mask
+    while slots[slot] >= 0 and (keys[slots[slot]] != key or wholes[slots[slot]] != full_hash):
         slot = (slot + U(1)) & mask
     return slot
 
 
 def warm_up() -> None:
-    seen = RepeatIndex()
+    index = RepeatIndex()
     keys = np.arange(16, dtype=np.uint64)  # more than there is room for at first
-    seen.add(keys, keys)
-    seen.related()
+    index.add(keys, keys)
+    index.related()

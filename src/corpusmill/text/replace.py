@@ -57,9 +57,9 @@ def _replace(
     at = text.offsets[0]
     for i in range(len(document)):
         base = text.offsets[document[i]]
-        kept = base + start[i] - at
-        copy_bytes(text.data, at, kept, out, p)
-        p += kept
+        gap = base + start[i] - at
+        copy_bytes(text.data, at, gap, out, p)
+        p += gap
         size = new.offsets[i + 1] - new.offsets[i]
         copy_bytes(new.data, new.offsets[i], size, out, p)
         p += size

@@ -81,19 +81,19 @@ def make_lists(lists: list[list[str]]) -> Lists:
     """The table of these lists, each of at most 64 words."""
     assert all(len(words) <= MOST for words in lists)
     words = pa.array([word for words in lists for word in words], pa.large_string())
-    of = np.repeat(np.arange(len(lists)), [len(words) for words in lists])
-    bit = np.array([place for words in lists for place in range(len(words))], np.uint8)
+    numbers = np.repeat(np.arange(len(lists)), [len(words) for words in lists])
+    bit = np.array([i for words in lists for i in range(len(words))], np.uint8)
     slots = np.zeros(slots_for(len(words)), np.uint64)
     table = Lists(slots, np.zeros(len(slots), np.uint8))
-    _fill(view(words), of, bit, table)
+    _fill(view(words), numbers, bit, table)
     return table
 
 
 @kernel
-def _fill(text: TextBuffer, of: NDArray[np.int64], bit: NDArray[np.uint8], lists: Lists) -> None:
-    for w in range(len(of)):
+def _fill(text: TextBuffer, numbers: NDArray[np.int64], bit: NDArray[np.uint8], lists: Lists) -> None:
+    for w in range(len(numbers)):
         start = text.offsets[w]
-        key = _key(quick_hash(text.data, start, text.offsets[w + 1] - start), of[w])
+        key = _key(quick_hash(text.data, start, text.offsets[w + 1] - start), numbers[w])
         at = find(lists.slots, len(lists.slots) - 1, key)
         lists.slots[at], lists.bit[at] = key, bit[w]
 
@@ -122,25 +122,25 @@ def listed_words(texts: pa.LargeStringArray, number: NDArray[np.int64], lists: L
 def _listed(
     text: TextBuffer, rules: SpacyRules, number: NDArray[np.int64], lists: Lists, out: NDArray[np.int64]
 ) -> None:
-    room = longest(text.offsets) + 1
-    found = make_found(np.empty(room, np.int32), np.empty(room, np.int32))
-    spans = WordSpans(np.empty(room, np.int32), np.empty(room, np.int32))
+    size = longest(text.offsets) + 1
+    scratch = make_found(np.empty(size, np.int32), np.empty(size, np.int32))
+    spans = WordSpans(np.empty(size, np.int32), np.empty(size, np.int32))
     for d in range(len(out)):
         out[d] = -1
         if number[d] < 0:
             continue
         lo = text.offsets[d]
-        seen = NO_BITS
-        for w in range(find_script_words(text.data, lo, text.offsets[d + 1], rules, found, spans)):
+        bits = NO_BITS
+        for w in range(find_script_words(text.data, lo, text.offsets[d + 1], rules, scratch, spans)):
             start, end = lo + spans.start[w], lo + spans.end[w]
-            seen |= _place(text.data, start, end, number[d], lists)
+            bits |= _place(text.data, start, end, number[d], lists)
             syllable = end
             for _ in range(2):
                 syllable -= SYLLABLE
                 if syllable <= start or not is_korean(text.data, syllable):
                     break
-                seen |= _place(text.data, syllable, end, number[d], lists)
-        out[d] = count_bits(seen)
+                bits |= _place(text.data, syllable, end, number[d], lists)
+        out[d] = count_bits(bits)
 
 
 @inlined

@@ -45,12 +45,12 @@ def script_words(texts: pa.LargeStringArray) -> NDArray[np.int64]:
 
 @kernel
 def _all_words(text: TextBuffer, rules: SpacyRules, counts: NDArray[np.int64], out: NDArray[np.int64]) -> int:
-    room = longest(text.offsets) + 1
-    found = make_found(np.empty(room, np.int32), np.empty(room, np.int32))
-    spans = WordSpans(np.empty(room, np.int32), np.empty(room, np.int32))
+    size = longest(text.offsets) + 1
+    scratch = make_found(np.empty(size, np.int32), np.empty(size, np.int32))
+    spans = WordSpans(np.empty(size, np.int32), np.empty(size, np.int32))
     total = 0
     for d in range(len(counts)):
-        words = find_script_words(text.data, text.offsets[d], text.offsets[d + 1], rules, found, spans)
+        words = find_script_words(text.data, text.offsets[d], text.offsets[d + 1], rules, scratch, spans)
         for w in range(words):
             out[total + w, 0], out[total + w, 1], out[total + w, 2] = d, spans.start[w], spans.end[w]
         total += words
@@ -59,15 +59,15 @@ def _all_words(text: TextBuffer, rules: SpacyRules, counts: NDArray[np.int64], o
 
 @kernel
 def find_script_words(
-    whole: NDArray[np.uint8], lo: int, hi: int, rules: SpacyRules, found: WordScratch, out: WordSpans
+    buffer: NDArray[np.uint8], lo: int, hi: int, rules: SpacyRules, scratch: WordScratch, out: WordSpans
 ) -> int:
-    """Fill start and end of the words of whole[lo:hi]; returns how many. `out` has room for one a byte, and is not
-    where `found` has its own."""
-    data = whole[lo:]
-    coarse = find_spacy_words(whole, lo, hi, rules, found)
+    """Fill start and end of the words of buffer[lo:hi]; returns how many. `out` has room for one a byte, and is not
+    where `scratch` has its own."""
+    data = buffer[lo:]
+    coarse = find_spacy_words(buffer, lo, hi, rules, scratch)
     words = 0
     for w in range(coarse):
-        start, end = found.spans.start[w], found.spans.end[w]
+        start, end = scratch.spans.start[w], scratch.spans.end[w]
         at = start
         while at < end and load8(data, at) < LEAST_LEAD:
             at += 1

@@ -60,9 +60,9 @@ def sentence_spans(texts: pa.LargeStringArray) -> tuple[NDArray[np.int64], NDArr
     offsets = np.zeros(len(text.offsets), np.int64)
     # A sentence and its end have two bytes at least, all but the last one of a text. Room that is not written takes
     # no memory, and to count them first would take as long as to find them.
-    room = np.empty((int(text.offsets[-1] - text.offsets[0]) // 2 + len(text.offsets), 2), np.int64)
-    _spans_all(text, classes(), offsets, room)
-    return room[: offsets[-1]].copy(), offsets
+    spans = np.empty((int(text.offsets[-1] - text.offsets[0]) // 2 + len(text.offsets), 2), np.int64)
+    _spans_all(text, classes(), offsets, spans)
+    return spans[: offsets[-1]].copy(), offsets
 
 
 @kernel
@@ -75,8 +75,8 @@ def _count_all(text: TextBuffer, classes: Classes, out: NDArray[np.int64]) -> No
 @kernel
 def _spans_all(text: TextBuffer, classes: Classes, offsets: NDArray[np.int64], spans: NDArray[np.int64]) -> None:
     for d in range(len(offsets) - 1):
-        found = _walk(text.data, text.offsets[d], text.offsets[d + 1], classes, spans[offsets[d] :])
-        offsets[d + 1] = offsets[d] + found
+        count = _walk(text.data, text.offsets[d], text.offsets[d + 1], classes, spans[offsets[d] :])
+        offsets[d + 1] = offsets[d] + count
 
 
 @kernel
@@ -85,27 +85,27 @@ def _walk(data: NDArray[np.uint8], lo: int, hi: int, classes: Classes, spans: ND
     # References to what is handed on for every sentence would be counted.
     data, classes, spans = borrowed(data), borrowed_classes(classes), borrowed(spans)
     sentences = 0
-    begin = done = lo
+    begin = next_start = lo
     for block in range(lo, hi, 64):
-        marks, wide, rest = _stops(data, block)
-        stops = (marks | (wide & ~rest)) & below(min(hi - block, 64))
+        marks, wide, continuation = _stops(data, block)
+        stops = (marks | (wide & ~continuation)) & below(min(hi - block, 64))
         while stops != NO_BITS:
             at = block + lowest_bit(stops)
             stops &= stops - ONE
-            if at < done:
+            if at < next_start:
                 continue
             if load8(data, at) == LF:
                 end = at
-                done = at + 1
+                next_start = at + 1
             else:
                 code_point, size = decode(data, at)
                 if class_of(classes, code_point) & TERMINAL == 0:
                     continue
-                end = done = _run_end(data, at + size, hi, classes)
+                end = next_start = _run_end(data, at + size, hi, classes)
                 if not _is_end(data, lo, at, end, hi, classes):
                     continue
             sentences += _add(data, lo, begin, end, classes, spans, sentences)
-            begin = done
+            begin = next_start
     return sentences + _add(data, lo, begin, hi, classes, spans, sentences)
 
 
@@ -182,10 +182,10 @@ def _abbreviates(data: NDArray[np.uint8], lo: int, dot: int, classes: Classes) -
         at -= 1
     if letters == 0 or letters > 4 or (at > lo and (last_class(data, lo, at, classes) & ALNUM) != 0):
         return False
-    known = letters == 1
+    is_abbreviation = letters == 1
     for abbreviation in _ABBREVIATIONS:
-        known |= word == abbreviation
-    return known
+        is_abbreviation |= word == abbreviation
+    return is_abbreviation
 
 
 @inlined

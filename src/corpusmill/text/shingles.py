@@ -87,11 +87,11 @@ def _hash_words(text: TextBuffer, n: int, offsets: NDArray[np.int64], hashes: ND
         words = 0
         start = lo
         before[0] = NO_BITS
-        for here in range(lo, hi, 64):
-            (space,) = _space_mask(text.data, here)
-            space &= below(min(hi - here, 64))
+        for block in range(lo, hi, 64):
+            (space,) = _space_mask(text.data, block)
+            space &= below(min(hi - block, 64))
             while space != NO_BITS:
-                end = here + lowest_bit(space)
+                end = block + lowest_bit(space)
                 space &= space - ONE
                 if end > start:
                     before[words + 1] = before[words] * P1 + quick_hash(text.data, start, end - start)
@@ -146,18 +146,18 @@ def word_places(data: NDArray[np.uint8], lo: int, hi: int, start: NDArray[np.int
     """Write where the words of data[lo:hi] begin and end; returns how many there are."""
     words = ends = 0
     inside = NO_BITS
-    for here in range(lo, hi, 64):
-        (space,) = _space_mask(data, here)
-        space |= ~below(min(hi - here, 64))
+    for block in range(lo, hi, 64):
+        (space,) = _space_mask(data, block)
+        space |= ~below(min(hi - block, 64))
         shifted = (~space << ONE) | inside
         inside = ~space >> np.uint64(63)
         opens, closes = ~space & ~shifted, space & shifted
         while opens != NO_BITS:
-            start[words] = here + lowest_bit(opens)
+            start[words] = block + lowest_bit(opens)
             words += 1
             opens &= opens - ONE
         while closes != NO_BITS:
-            end[ends] = here + lowest_bit(closes)
+            end[ends] = block + lowest_bit(closes)
             ends += 1
             closes &= closes - ONE
     if ends < words:
@@ -168,8 +168,8 @@ def word_places(data: NDArray[np.uint8], lo: int, hi: int, start: NDArray[np.int
 @kernel
 def count_words(text: TextBuffer, words: NDArray[np.int32]) -> None:
     """Write how many words each folded document has."""
-    most = longest(text.offsets)
-    start, end = np.empty(most // 2 + 2, np.int64), np.empty(most // 2 + 2, np.int64)
+    size = longest(text.offsets)
+    start, end = np.empty(size // 2 + 2, np.int64), np.empty(size // 2 + 2, np.int64)
     for d in range(len(words)):
         words[d] = word_places(text.data, text.offsets[d], text.offsets[d + 1], start, end)
 

@@ -65,9 +65,9 @@ def letter(small: str) -> Test:
 
 def either(*tests: Test) -> Test:
     def test(builder: Any, v: Any) -> Any:
-        first, *rest = (test(builder, v) for test in tests)
-        for other in rest:
-            first = builder.or_(first, other)
+        first, *others = (test(builder, v) for test in tests)
+        for mask in others:
+            first = builder.or_(first, mask)
         return first
 
     return test

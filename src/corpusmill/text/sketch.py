@@ -94,14 +94,14 @@ def packed(sketches: NDArray[np.uint64]) -> NDArray[np.uint64]:
 def _packed(sketches: NDArray[np.uint64], out: NDArray[np.uint64]) -> None:
     for d in range(len(out)):
         for lane in range(sketches.shape[1]):
-            kept = sketches[d, lane] & U((1 << LANE_BITS) - 1)
-            out[d, lane // LANES_OF_WORD] |= kept << U(lane % LANES_OF_WORD * LANE_BITS)
+            bits = sketches[d, lane] & U((1 << LANE_BITS) - 1)
+            out[d, lane // LANES_OF_WORD] |= bits << U(lane % LANES_OF_WORD * LANE_BITS)
 
 
 @inlined
-def unequal_lanes(one: Bits, other: Bits) -> Bits:
+def unequal_lanes(a: Bits, b: Bits) -> Bits:
     """How many of the lanes in two words as of `packed` are not equal."""
-    bits = one ^ other
+    bits = a ^ b
     bits |= bits >> U(2)
     return count_bits((bits | bits >> U(1)) & FIRST_BITS)
 
@@ -171,19 +171,19 @@ def _sketch_m61(
     out: NDArray[np.uint64],
 ) -> None:
     k = out.shape[1]
-    least = np.empty(LANES_AT_ONCE, np.uint64)
+    minima = np.empty(LANES_AT_ONCE, np.uint64)
     for d in range(len(out)):
         for block in range(0, k, LANES_AT_ONCE):
             lanes = min(LANES_AT_ONCE, k - block)
             for j in range(lanes):
-                least[j] = ALL_BITS
+                minima[j] = ALL_BITS
             for i in range(offsets[d], offsets[d + 1]):
                 for j in range(lanes):
                     h = hashes[i] * a[block + j] + b[block + j]
                     h = (h & MERSENNE) + (h >> U(61))
-                    least[j] = min(least[j], h - MERSENNE if h >= MERSENNE else h)
+                    minima[j] = min(minima[j], h - MERSENNE if h >= MERSENNE else h)
             for j in range(lanes):
-                out[d, block + j] = least[j]
+                out[d, block + j] = minima[j]
 
 
 @kernel

@@ -90,20 +90,20 @@ def suffix(
     c, kind = points[hi - 1], kinds[hi - 1]
     if c == DOT:
         return _final_dots(points, kinds, lo, hi)
-    found = 0
+    size = 0
     if kind & SUFFIX:
-        found = 2 if c == ELLIPSIS and hi - 2 >= lo and points[hi - 2] == ELLIPSIS else 1
+        size = 2 if c == ELLIPSIS and hi - 2 >= lo and points[hi - 2] == ELLIPSIS else 1
     elif (c == ord("s") or c == ord("S")) and hi - 2 >= lo:
-        found = 2 if points[hi - 2] == APOSTROPHE or points[hi - 2] == QUOTE else 0
+        size = 2 if points[hi - 2] == APOSTROPHE or points[hi - 2] == QUOTE else 0
     if with_numeral and not kind & NUMERAL:  # a unit is what follows the last digit
         k = hi - 2
         while k >= lo and places[hi] - places[k + 1] <= units.longest:
             if kinds[k] & NUMERAL:
-                if hi - 1 - k > found and holds(units.table, hash_of(data, places[k + 1], places[hi])):
-                    found = hi - 1 - k
+                if hi - 1 - k > size and holds(units.table, hash_of(data, places[k + 1], places[hi])):
+                    size = hi - 1 - k
                 break
             k -= 1
-    return found
+    return size
 
 
 @inlined
@@ -157,10 +157,10 @@ def infix(points: NDArray[np.int32], kinds: NDArray[np.uint16], i: int, lo: int,
 
 
 @inlined
-def _dashes(points: NDArray[np.int32], kinds: NDArray[np.uint16], i: int, hi: int, most: int) -> Any:
-    """Up to `most` equal characters from i on that a letter follows; 0 if none does."""
+def _dashes(points: NDArray[np.int32], kinds: NDArray[np.uint16], i: int, hi: int, limit: int) -> Any:
+    """Up to `limit` equal characters from i on that a letter follows; 0 if none does."""
     k = i + 1
-    while k < hi and k - i < most and points[k] == points[i]:
+    while k < hi and k - i < limit and points[k] == points[i]:
         k += 1
     return k - i if k < hi and kinds[k] & LETTER else 0
 

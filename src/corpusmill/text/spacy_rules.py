@@ -131,7 +131,7 @@ def _read(path: Path) -> SpacyRules:
     for words, row in zip(sequences, rows):
         if row != NONE:
             maybe_sequence[words[0].encode()[0] << 8 | words[1].encode()[0]] = True
-    made = SpacyRules(
+    loaded = SpacyRules(
         np.pad(tables["block_of"], (0, (0x200000 >> 7) - len(tables["block_of"]))),
         tables["blocks"],
         Cases(max(len(text.encode()) for text in spelled), _packed(maybe_case), case, case_row),
@@ -149,10 +149,10 @@ def _read(path: Path) -> SpacyRules:
         ),
         Units(max(len(text.encode()) for text in units), unit),
     )
-    for array in (made.block_of, made.blocks, *made.cases, *made.pieces, *made.sequences, *made.units):
+    for array in (loaded.block_of, loaded.blocks, *loaded.cases, *loaded.pieces, *loaded.sequences, *loaded.units):
         if isinstance(array, np.ndarray):
             array.setflags(write=False)
-    return made
+    return loaded
 
 
 def _packed(bits: NDArray[np.bool_]) -> NDArray[np.uint8]:

@@ -75,12 +75,12 @@ def spacy_words(texts: pa.LargeStringArray) -> NDArray[np.int64]:
 
 @kernel
 def _all_words(text: TextBuffer, rules: SpacyRules, counts: NDArray[np.int64], out: NDArray[np.int64]) -> int:
-    room = longest(text.offsets) + 1
-    found = make_found(np.empty(room, np.int32), np.empty(room, np.int32))
-    spans = found.spans
+    size = longest(text.offsets) + 1
+    scratch = make_found(np.empty(size, np.int32), np.empty(size, np.int32))
+    spans = scratch.spans
     total = 0
     for d in range(len(counts)):
-        words = find_spacy_words(text.data, text.offsets[d], text.offsets[d + 1], rules, found)
+        words = find_spacy_words(text.data, text.offsets[d], text.offsets[d + 1], rules, scratch)
         for w in range(words):
             out[total + w, 0], out[total + w, 1], out[total + w, 2] = d, spans.start[w], spans.end[w]
         total += words
@@ -92,23 +92,23 @@ def make_found(start: NDArray[np.int32], end: NDArray[np.int32]) -> WordScratch:
     """Room for documents of up to `len(start) - 1` bytes, with these for the words: some 26 bytes for each, most of it
     rarely touched."""
     i32 = np.int32
-    room = len(start)
+    size = len(start)
     return WordScratch(
         WordSpans(start, end),
-        Chunk(np.empty(room, i32), np.empty(room, np.uint16), np.empty(room, i32), np.empty(room, i32)),
-        Noted(np.empty(room, i32), np.empty(room, i32), np.empty(room, i32)),
+        Chunk(np.empty(size, i32), np.empty(size, np.uint16), np.empty(size, i32), np.empty(size, i32)),
+        Noted(np.empty(size, i32), np.empty(size, i32), np.empty(size, i32)),
     )
 
 
 @kernel
-def find_spacy_words(whole: NDArray[np.uint8], lo: int, hi: int, rules: SpacyRules, found: WordScratch) -> int:
-    """Fill start and end of the words of whole[lo:hi]; returns how many."""
-    data = whole[lo:]
+def find_spacy_words(buffer: NDArray[np.uint8], lo: int, hi: int, rules: SpacyRules, scratch: WordScratch) -> int:
+    """Fill start and end of the words of buffer[lo:hi]; returns how many."""
+    data = buffer[lo:]
     size = hi - lo
     block_of, blocks = rules.block_of, rules.blocks
     cases, pieces, sequences, units = rules.cases, rules.pieces, rules.sequences, rules.units
-    spans, chunk, noted = found.spans, found.chunk, found.noted
-    words = again = 0
+    spans, chunk, noted = scratch.spans, scratch.chunk, scratch.noted
+    words = noted_count = 0
     at = 0
     while at < size:
         start = at
@@ -117,13 +117,13 @@ def find_spacy_words(whole: NDArray[np.uint8], lo: int, hi: int, rules: SpacyRul
         while at < size:  # to the next white space
             byte = data[at]
             if byte < 128:
-                here, step = blocks[byte], 1
+                bits, step = blocks[byte], 1
             else:
                 point, step = decode(data, at)
-                here = blocks[place(block_of, point)]
-            if here & WHITE:
+                bits = blocks[place(block_of, point)]
+            if bits & WHITE:
                 break
-            kind = here
+            kind = bits
             all_kinds |= kind
             acting += (kind & ACTS) != 0
             at += step
@@ -151,9 +151,9 @@ def find_spacy_words(whole: NDArray[np.uint8], lo: int, hi: int, rules: SpacyRul
         else:
             count, dots = _decode_chunk(data, start, end, block_of, blocks, chunk)
             words = _cut(data, count, dots > 0, all_kinds & NUMERAL != 0, cases, pieces, units, words, spans, chunk)
-        again = _find_again(data, first, words, again, sequences, spans, noted)
-    if again > 0:
-        words = _cut_anew(data, words, again, sequences, pieces, spans, noted)
+        noted_count = _find_again(data, first, words, noted_count, sequences, spans, noted)
+    if noted_count > 0:
+        words = _cut_anew(data, words, noted_count, sequences, pieces, spans, noted)
     return words
 
 
@@ -307,7 +307,7 @@ def _cut_infixes(
 
 @inlined
 def _find_again(
-    data: NDArray[np.uint8], first: int, words: int, again: int, sequences: Sequences, spans: WordSpans, noted: Noted
+    data: NDArray[np.uint8], first: int, words: int, count: int, sequences: Sequences, spans: WordSpans, noted: Noted
 ) -> Any:
     """Note where the words of a chunk are a special case that the rules have cut otherwise; returns how many there are
     in the document until here.
@@ -330,16 +330,16 @@ def _find_again(
             at = find(sequences.table, len(sequences.table) - 1, key)
             if sequences.table[at] == key and sequences.row[at] != NONE:
                 is_noted = True
-                noted.first[again], noted.words[again], noted.row[again] = i, k + 1, sequences.row[at]
-        again += is_noted
-    return again
+                noted.first[count], noted.words[count], noted.row[count] = i, k + 1, sequences.row[at]
+        count += is_noted
+    return count
 
 
 @kernel
 def _cut_anew(
     data: NDArray[np.uint8],
     words: int,
-    again: int,
+    noted_count: int,
     sequences: Sequences,
     pieces: SpecialCasePieces,
     spans: WordSpans,
@@ -351,17 +351,17 @@ def _cut_anew(
     one keeps it from being cut anew, even across a space: so spaCy's matcher does.
     """
     before = WordSpans(spans.start[:words].copy(), spans.end[:words].copy())
-    out = done = 0
-    for q in range(again):
+    out = position = 0
+    for q in range(noted_count):
         first, count = noted.first[q], noted.words[q]
-        if first < done or _is_covered(data, words, first, count, before, sequences):
+        if first < position or _is_covered(data, words, first, count, before, sequences):
             continue
-        for i in range(done, first):
+        for i in range(position, first):
             spans.start[out], spans.end[out] = before.start[i], before.end[i]
             out += 1
         out = _cut_case(before.start[first], noted.row[q], pieces, out, spans)
-        done = first + count
-    for i in range(done, words):
+        position = first + count
+    for i in range(position, words):
         spans.start[out], spans.end[out] = before.start[i], before.end[i]
         out += 1
     return out

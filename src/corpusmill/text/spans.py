@@ -87,10 +87,10 @@ class SpanCounts(NamedTuple):
 
 @kernel
 def longest(offsets: NDArray[np.int64]) -> int:
-    most = 0
+    size = 0
     for d in range(len(offsets) - 1):
-        most = max(most, offsets[d + 1] - offsets[d])
-    return most
+        size = max(size, offsets[d + 1] - offsets[d])
+    return size
 
 
 @inlined
@@ -171,9 +171,9 @@ def find_spans(data: NDArray[np.uint8], lo: int, hi: int, classes: Classes, s: S
     inside = NO_BITS  # the byte before this block is part of a word
     spill = NO_BITS  # bytes of this block that belong to a wide space of the previous block
     for block in range(0, hi - lo, 64):
-        here = lo + block
-        valid = below(min(hi - here, 64))
-        space, letter, upper, digit, mark, wide, rest, brk, dot, hash_sign, suspect = _text_masks(data, here)
+        base = lo + block
+        valid = below(min(hi - base, 64))
+        space, letter, upper, digit, mark, wide, continuation, brk, dot, hash_sign, suspect = _text_masks(data, base)
         space |= spill
         spill = NO_BITS
         brk &= valid
@@ -181,7 +181,7 @@ def find_spans(data: NDArray[np.uint8], lo: int, hi: int, classes: Classes, s: S
         while suspect != NO_BITS:
             k = lowest_bit(suspect)
             suspect &= suspect - ONE
-            code_point, size = decode(data, here + k)
+            code_point, size = decode(data, base + k)
             if code_point == ELLIPSIS:
                 ellipses += 1
                 continue
@@ -208,7 +208,7 @@ def find_spans(data: NDArray[np.uint8], lo: int, hi: int, classes: Classes, s: S
         shifted = (text << ONE) | inside
         inside = text >> U(63)
         opens, closes = text & ~shifted, space & shifted
-        lead = ~rest & valid
+        lead = ~continuation & valid
         w = block >> 6
         s.letter[w], s.upper[w], s.digit[w], s.wide[w], s.lead[w], s.opens[w] = letter, upper, digit, wide, lead, opens
         s.words_before[w], s.chars_before[w] = words, chars

@@ -104,8 +104,8 @@ def confirmed(suffixes: Suffixes, first: int, stop: int, passage: bytes, at: int
 
 def within_runs(suffixes: Suffixes, fragment: bytes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """(n,) the runs that hold a passage without entries, and where in them; a run may hold it several times."""
-    wanted = np.frombuffer(fragment, np.uint8)
-    places = _places(suffixes.runs, wanted)
+    needle = np.frombuffer(fragment, np.uint8)
+    places = _places(suffixes.runs, needle)
     run = np.searchsorted(suffixes.run_start, places, "right") - 1
     return run, places - suffixes.run_start[run]
 
@@ -169,8 +169,8 @@ def _sort(text: Bytes, entries: Positions) -> None:
 
 
 @kernel
-def _radix_sort(text: Bytes, entries: Positions, keys: NDArray[np.uint64], other: Positions,
-                other_keys: NDArray[np.uint64]) -> None:  # fmt: skip
+def _radix_sort(text: Bytes, entries: Positions, keys: NDArray[np.uint64], spare: Positions,
+                spare_keys: NDArray[np.uint64]) -> None:  # fmt: skip
     """By the first eight bytes; equal ones stay in order."""
     n = len(entries)
     size = 1 << DIGIT
@@ -186,14 +186,14 @@ def _radix_sort(text: Bytes, entries: Positions, keys: NDArray[np.uint64], other
             total, counts[digit, value] = total + counts[digit, value], total
     for digit in range(DIGITS):  # an even number of passes: the last one ends in `entries`
         shift = U(DIGIT * digit)
-        source, source_keys = (entries, keys) if digit % 2 == 0 else (other, other_keys)
-        target, target_keys = (other, other_keys) if digit % 2 == 0 else (entries, keys)
-        place = counts[digit]
+        source, source_keys = (entries, keys) if digit % 2 == 0 else (spare, spare_keys)
+        target, target_keys = (spare, spare_keys) if digit % 2 == 0 else (entries, keys)
+        next_slot = counts[digit]
         for i in range(n):
             key = source_keys[i]
             value = int((key >> shift) & U(size - 1))
-            at = place[value]
-            place[value] = at + 1
+            at = next_slot[value]
+            next_slot[value] = at + 1
             target[at] = source[i]
             target_keys[at] = key
 
@@ -246,8 +246,8 @@ def _sort_pairs(keys: NDArray[np.uint64], entries: Positions, first: int, stop: 
         while high - low > SMALL:
             a, b, c = keys[low], keys[(low + high) // 2], keys[high - 1]
             pivot = max(min(a, b), min(max(a, b), c))
-            less, i, more = low, low, high
-            while i < more:
+            less, i, greater = low, low, high
+            while i < greater:
                 key = keys[i]
                 if key < pivot:
                     keys[i], keys[less] = keys[less], key
@@ -255,17 +255,17 @@ def _sort_pairs(keys: NDArray[np.uint64], entries: Positions, first: int, stop: 
                     less += 1
                     i += 1
                 elif key > pivot:
-                    more -= 1
-                    keys[i], keys[more] = keys[more], key
-                    entries[i], entries[more] = entries[more], entries[i]
+                    greater -= 1
+                    keys[i], keys[greater] = keys[greater], key
+                    entries[i], entries[greater] = entries[greater], entries[i]
                 else:
                     i += 1
             # The larger part waits, so that at most 64 do.
-            if less - low > high - more:
+            if less - low > high - greater:
                 lows[depth], highs[depth] = low, less
-                low = more
+                low = greater
             else:
-                lows[depth], highs[depth] = more, high
+                lows[depth], highs[depth] = greater, high
                 high = less
             depth += 1
         for i in range(low + 1, high):
@@ -342,9 +342,9 @@ def _compared(text: Bytes, at: int, passage: Bytes) -> tuple[int, int]:
     """How many bytes of a passage a suffix begins with; and -1, 0 or 1: it is less than the passage, begins with all of
     it, or is greater."""
     for i in range(len(passage)):
-        byte, wanted = load8(text, at + i), load8(passage, i)
-        if byte != wanted:
-            return i, -1 if byte < wanted else 1
+        byte, expected = load8(text, at + i), load8(passage, i)
+        if byte != expected:
+            return i, -1 if byte < expected else 1
     return len(passage), 0
 
 
@@ -379,20 +379,20 @@ def _bounds(text: Bytes, entries: Positions, passage: Bytes) -> tuple[int, int]:
 @kernel
 def _shared(text: Bytes, entries: Positions, passage: Bytes) -> int:
     """The neighbours of where a passage would be share most with it."""
-    place = _lower(text, entries, passage)
-    most = 0
-    for i in range(max(place - 1, 0), min(place + 1, len(entries))):
+    position = _lower(text, entries, passage)
+    longest = 0
+    for i in range(max(position - 1, 0), min(position + 1, len(entries))):
         same, _ = _compared(text, int(entries[i]), passage)
-        most = max(most, same)
-    return most
+        longest = max(longest, same)
+    return longest
 
 
 @kernel
 def _confirmed(text: Bytes, candidates: Positions, passage: Bytes, at: int) -> Positions:
-    found = np.empty(len(candidates), np.uint32)
+    positions = np.empty(len(candidates), np.uint32)
     count = 0
     size = len(passage)
-    known = min(size - at, DEPTH) + at  # bytes from `at` to here are those of the candidates
+    compared = min(size - at, DEPTH) + at  # bytes from `at` to here are those of the candidates
     for i in range(len(candidates)):
         begin = int(candidates[i]) - at
         if begin < 0:
@@ -402,48 +402,48 @@ def _confirmed(text: Bytes, candidates: Positions, passage: Bytes, at: int) -> P
             if load8(text, begin + j) != load8(passage, j):
                 same = False
                 break
-        if same and known < size:
-            for j in range(known, size):
+        if same and compared < size:
+            for j in range(compared, size):
                 if load8(text, begin + j) != load8(passage, j):
                     same = False
                     break
         if same:
-            found[count] = begin
+            positions[count] = begin
             count += 1
-    return found[:count].copy()
+    return positions[:count].copy()
 
 
-def _places(runs: Bytes, wanted: Bytes) -> NDArray[np.int64]:
+def _places(runs: Bytes, needle: Bytes) -> NDArray[np.int64]:
     """Where a fragment is in the runs, none of which it crosses: it has no END."""
     places = np.empty(ROOM, np.int64)
-    count = _look(runs, wanted, places)
+    count = _look(runs, needle, places)
     if count > len(places):
         places = np.empty(count, np.int64)
-        _look(runs, wanted, places)
+        _look(runs, needle, places)
     return places[:count]
 
 
 @kernel
-def _look(runs: Bytes, wanted: Bytes, places: NDArray[np.int64]) -> int:
+def _look(runs: Bytes, needle: Bytes, places: NDArray[np.int64]) -> int:
     """Count the places, and write down as many as there is room for. Chunks without the first and the last byte of the
     fragment at their distance are passed by, many bytes in one instruction."""
-    size = len(wanted)
-    head, tail, apart = load8(wanted, 0), load8(wanted, size - 1), size - 1
+    size = len(needle)
+    head, tail, apart = load8(needle, 0), load8(needle, size - 1), size - 1
     last = len(runs) - size  # a fragment may begin here at the latest
     count = 0
     for base in range(0, last + 1, CHUNK):
         stop = min(base + CHUNK, last + 1)
-        here, there = runs[base:stop], runs[base + apart : stop + apart]
+        firsts, lasts = runs[base:stop], runs[base + apart : stop + apart]
         hits = np.uint8(0)
-        for i in range(len(here)):
-            hits |= np.uint8(here[i] == head) & np.uint8(there[i] == tail)
+        for i in range(len(firsts)):
+            hits |= np.uint8(firsts[i] == head) & np.uint8(lasts[i] == tail)
         if not hits:
             continue
         for i in range(base, stop):
             if load8(runs, i) == head and load8(runs, i + apart) == tail:
                 same = True
                 for k in range(1, apart):
-                    if load8(runs, i + k) != load8(wanted, k):
+                    if load8(runs, i + k) != load8(needle, k):
                         same = False
                         break
                 if same:
@@ -455,8 +455,8 @@ def _look(runs: Bytes, wanted: Bytes, places: NDArray[np.int64]) -> int:
 
 def warm_up() -> None:
     """Compile all kernels."""
-    found = index(joined([b"the mill", b"the wheel"])[0])
-    first, stop = matches(found, b"the ")
-    confirmed(found, first, stop, b"the mill", 4)
-    within_runs(found, b"ill")
-    shared(found, b"the wheels")
+    suffixes = index(joined([b"the mill", b"the wheel"])[0])
+    first, stop = matches(suffixes, b"the ")
+    confirmed(suffixes, first, stop, b"the mill", 4)
+    within_runs(suffixes, b"ill")
+    shared(suffixes, b"the wheels")

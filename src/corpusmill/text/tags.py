@@ -84,23 +84,23 @@ def _mark(text: TextBuffer, names: NDArray[np.uint64], out: NDArray[np.bool_]) -
     for d in range(len(out)):
         at: Any = text.offsets[d]
         hi = text.offsets[d + 1]
-        found = False
-        while at < hi and not found:
+        present = False
+        while at < hi and not present:
             bits = _tags(text.data, at)[0] & below(min(64, hi - at))
             if bits != NO_BITS:
-                found = any_markup(text.data, at, hi, bits, names)
+                present = any_markup(text.data, at, hi, bits, names)
             at += 64
-        out[d] = found
+        out[d] = present
 
 
 @kernel
 def any_markup(data: NDArray[np.uint8], base: int, hi: int, bits: Bits, names: NDArray[np.uint64]) -> bool:
     """Whether markup begins at one of the bits, the places of "<" from `base` on."""
-    found = False
-    while bits != NO_BITS and not found:
-        found = begins_markup(data, base + lowest_bit(bits), hi, names)
+    present = False
+    while bits != NO_BITS and not present:
+        present = begins_markup(data, base + lowest_bit(bits), hi, names)
         bits &= bits - ONE
-    return found
+    return present
 
 
 @inlined

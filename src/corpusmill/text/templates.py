@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from corpusmill.text.compile import inlined, kernel
 
 
-def in_a_row(item: NDArray[np.int32], at: NDArray[np.int32], least: int) -> NDArray[np.bool_]:
+def in_a_row(item: NDArray[np.int32], at: NDArray[np.int32], min_length: int) -> NDArray[np.bool_]:
     """Which of these places, each an item and a word of it, are of at least so many words of the item in a row."""
     order = np.lexsort((at, item))
     item, at = item[order], at[order]
     begins = np.append(True, (item[1:] != item[:-1]) | (at[1:] != at[:-1] + 1))[: len(item)]
     run = np.cumsum(begins) - 1
     long = np.empty(len(item), np.bool_)
-    long[order] = np.bincount(run)[run] >= least
+    long[order] = np.bincount(run)[run] >= min_length
     return long
 
 
@@ -43,8 +43,8 @@ def of_nearest(shared: NDArray[Any], rows: NDArray[Any], index: Any) -> NDArray[
 def _of_nearest(shared: Any, rows: Any, index: Any, matches: Any) -> int:
     """Returns how many matches there are with unlimited room."""
     first, item, at, words = index.first, index.item, index.at, index.words
-    least = index.template - index.n + 1  # n-grams in a row: fewer are no template
-    found, seen = np.zeros(len(words), np.int64), np.full(len(words), -1, np.int64)
+    min_grams = index.template - index.n + 1  # n-grams in a row: fewer are no template
+    counts, last_gram = np.zeros(len(words), np.int64), np.full(len(words), -1, np.int64)
     having = np.empty(len(words), np.int32)
     count = begin = 0
     while begin < len(shared):
@@ -55,38 +55,38 @@ def _of_nearest(shared: Any, rows: Any, index: Any, matches: Any) -> int:
             and shared[end]["word"] == shared[end - 1]["word"] + 1
         ):
             end += 1
-        if end - begin >= least:
+        if end - begin >= min_grams:
             items = 0
             for s in range(begin, end):
-                for place in range(first[shared[s]["at"]], first[shared[s]["at"] + 1]):
-                    one = item[place]
-                    if seen[one] != s:
-                        if found[one] == 0:
-                            having[items] = one
+                for position in range(first[shared[s]["at"]], first[shared[s]["at"] + 1]):
+                    candidate = item[position]
+                    if last_gram[candidate] != s:
+                        if counts[candidate] == 0:
+                            having[items] = candidate
                             items += 1
-                        seen[one] = s
-                        found[one] += 1
+                        last_gram[candidate] = s
+                        counts[candidate] += 1
             low, high = shared[begin]["word"], shared[end - 1]["word"]
             nearest: Any = -1
-            most: Any = 0
-            of: Any = 1
+            best_grams: Any = 0
+            best_size: Any = 1
             for k in range(items):
-                one = having[k]
-                grams, size = found[one], np.int64(words[one] - index.n + 1)
-                found[one] = 0
-                if grams >= least:
-                    grams += _before(rows, document, one, high + words[one] + 1)
-                    grams -= _before(rows, document, one, low - words[one])
-                    more = grams * of - most * size
-                    if more > 0 or (more == 0 and one < nearest):
-                        nearest, most, of = np.intp(one), grams, size
+                candidate = having[k]
+                grams, size = counts[candidate], np.int64(words[candidate] - index.n + 1)
+                counts[candidate] = 0
+                if grams >= min_grams:
+                    grams += _before(rows, document, candidate, high + words[candidate] + 1)
+                    grams -= _before(rows, document, candidate, low - words[candidate])
+                    lead = grams * best_size - best_grams * size
+                    if lead > 0 or (lead == 0 and candidate < nearest):
+                        nearest, best_grams, best_size = np.intp(candidate), grams, size
             for s in range(begin, end if nearest >= 0 else begin):
-                for place in range(first[shared[s]["at"]], first[shared[s]["at"] + 1]):
-                    if item[place] == nearest:
+                for position in range(first[shared[s]["at"]], first[shared[s]["at"] + 1]):
+                    if item[position] == nearest:
                         if count < len(matches):
                             row = matches[count]
                             row["document"], row["item"] = document, nearest
-                            row["word"], row["at"], row["template"] = shared[s]["word"], at[place], 1
+                            row["word"], row["at"], row["template"] = shared[s]["word"], at[position], 1
                         count += 1
         begin = end
     return count

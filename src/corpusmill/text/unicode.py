@@ -79,9 +79,9 @@ def folding(numbers: bool = True, case: bool = True, gaps: Gaps = "punctuation")
         blocks = index[: 0x110000 >> 7].astype(np.int64)
         kinds, places = (table.reshape(-1, 128)[blocks].ravel() for table in (kinds, places))
         index = np.pad(np.arange(len(blocks), dtype=np.uint16), (0, len(index) - len(blocks)))
-        of, classes_ = classes()
-        each = classes_.reshape(-1, 128)[of[: len(blocks)].astype(np.int64)].ravel()
-        gap = each & (SPACE if gaps == "space" else SPACE | SPECIAL) != 0
+        class_block_of, classes_ = classes()
+        class_bits = classes_.reshape(-1, 128)[class_block_of[: len(blocks)].astype(np.int64)].ravel()
+        gap = class_bits & (SPACE if gaps == "space" else SPACE | SPECIAL) != 0
         gap[ord("_")] = False
         kinds = np.where(gap, kinds | GAP, kinds & ~np.uint8(GAP))
     if not numbers:  # U+FF11 is punctuation, too, and here a digit like others

@@ -38,9 +38,9 @@ def _count(text: TextBuffer, classes: Classes, counts: NDArray[np.int64]) -> Non
         words: Any = 0
         while at < hi:
             space, wide = _masks(text.data, at)
-            here = below(min(64, hi - at))
-            if wide & here == NO_BITS:
-                letters = ~space & here
+            valid = below(min(64, hi - at))
+            if wide & valid == NO_BITS:
+                letters = ~space & valid
                 # A word begins where the previous byte is a space.
                 words += count_bits(letters & ~((letters << ONE) | U(inside)))
                 inside = (letters >> U(63)) != NO_BITS

@@ -62,7 +62,7 @@ def word_lists(hard: Sequence[str], sub: Sequence[str], soft: Sequence[str], acr
     across       … and those in the text; else a sub-word is within a word of the text
     """
     words = list(dict.fromkeys([*hard, *soft]))
-    places = {word: place for place, word in reversed(list(enumerate(hard)))}
+    places = {word: number for number, word in reversed(list(enumerate(hard)))}
     return WordLists(
         automaton([f" {word} " for word in words], inside=False),
         automaton([word.replace(" ", "") for word in sub], inside=True, across=across),
@@ -79,7 +79,7 @@ def automaton(words: Sequence[str], inside: bool, across: bool = True) -> Automa
     after = [np.zeros(SYMBOLS, np.int32)]
     word = [NONE]
     separated = [False]  # whether a state follows a separator
-    for place, entry in enumerate(words):
+    for number, entry in enumerate(words):
         state = 0
         for symbol in _symbols[np.frombuffer(entry.encode(), np.uint8)]:
             if not after[state][symbol]:
@@ -88,7 +88,7 @@ def automaton(words: Sequence[str], inside: bool, across: bool = True) -> Automa
                 word.append(NONE)
                 separated.append(symbol == SEPARATOR)
             state = int(after[state][symbol])
-        word[state] = place if word[state] == NONE else word[state]
+        word[state] = number if word[state] == NONE else word[state]
     # Breadth first: where a state has no branch of its own, that of the longest suffix that is a state.
     suffix, also = [0] * len(after), [0] * len(after)
     waiting = [0]
@@ -138,21 +138,21 @@ def _find_words(
     sub: NDArray[np.int32],
     soft: NDArray[np.int32],
 ) -> None:
-    whole, inside = lists.whole, lists.inside
+    whole_words, inside = lists.whole, lists.inside
     counted = np.full(len(lists.soft), NONE, np.int64)  # the last text that had each word
     for d in range(len(begin)):
-        state, state_inside = np.int64(whole.start), np.int64(inside.start)
+        state, state_inside = np.int64(whole_words.start), np.int64(inside.start)
         for i in range(begin[d], end[d] + 1):
             symbol = np.int64(_symbols[load8(data, i)] if i < end[d] else SEPARATOR)
-            state = np.int64(whole.after[state + symbol])
+            state = np.int64(whole_words.after[state + symbol])
             state_inside = np.int64(inside.after[state_inside + symbol])
-            at = state // SYMBOLS if state >= whole.reports else np.int64(0)
+            at = state // SYMBOLS if state >= whole_words.reports else np.int64(0)
             while at > 0:
-                word = whole.word[at]
+                word = whole_words.word[at]
                 hard[d] = _first(hard[d], lists.hard[word])
                 soft[d] += lists.soft[word] if counted[word] != d else np.int32(0)
                 counted[word] = d
-                at = np.int64(whole.also[at])
+                at = np.int64(whole_words.also[at])
             at = state_inside // SYMBOLS if state_inside >= inside.reports else np.int64(0)
             while at > 0:
                 sub[d] = _first(sub[d], inside.word[at])
@@ -160,13 +160,13 @@ def _find_words(
 
 
 @inlined
-def _first(place: int, other: int) -> int:
+def _first(a: int, b: int) -> int:
     """The smaller of two places in a list; -1 is none."""
-    return other if place == NONE or NONE < other < place else place
+    return b if a == NONE or NONE < b < a else a
 
 
 def warm_up() -> None:
     """Compile all of this file."""
     spans, lists = np.zeros((2, 2), np.int64), word_lists(["a"], ["b"], ["c"])
-    for some in (spans[:1], spans):  # a column of one row is contiguous
-        find_words(np.zeros(1, np.uint8), some[:, 0], some[:, 1], lists)
+    for columns in (spans[:1], spans):  # a column of one row is contiguous
+        find_words(np.zeros(1, np.uint8), columns[:, 0], columns[:, 1], lists)

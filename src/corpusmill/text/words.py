@@ -45,24 +45,24 @@ def measure_words(data: NDArray[np.uint8], lo: int, words: int, classes: Classes
 
 @kernel
 def _flags_of_wide(data: NDArray[np.uint8], start: int, end: int, classes: Classes, counts: NDArray[np.int64]) -> Any:
-    seen: Any = 0
+    kinds: Any = 0
     at = start
     while at < end:
         code_point, size = decode(data, at)
         kind = np.int64(class_of(classes, code_point))
-        seen |= kind
+        kinds |= kind
         if size > 1:
             for k in range(len(COUNTED)):
                 counts[k] += (kind & np.int64(COUNTED[k])) != 0
         at += size
-    return flags_of(seen)
+    return flags_of(kinds)
 
 
 @inlined
-def flags_of(seen: int) -> int:
+def flags_of(kinds: int) -> int:
     """The flags of a word by the classes of all its characters."""
     return (
-        HAS_ALPHA * ((seen & ALPHA) != 0)
-        | HAS_CONTENT * ((seen & CONTENT) != 0)
-        | ALL_UPPER * ((seen & UPPER) != 0 and (seen & LOWER) == 0)
+        HAS_ALPHA * ((kinds & ALPHA) != 0)
+        | HAS_CONTENT * ((kinds & CONTENT) != 0)
+        | ALL_UPPER * ((kinds & UPPER) != 0 and (kinds & LOWER) == 0)
     )

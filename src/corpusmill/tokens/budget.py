@@ -15,7 +15,7 @@ TWENTY = (
 Given = Literal["params", "tokens", "flops"]
 
 
-def amount(written: str | float) -> float:
+def amount(text: str | float) -> float:
     """Parse a large number: "7B", "1.5T", "400k", "1e23", 20000.
 
     k is a thousand, M a million, B or G a billion, T a trillion. Raises ValueError for anything else, and for a number
@@ -24,13 +24,13 @@ def amount(written: str | float) -> float:
     >>> amount("1.5T"), amount("7B"), amount(20000)
     (1500000000000.0, 7000000000.0, 20000.0)
     """
-    match = re.fullmatch(r"\s*([\d.,_]+(?:[eE][+-]?\d+)?)\s*([kKmMbBgGtT]?)\s*", str(written))
+    match = re.fullmatch(r"\s*([\d.,_]+(?:[eE][+-]?\d+)?)\s*([kKmMbBgGtT]?)\s*", str(text))
     try:
         value = float(re.sub("[,_]", "", match[1])) * SCALE[match[2].lower()] if match else math.nan
     except ValueError:
         value = math.nan
     if not 0 < value < math.inf:
-        raise ValueError(f'"{written}" is not an amount above 0; write it as 20000, "7B", "1.5T" or 1e23')
+        raise ValueError(f'"{text}" is not an amount above 0; write it as 20000, "7B", "1.5T" or 1e23')
     return value
 
 
@@ -59,9 +59,9 @@ class ModelPlan(NamedTuple):
         return self.tokens / self.params
 
 
-def with_ratio(given: Given, value: float, ratio: float) -> ModelPlan:
+def with_ratio(quantity: Given, value: float, ratio: float) -> ModelPlan:
     """The model with one given quantity, trained on `ratio` tokens per parameter."""
-    params = {"params": value, "tokens": value / ratio, "flops": math.sqrt(value / 6 / ratio)}[given]
+    params = {"params": value, "tokens": value / ratio, "flops": math.sqrt(value / 6 / ratio)}[quantity]
     return ModelPlan(params, ratio * params)
 
 
@@ -88,7 +88,7 @@ class Law(NamedTuple):
     alpha: float
     beta: float
 
-    def optimal(self, given: Given, value: float) -> ModelPlan:
+    def optimal(self, quantity: Given, value: float) -> ModelPlan:
         """The compute-optimal model with one given quantity: no other has a lower loss for the same operations.
 
         With C = 6 N D, the loss is lowest where N = G (C / 6) ** (beta / (alpha + beta)) and
@@ -101,7 +101,7 @@ class Law(NamedTuple):
             "flops": value / 6,
             "params": (value / g) ** (both / self.beta),
             "tokens": (value * g) ** (both / self.alpha),
-        }[given]
+        }[quantity]
         return ModelPlan(g * sixth ** (self.beta / both), sixth ** (self.alpha / both) / g)
 
 

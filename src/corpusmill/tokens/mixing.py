@@ -49,9 +49,9 @@ def by_temperature(available: Mapping[str, int], temperature: float) -> dict[str
     >>> by_temperature({"en": 8100, "is": 100}, 2)
     {'en': 0.9, 'is': 0.1}
     """
-    most = max(available.values(), default=0)
+    largest = max(available.values(), default=0)
     return normalised(
-        {source: (tokens / most) ** (1 / temperature) if tokens else 0 for source, tokens in available.items()}
+        {source: (tokens / largest) ** (1 / temperature) if tokens else 0 for source, tokens in available.items()}
     )
 
 
@@ -60,82 +60,82 @@ def largest_budget(available: Mapping[str, int], shares: Mapping[str, float], ep
     return int(min(epochs[source] * available[source] / share for source, share in shares.items() if share))
 
 
-def most_of_curve(there: Int64s, cap: float, discard: float) -> float:
+def most_of_curve(tokens: Int64s, cap: float, discard: float) -> float:
     """The most tokens that `upsampling` can give."""
-    return float((there * (_above(there, discard) > 0)).sum() * cap) if there.any() else 0.0
+    return float((tokens * (_above(tokens, discard) > 0)).sum() * cap) if tokens.any() else 0.0
 
 
-def upsampling(there: Int64s, wanted: float, cap: float, discard: float) -> NDArray[np.float64]:
+def upsampling(tokens: Int64s, target: float, cap: float, discard: float) -> NDArray[np.float64]:
     """(buckets,) how often each bucket is drawn on average: 0 or more, never less than a worse one, at most `cap`.
 
-    there     (buckets,) tokens of each, from the lowest quality up
-    wanted    tokens to draw, at most `most_of_curve`: there @ the result, to 1e-9 of them
+    tokens    (buckets,) tokens of each, from the lowest quality up
+    target    tokens to draw, at most `most_of_curve`: tokens @ the result, to 1e-9 of them
     discard   the share of all tokens, from the lowest quality up, that is not drawn
 
     The middle of a bucket is at the share x of all tokens; it is drawn cap * ((x - discard) / (1 - discard)) ** p
-    times, with the power p >= 0 that gives `wanted`.
+    times, with the power p >= 0 that gives `target`.
 
     >>> upsampling(np.array([100, 100, 100, 100]), 200, 2.0, 0.5).round(3).tolist()
     [0.0, 0.0, 0.5, 1.5]
     """
-    above = _above(there, discard)
-    if wanted <= 0 or not above.any():
-        return np.zeros(len(there))
+    above = _above(tokens, discard)
+    if target <= 0 or not above.any():
+        return np.zeros(len(tokens))
     with np.errstate(divide="ignore"):
         logs = np.log(above)
 
     def curve(power: float) -> NDArray[np.float64]:
         if not math.isfinite(cap):  # of a sample: whatever comes out
-            return np.asarray((above > 0) * wanted / (there * (above > 0)).sum())
+            return np.asarray((above > 0) * target / (tokens * (above > 0)).sum())
         return np.asarray(np.where(above > 0, cap * np.exp(power * np.where(above > 0, logs, 0.0)), 0.0))
 
     low, high = 0.0, 1.0
-    while there @ curve(high) > wanted and high < LARGEST_POWER:
+    while tokens @ curve(high) > target and high < LARGEST_POWER:
         low, high = high, 2 * high
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        low, high = (middle, high) if there @ curve(middle) > wanted else (low, middle)
-    found = curve(high)
-    given = float(there @ found)
+        low, high = (middle, high) if tokens @ curve(middle) > target else (low, middle)
+    draws = curve(high)
+    drawn = float(tokens @ draws)
     # What floating point leaves, never above the cap.
-    return np.minimum(found * (wanted / given), cap) if given else found
+    return np.minimum(draws * (target / drawn), cap) if drawn else draws
 
 
-def _above(there: Int64s, discard: float) -> NDArray[np.float64]:
+def _above(tokens: Int64s, discard: float) -> NDArray[np.float64]:
     """(buckets,) where the middle of each is between `discard`, 0, and the best, 1."""
-    total = max(int(there.sum()), 1)
-    middle = (np.cumsum(there) - there / 2) / total
+    total = max(int(tokens.sum()), 1)
+    middle = (np.cumsum(tokens) - tokens / 2) / total
     return np.asarray(np.clip((middle - discard) / (1 - discard), 0, None))
 
 
-def copies(lengths: Int64s, order: Int64s, wanted: int) -> Int64s:
+def copies(lengths: Int64s, order: Int64s, target: int) -> Int64s:
     """(documents,) how often each document of a source is drawn.
 
     lengths   (documents,) tokens of each, 1 or more
     order     (documents,) the documents in the order in which they are drawn
-    wanted    tokens to draw, 0 or more; 0 if there are no documents
+    target    tokens to draw, 0 or more; 0 if there are no documents
 
     All documents are drawn as many whole times as fit; for the rest, each document in turn is drawn once more if it
-    fits. So never more than `wanted` is drawn, and the shortfall is smaller than every document that was not drawn once
+    fits. So never more than `target` is drawn, and the shortfall is smaller than every document that was not drawn once
     more.
     """
-    full, rest = divmod(wanted, max(int(lengths.sum()), 1))
+    full, remainder = divmod(target, max(int(lengths.sum()), 1))
     times = np.full(len(lengths), full, np.int64)
-    times[order[fitting(lengths[order], rest)]] += 1
+    times[order[fitting(lengths[order], remainder)]] += 1
     return times
 
 
-def fitting(lengths: Int64s, room: int) -> NDArray[np.bool_]:
+def fitting(lengths: Int64s, capacity: int) -> NDArray[np.bool_]:
     """(documents,) which documents are taken, if each in turn is taken that fits into the remaining room."""
-    taken = np.zeros(len(lengths), bool)
+    chosen = np.zeros(len(lengths), bool)
     start = 0
     while start < len(lengths):
         ends = np.cumsum(lengths[start:])
-        count = int(np.searchsorted(ends, room, "right"))
-        taken[start : start + count] = True
-        room -= int(ends[count - 1]) if count else 0
-        fits = lengths[start + count :] <= room
+        count = int(np.searchsorted(ends, capacity, "right"))
+        chosen[start : start + count] = True
+        capacity -= int(ends[count - 1]) if count else 0
+        fits = lengths[start + count :] <= capacity
         if not fits.any():
             break
         start += count + int(np.argmax(fits))
-    return taken
+    return chosen

@@ -96,19 +96,19 @@ def concat(lengths: Int64s, row: int, remainder: Remainder = "keep") -> Layout:
     total = int(lengths.sum())
     ends = np.cumsum(lengths)
     start = ends - lengths
-    held = total // row * row if remainder == "drop" else total
-    size = -(-total // row) * row if remainder == "pad" else held
-    kept = int(np.searchsorted(start, held))
-    length = np.minimum(ends[:kept], held) - start[:kept]
+    used = total // row * row if remainder == "drop" else total
+    size = -(-total // row) * row if remainder == "pad" else used
+    pieces = int(np.searchsorted(start, used))
+    length = np.minimum(ends[:pieces], used) - start[:pieces]
     report = Report(
         rows=-(-size // row),
-        tokens=held,
-        padding=size - held,
-        cut_documents=int(crossing(start[:kept], lengths[:kept], row).sum()),
-        discarded_tokens=total - held,
-        context=context(start[:kept], length, row),
+        tokens=used,
+        padding=size - used,
+        cut_documents=int(crossing(start[:pieces], lengths[:pieces], row).sum()),
+        discarded_tokens=total - used,
+        context=context(start[:pieces], length, row),
     )
-    return Layout(start[:kept], np.arange(kept), np.zeros(kept, np.int64), length, size, report)
+    return Layout(start[:pieces], np.arange(pieces), np.zeros(pieces, np.int64), length, size, report)
 
 
 def concat_at(lengths: Int64s, row: int, breaks: Int64s) -> Layout:
@@ -204,31 +204,31 @@ def buckets(lengths: Int64s, row: int, shortest: int = 1) -> Layout:
     _check(lengths, row)
     if row & (row - 1) or shortest & (shortest - 1) or not 1 <= shortest <= row:
         raise ValueError(f"rows and sequences are powers of two, 1 <= shortest <= row; got {shortest} and {row}")
-    full, rest = np.divmod(lengths, row)
+    full, remainder = np.divmod(lengths, row)
     sizes = [1 << bit for bit in range(row.bit_length() - 2, shortest.bit_length() - 2, -1)]
-    counts = [full, *((rest & size) // size for size in sizes), ((rest & (shortest - 1)) > 0).astype(np.int64)]
+    counts = [full, *((remainder & size) // size for size in sizes), ((remainder & (shortest - 1)) > 0).astype(np.int64)]
     slots = [row, *sizes, shortest]  # of the sequences, and the tokens of them
     numbers, offsets, tokens, rooms = [], [], [], []
     before = np.zeros_like(lengths)
     for count, slot in zip(counts, slots):
         number = np.repeat(np.arange(len(lengths)), count)
-        place = np.arange(len(number)) - np.repeat(np.cumsum(count) - count, count)
-        offset = before[number] + place * slot
+        index = np.arange(len(number)) - np.repeat(np.cumsum(count) - count, count)
+        offset = before[number] + index * slot
         numbers.append(number)
         offsets.append(offset)
         tokens.append(np.minimum(slot, lengths[number] - offset))
         rooms.append(np.full(len(number), slot))
         before = np.minimum(before + count * slot, lengths)
-    document, offset, length, room = (np.concatenate(parts) for parts in (numbers, offsets, tokens, rooms))
-    order = np.lexsort((offset, document, -room))
-    document, offset, length, room = document[order], offset[order], length[order], room[order]
-    place = np.arange(len(room)) - np.searchsorted(-room, -room)  # among sequences of the same length
-    per_row = row // room
-    key = (row.bit_length() - _bits(room)) * (len(room) + 1) + place // per_row
-    _, first, of = np.unique(key, return_index=True, return_inverse=True)
+    document, offset, length, slot_size = (np.concatenate(parts) for parts in (numbers, offsets, tokens, rooms))
+    order = np.lexsort((offset, document, -slot_size))
+    document, offset, length, slot_size = document[order], offset[order], length[order], slot_size[order]
+    index = np.arange(len(slot_size)) - np.searchsorted(-slot_size, -slot_size)  # among sequences of the same length
+    per_row = row // slot_size
+    key = (row.bit_length() - _bits(slot_size)) * (len(slot_size) + 1) + index // per_row
+    _, first, row_of = np.unique(key, return_index=True, return_inverse=True)
     rank = np.empty(len(first), np.int64)
     rank[np.lexsort((first, offset[first], document[first]))] = np.arange(len(first))
-    start = rank[of] * row + place % per_row * room
+    start = rank[row_of] * row + index % per_row * slot_size
     by_start = np.argsort(start)
     document, offset, length, start = document[by_start], offset[by_start], length[by_start], start[by_start]
     rows, total = len(first), int(length.sum())
@@ -243,35 +243,35 @@ def _bits(sizes: Int64s) -> Int64s:
     return bits
 
 
-def split(lengths: Int64s, most: int) -> tuple[Int64s, Int64s, Int64s]:
-    """Cut documents into pieces of at most `most` tokens: (pieces,) document, offset in it, length.
+def split(lengths: Int64s, limit: int) -> tuple[Int64s, Int64s, Int64s]:
+    """Cut documents into pieces of at most `limit` tokens: (pieces,) document, offset in it, length.
 
     >>> [column.tolist() for column in split(np.array([3, 8]), 4)]
     [[0, 1, 1], [0, 0, 4], [3, 4, 4]]
     """
-    _check(lengths, most)
-    pieces = -(-lengths // most)
+    _check(lengths, limit)
+    pieces = -(-lengths // limit)
     document = np.repeat(np.arange(len(lengths)), pieces)
-    place = np.arange(len(document)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
-    offset = place * most
-    return document, offset, np.minimum(lengths[document] - offset, most)
+    index = np.arange(len(document)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
+    offset = index * limit
+    return document, offset, np.minimum(lengths[document] - offset, limit)
 
 
-def split_at(lengths: Int64s, most: int, breaks: Int64s) -> tuple[Int64s, Int64s, Int64s]:
-    """Cut documents longer than `most` at breaks: (pieces,) document, offset in it, length.
+def split_at(lengths: Int64s, limit: int, breaks: Int64s) -> tuple[Int64s, Int64s, Int64s]:
+    """Cut documents longer than `limit` at breaks: (pieces,) document, offset in it, length.
 
     breaks   (breaks,) tokens before each, in the concatenation of all documents; rising
 
-    A piece ends at the last break within `most` tokens; without one, it has `most` tokens.
+    A piece ends at the last break within `limit` tokens; without one, it has `limit` tokens.
 
     >>> [column.tolist() for column in split_at(np.array([3, 9]), 4, np.array([6, 11]))]
     [[0, 1, 1, 1], [0, 0, 3, 7], [3, 3, 4, 2]]
     """
-    _check(lengths, most)
+    _check(lengths, limit)
     ends = np.cumsum(lengths)
     starts = ends - lengths
-    long = lengths > most
-    begins = _merged(starts, _cuts(starts[long], ends[long], most, breaks))
+    long = lengths > limit
+    begins = _merged(starts, _cuts(starts[long], ends[long], limit, breaks))
     document = np.searchsorted(ends, begins, "right")
     offset: Int64s = begins - starts[document]
     stops: Int64s = np.append(begins[1:], ends[-1:])
@@ -286,12 +286,12 @@ def _merged(a: Int64s, b: Int64s) -> Int64s:
     return once
 
 
-def _cuts(starts: Int64s, stops: Int64s, most: int, breaks: Int64s) -> Int64s:
-    """Where consecutive ranges [start, stop) are cut into pieces of at most `most` tokens."""
-    # Two consecutive pieces have more than `most` tokens together, or they would be one.
-    room = int((2 * (stops - starts) // most + 2).sum())
-    out = np.empty(room, np.int64)
-    return out[: _cut(starts, stops, most, np.ascontiguousarray(breaks, np.int64), out)]
+def _cuts(starts: Int64s, stops: Int64s, limit: int, breaks: Int64s) -> Int64s:
+    """Where consecutive ranges [start, stop) are cut into pieces of at most `limit` tokens."""
+    # Two consecutive pieces have more than `limit` tokens together, or they would be one.
+    capacity = int((2 * (stops - starts) // limit + 2).sum())
+    out = np.empty(capacity, np.int64)
+    return out[: _cut(starts, stops, limit, np.ascontiguousarray(breaks, np.int64), out)]
 
 
 def best_fit(lengths: Int64s, capacity: int) -> Int64s:
@@ -323,16 +323,16 @@ def _check(lengths: Int64s, row: int) -> None:
 
 
 @kernel
-def _cut(starts: Int64s, stops: Int64s, most: int, breaks: Int64s, out: Int64s) -> int:
+def _cut(starts: Int64s, stops: Int64s, limit: int, breaks: Int64s, out: Int64s) -> int:
     n = 0
     b = 0  # the first break behind where the next piece begins
     for i in range(len(starts)):
         at, stop = starts[i], stops[i]
-        while stop - at > most:
+        while stop - at > limit:
             while b < len(breaks) and breaks[b] <= at:
                 b += 1
-            end = at + most
-            while b < len(breaks) and breaks[b] <= at + most:
+            end = at + limit
+            while b < len(breaks) and breaks[b] <= at + limit:
                 end = breaks[b]
                 b += 1
             out[n] = end
@@ -359,12 +359,12 @@ def _place(lengths: Int64s, capacity: int, row: Int64s) -> int:
     rows = 0
     for i in order:
         need = lengths[i]
-        room = _smallest_room(any_room, size, need)
-        if room:
-            chosen = head[room]
-            head[room] = under[chosen]
-            if head[room] < 0:
-                node = size + room
+        space = _smallest_room(any_room, size, need)
+        if space:
+            chosen = head[space]
+            head[space] = under[chosen]
+            if head[space] < 0:
+                node = size + space
                 any_room[node] = False
                 node >>= 1
                 while node and not any_room[2 * node] and not any_room[2 * node + 1]:
@@ -372,14 +372,14 @@ def _place(lengths: Int64s, capacity: int, row: Int64s) -> int:
                     node >>= 1
         else:
             chosen = rows
-            room = capacity
+            space = capacity
             rows += 1
         row[i] = chosen
-        room -= need
-        if room:
-            under[chosen] = head[room]
-            head[room] = chosen
-            node = size + room
+        space -= need
+        if space:
+            under[chosen] = head[space]
+            head[space] = chosen
+            node = size + space
             while node and not any_room[node]:
                 any_room[node] = True
                 node >>= 1

@@ -21,15 +21,15 @@ def most_repeats(ids: NDArray[Any], offsets: Int64s, low: int, high: int, out: I
     """
     for d in range(len(offsets) - 1):
         first, end = offsets[d], offsets[d + 1]
-        most, period = 0, 0
+        repeats, period = 0, 0
         for p in range(low, high + 1):
             equal = longest = 0  # tokens in sequence that are equal to the one a period before
             for i in range(first + p, end):
                 equal = equal + 1 if ids[i] == ids[i - p] else 0
                 longest = max(longest, equal)
-            if longest >= p and longest // p + 1 > most:
-                most, period = longest // p + 1, p
-        out[d, 0], out[d, 1] = most, period
+            if longest >= p and longest // p + 1 > repeats:
+                repeats, period = longest // p + 1, p
+        out[d, 0], out[d, 1] = repeats, period
 
 
 @kernel
@@ -40,7 +40,7 @@ def periodic_spans(ids: NDArray[Any], low: int, high: int, at_least: int, out: I
     out   (places, 4) first token, end, tokens in the period, how often it occurs as a whole; by period, then by place.
           What lies within a place of a smaller period is left out. Places behind the end of `out` are counted only
     """
-    found = 0
+    count = 0
     for p in range(low, high + 1):
         equal = 0
         for i in range(p, len(ids) + 1):
@@ -49,14 +49,14 @@ def periodic_spans(ids: NDArray[Any], low: int, high: int, at_least: int, out: I
                 continue
             start, times = i - equal - p, equal // p + 1
             inside = False
-            for k in range(min(found, len(out))):
+            for k in range(min(count, len(out))):
                 inside |= out[k, 2] < p and out[k, 0] <= start and i <= out[k, 1]
             if equal > 0 and times >= at_least and not inside:
-                if found < len(out):
-                    out[found, 0], out[found, 1], out[found, 2], out[found, 3] = start, i, p, times
-                found += 1
+                if count < len(out):
+                    out[count, 0], out[count, 1], out[count, 2], out[count, 3] = start, i, p, times
+                count += 1
             equal = 0
-    return found
+    return count
 
 
 def warm_up() -> None:

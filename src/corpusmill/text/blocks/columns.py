@@ -64,16 +64,16 @@ class Around(NamedTuple):
     good: NDArray[np.float32]
 
 
-def columns(page: BlockPage, room: int = COLUMNS) -> tuple[NDArray[np.float32], Around]:
-    """(blocks, room) float32, of which COLUMNS are filled in; and what is around each block."""
+def columns(page: BlockPage, width: int = COLUMNS) -> tuple[NDArray[np.float32], Around]:
+    """(blocks, width) float32, of which COLUMNS are filled in; and what is around each block."""
     count = len(page.blocks)
-    made = np.empty((count, room), np.float32)
+    features = np.empty((count, width), np.float32)
     around = Around(np.empty((count, AROUND), np.int32), np.empty(count, np.float32))
     if count:
         _find_around(page.blocks, page.elements, around.elements)
-        _sum_up(page.blocks, page.elements, around, page.title, page.hints, page.weights, made)
-        _neighbours(made)
-    return made, around
+        _sum_up(page.blocks, page.elements, around, page.title, page.hints, page.weights, features)
+        _neighbours(features)
+    return features, around
 
 
 @inlined
@@ -102,8 +102,8 @@ def deepest(elements: NDArray[np.int32], sums: NDArray[np.float64], share: float
     total = sums[sums.size - 1]
     best, depth = 0, -1
     for element in range(len(elements) if total > 0 else 0):
-        held = sums[elements[element, END_BLOCK]] - sums[elements[element, FIRST_BLOCK]]
-        if held >= share * total and elements[element, DEPTH] > depth:
+        element_sum = sums[elements[element, END_BLOCK]] - sums[elements[element, FIRST_BLOCK]]
+        if element_sum >= share * total and elements[element, DEPTH] > depth:
             best, depth = element, elements[element, DEPTH]
     return best
 
@@ -116,15 +116,15 @@ def is_inside(elements: NDArray[np.int32], element: int, block: int) -> Any:
 @kernel
 def _title_block(blocks: NDArray[np.int32], elements: NDArray[np.int32], title: int) -> int:
     """The block most like the page's title, -1 if none is."""
-    best, most = -1, np.float32(0.3)
+    best, best_score = -1, np.float32(0.3)
     for block in range(len(blocks) if title > 0 else 0):
         if blocks[block, WORDS] < SHORT:
             shared = np.float32(blocks[block, TITLE_WORDS])
             alike = shared / max(blocks[block, WORDS], 1) * min(shared / title, np.float32(1))
             if elements[blocks[block, ELEMENT], FLAGS] & IN_HEADING:
                 alike *= 2
-            if alike > most:
-                best, most = block, alike
+            if alike > best_score:
+                best, best_score = block, alike
     return best
 
 
@@ -138,10 +138,10 @@ def _by_path(
     keys = np.zeros(PATHS, np.int32)
     for block in range(len(blocks)):
         key = elements[blocks[block, ELEMENT], PATH] | 1
-        slot, tried = (key >> 1) & (PATHS - 1), 0
-        while keys[slot] != 0 and keys[slot] != key and tried < PROBES:
+        slot, probes = (key >> 1) & (PATHS - 1), 0
+        while keys[slot] != 0 and keys[slot] != key and probes < PROBES:
             slot = (slot + 1) & (PATHS - 1)
-            tried += 1
+            probes += 1
         keys[slot] = key
         slots[block] = slot
         sums[slot, 0] += blocks[block, CHARACTERS]
@@ -159,7 +159,7 @@ def _sum_up(
     title: int,
     hints: NDArray[np.float32],
     weights: NDArray[np.float32],
-    made: NDArray[np.float32],
+    features: NDArray[np.float32],
 ) -> None:
     """All columns but those of neighbours."""
     count, good = len(blocks), around.good
@@ -185,7 +185,7 @@ def _sum_up(
         next_good[block] = block if good[block] > 0 else next_good[block + 1]
     last_good = -1
     for block in range(count):
-        row, x = blocks[block], made[block]
+        row, x = blocks[block], features[block]
         element = row[ELEMENT]
         words, size = np.float32(max(row[WORDS], 1)), np.float32(max(row[CHARACTERS], 1))
         x[0], x[1], x[2], x[3] = logarithm(size), logarithm(words), row[LINKED] / size, row[LINKS] / words
@@ -218,9 +218,9 @@ def _sum_up(
         for level in range(AROUND):
             outer = around.elements[block, level]
             first, end = elements[outer, FIRST_BLOCK], elements[outer, END_BLOCK]
-            held = max(characters[end] - characters[first], 1.0)
-            x[k], x[k + 1] = held / total, (linked[end] - linked[first]) / held
-            x[k + 2], x[k + 3] = (fine[end] - fine[first]) / total_good, (fine[end] - fine[first]) / held
+            outer_size = max(characters[end] - characters[first], 1.0)
+            x[k], x[k + 1] = outer_size / total, (linked[end] - linked[first]) / outer_size
+            x[k + 2], x[k + 3] = (fine[end] - fine[first]) / total_good, (fine[end] - fine[first]) / outer_size
             x[k + 4] = logarithm(end - first)
             k += 5
         path = paths[slots[block]]
@@ -235,15 +235,15 @@ def _sum_up(
 
 
 @kernel
-def _neighbours(made: NDArray[np.float32]) -> None:
+def _neighbours(features: NDArray[np.float32]) -> None:
     """Words, links and name of the blocks up to two before and after; -1 beyond the page."""
-    count = len(made)
+    count = len(features)
     for block in range(count):
         k = COLUMNS - 12
         for step in (-2, -1, 1, 2):
-            other = block + step
-            inside = other >= 0 and other < count
-            made[block, k] = made[other, 1] if inside else -1
-            made[block, k + 1] = made[other, 2] if inside else -1
-            made[block, k + 2] = made[other, 14] if inside else -1
+            neighbour = block + step
+            inside = neighbour >= 0 and neighbour < count
+            features[block, k] = features[neighbour, 1] if inside else -1
+            features[block, k + 1] = features[neighbour, 2] if inside else -1
+            features[block, k + 2] = features[neighbour, 14] if inside else -1
             k += 3

@@ -48,7 +48,7 @@ class _KeptBlock:
 
 
 def compose(
-    page: BlockPage, kept: NDArray[np.bool_], markup: Markup = "text", possible: NDArray[np.bool_] | None = None
+    page: BlockPage, keep: NDArray[np.bool_], markup: Markup = "text", possible: NDArray[np.bool_] | None = None
 ) -> str:
     """The text of the kept blocks.
 
@@ -63,18 +63,18 @@ def compose(
     """
     outlined = outline(page.elements)
     if markup == "markdown":
-        kept = complete(page, outlined, kept, possible)
-    rows = page.blocks[kept]
+        keep = complete(page, outlined, keep, possible)
+    rows = page.blocks[keep]
     if not len(rows):
         return ""
     data = page.text.tobytes()
     at = outlined[rows[:, ELEMENT]].tolist()
     texts = [
-        _coded(data[first:last]) if markup == "markdown" and not place[CODE_BLOCK] else _plain(data[first:last])
-        for (first, last), place in zip(rows[:, [FIRST, LAST]].tolist(), at, strict=True)
+        _coded(data[first:last]) if markup == "markdown" and not position[CODE_BLOCK] else _plain(data[first:last])
+        for (first, last), position in zip(rows[:, [FIRST, LAST]].tolist(), at, strict=True)
     ]
-    tables = _tables_of_data(page, outlined, {place[TABLE] for place in at} - {0})
-    blocks = [_KeptBlock(text, place) for text, place in zip(texts, at, strict=True)]
+    tables = _tables_of_data(page, outlined, {position[TABLE] for position in at} - {0})
+    blocks = [_KeptBlock(text, position) for text, position in zip(texts, at, strict=True)]
     if markup == "text":
         return _as_text(blocks, tables)
     return _as_markdown(blocks, tables, page.elements, outlined)
@@ -130,15 +130,15 @@ def _as_text(blocks: list[_KeptBlock], tables: set[int]) -> str:
     parts: list[str] = []
     item = row = 0
     for block in blocks:
-        place = block.at
-        in_row = place[TABLE] in tables and place[CELL] != 0
+        position = block.at
+        in_row = position[TABLE] in tables and position[CELL] != 0
         if parts:
-            parts.append("\t" if in_row and place[ROW] == row else "\n")
-        row = place[ROW] if in_row else 0
-        if place[ITEM] != item and place[ITEM] and not in_row:
+            parts.append("\t" if in_row and position[ROW] == row else "\n")
+        row = position[ROW] if in_row else 0
+        if position[ITEM] != item and position[ITEM] and not in_row:
             parts.append(BULLET)
-        item = place[ITEM] or item
-        text = block.text.rstrip(PERMALINKS) if place[HEADING] else block.text
+        item = position[ITEM] or item
+        text = block.text.rstrip(PERMALINKS) if position[HEADING] else block.text
         parts.append(text.replace("\n", " ") if in_row else text)
     return "".join(parts)
 
@@ -152,13 +152,13 @@ def _as_markdown(
     tight = False  # whether the last part was the beginning of an item
     start = 0
     while start < len(blocks):
-        place = blocks[start].at
+        position = blocks[start].at
         end = _together(blocks, start, tables)
         text = _rendered(blocks[start:end], tables)
-        item = place[ITEM]
+        item = position[ITEM]
         bullet = ""
         if item:
-            bullet = _bullet(place, elements)
+            bullet = _bullet(position, elements)
             outer = int(outlined[elements[item, PARENT], ITEM])
             indents.setdefault(item, indents.get(outer, 0) + len(bullet))
         width = indents[item]
@@ -169,8 +169,8 @@ def _as_markdown(
             lines = [" " * (width - len(bullet)) + bullet + lines[0], *(_indented(line, width) for line in lines[1:])]
         else:
             lines = [_indented(line, width) for line in lines]
-        if place[QUOTES]:
-            lines = [("> " * place[QUOTES] + line).rstrip() for line in lines]
+        if position[QUOTES]:
+            lines = [("> " * position[QUOTES] + line).rstrip() for line in lines]
         if parts:
             parts.append("\n" if begins and tight else "\n\n")
         parts.append("\n".join(lines))
@@ -181,13 +181,13 @@ def _as_markdown(
 
 def _together(blocks: list[_KeptBlock], start: int, tables: set[int]) -> int:
     """The block after those that are one thing in Markdown with the first: of one piece of code, of one table."""
-    place = blocks[start].at
-    column = CODE_BLOCK if place[CODE_BLOCK] else TABLE if place[TABLE] in tables and place[CELL] else -1
+    position = blocks[start].at
+    column = CODE_BLOCK if position[CODE_BLOCK] else TABLE if position[TABLE] in tables and position[CELL] else -1
     end = start + 1
     while (
         column >= 0
         and end < len(blocks)
-        and blocks[end].at[column] == place[column]
+        and blocks[end].at[column] == position[column]
         and (column == CODE_BLOCK or blocks[end].at[CELL])
     ):
         end += 1
@@ -195,15 +195,15 @@ def _together(blocks: list[_KeptBlock], start: int, tables: set[int]) -> int:
 
 
 def _rendered(blocks: list[_KeptBlock], tables: set[int]) -> str:
-    place = blocks[0].at
-    if place[CODE_BLOCK]:
+    position = blocks[0].at
+    if position[CODE_BLOCK]:
         code = "\n".join(block.text for block in blocks).strip("\n")
         fence = "````" if "```" in code else "```"
         return f"{fence}\n{code}\n{fence}"
-    if place[TABLE] in tables and place[CELL]:
+    if position[TABLE] in tables and position[CELL]:
         return _table(blocks)
-    if place[HEADING]:
-        return "#" * place[HEADING] + " " + " ".join(blocks[0].text.rstrip(PERMALINKS).split())
+    if position[HEADING]:
+        return "#" * position[HEADING] + " " + " ".join(blocks[0].text.rstrip(PERMALINKS).split())
     return blocks[0].text
 
 
@@ -221,9 +221,9 @@ def _table(blocks: list[_KeptBlock]) -> str:
     return "\n".join(lines)
 
 
-def _bullet(place: list[int], elements: NDArray[np.int32]) -> str:
-    ordered = place[LIST] and elements[place[LIST], NAME] == T_OL
-    return f"{place[NUMBER]}. " if ordered else "- "
+def _bullet(position: list[int], elements: NDArray[np.int32]) -> str:
+    ordered = position[LIST] and elements[position[LIST], NAME] == T_OL
+    return f"{position[NUMBER]}. " if ordered else "- "
 
 
 def _indented(line: str, width: int) -> str:

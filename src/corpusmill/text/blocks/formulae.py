@@ -21,14 +21,14 @@ _CLASSES = np.array([fnv(word) for word in b"math tex latex mwe formulainl formu
 
 
 @kernel
-def holds(data: NDArray[np.uint8], at: int, end: int, wanted: NDArray[np.uint8]) -> int:
+def holds(data: NDArray[np.uint8], at: int, end: int, needle: NDArray[np.uint8]) -> int:
     """The position after the first occurrence of some bytes, letters in any case; -1 if there is none."""
-    while at + wanted.size <= end:
-        place = 0
-        while place < wanted.size and lower(data[at + place]) == wanted[place]:
-            place += 1
-        if place == wanted.size:
-            return at + place
+    while at + needle.size <= end:
+        matched = 0
+        while matched < needle.size and lower(data[at + matched]) == needle[matched]:
+            matched += 1
+        if matched == needle.size:
+            return at + matched
         at += 1
     return -1
 
@@ -42,8 +42,8 @@ def _is_formula_class(data: NDArray[np.uint8], at: int, end: int) -> bool:
             letters += 1
         else:
             if letters > 0:
-                for known in _CLASSES:
-                    if key == known:
+                for formula_class in _CLASSES:
+                    if key == formula_class:
                         return True
             key, letters = np.uint32(FNV), 0
         at += 1
@@ -91,8 +91,8 @@ def add_formula(data: NDArray[np.uint8], at: int, end: int, display: bool, page:
         return
     state = page.state
     before = end - at == state[TEX_LAST] - state[TEX_FIRST] and state[GAP] == NO_GAP
-    for place in range(end - at if before else 0):
-        before = before and data[at + place] == data[state[TEX_FIRST] + place]
+    for offset in range(end - at if before else 0):
+        before = before and data[at + offset] == data[state[TEX_FIRST] + offset]
     if before and state[OUT] > state[FIRST] and page.text[state[OUT] - 1] == DOLLAR:
         return
     dollars = 2 if display else 1
@@ -124,14 +124,14 @@ def add_math(
 ) -> None:
     """The formula of `<math>`, data[at:end] being what is inside: its annotation in TeX, or its `alttext`."""
     display = holds(data, values[2 * A_DISPLAY], values[2 * A_DISPLAY + 1], _BLOCK) > 0
-    place = holds(data, at, end, _ANNOTATION)
-    if place > 0:
-        while place < end and data[place] != GT:
-            place += 1
-        last = place
+    position = holds(data, at, end, _ANNOTATION)
+    if position > 0:
+        while position < end and data[position] != GT:
+            position += 1
+        last = position
         while last < end and data[last] != LT:
             last += 1
-        add_formula(data, min(place + 1, last), last, display, page, words)
+        add_formula(data, min(position + 1, last), last, display, page, words)
     else:
         add_formula(data, values[2 * A_ALTTEXT], values[2 * A_ALTTEXT + 1], display, page, words)
 

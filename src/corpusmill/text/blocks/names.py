@@ -97,13 +97,13 @@ def fnv(name: bytes) -> int:
 
 def table(pairs: Iterable[tuple[int, float]], bits: int, values: type = np.int32) -> Weights:
     """A table with 2 ** bits slots, of which most must stay free. Of equal hashes the last one's number is kept."""
-    made = Weights(np.zeros(1 << bits, np.uint32), np.zeros(1 << bits, values))
+    weights = Weights(np.zeros(1 << bits, np.uint32), np.zeros(1 << bits, values))
     for key, value in pairs:
         slot = key & ((1 << bits) - 1)
-        while made.keys[slot] and made.keys[slot] != key:
+        while weights.keys[slot] and weights.keys[slot] != key:
             slot = (slot + 1) & ((1 << bits) - 1)
-        made.keys[slot], made.values[slot] = key, value
-    return made
+        weights.keys[slot], weights.values[slot] = key, value
+    return weights
 
 
 LONGEST_ENTITY = 9  # letters; the longer names are of characters that pages do not hold

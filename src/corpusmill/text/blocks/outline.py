@@ -21,28 +21,28 @@ assert KIND[T_H1] == BLOCK and T_H6 == T_H1 + 5
 
 def outline(elements: NDArray[np.int32]) -> NDArray[np.int32]:
     """(elements, OUTLINE_COLUMNS) int32."""
-    made = np.zeros((len(elements), OUTLINE_COLUMNS), np.int32)
-    _outline(elements, made, np.zeros(len(elements), np.int32))
-    return made
+    rows = np.zeros((len(elements), OUTLINE_COLUMNS), np.int32)
+    _outline(elements, rows, np.zeros(len(elements), np.int32))
+    return rows
 
 
 @kernel
-def _outline(elements: NDArray[np.int32], made: NDArray[np.int32], counts: NDArray[np.int32]) -> None:
+def _outline(elements: NDArray[np.int32], rows: NDArray[np.int32], counts: NDArray[np.int32]) -> None:
     """counts (elements,): items of a list, cells of a row so far."""
     for element in range(1, len(elements)):
-        row, name = made[element], elements[element, NAME]
-        above = made[elements[element, PARENT]]
+        row, name = rows[element], elements[element, NAME]
+        above = rows[elements[element, PARENT]]
         for column in range(NESTING):
             row[column] = above[column]
         if name in (T_UL, T_OL, T_MENU, T_DIR):
             row[LIST] = element
-            made[row[TABLE], NESTING] = 1
+            rows[row[TABLE], NESTING] = 1
         elif name == T_LI:
             row[ITEM] = element
             counts[row[LIST]] += 1
             row[NUMBER] = counts[row[LIST]]
         elif name == T_TABLE:
-            made[row[TABLE], NESTING] = 1
+            rows[row[TABLE], NESTING] = 1
             row[TABLE] = element
             row[ROW] = 0
             row[CELL] = 0
@@ -55,7 +55,7 @@ def _outline(elements: NDArray[np.int32], made: NDArray[np.int32], counts: NDArr
             counts[row[ROW]] += 1
         elif name in (T_PRE, T_LISTING):
             row[CODE_BLOCK] = element
-            made[row[TABLE], NESTING] = 1
+            rows[row[TABLE], NESTING] = 1
         elif name == T_QUOTE:
             row[QUOTES] += 1
         elif name >= T_H1 and name <= T_H6:

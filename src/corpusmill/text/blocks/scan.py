@@ -123,35 +123,35 @@ def scan_hints(page: bytes) -> tuple[BlockPage, PageWords]:
     return _scanned(page, NO_WEIGHTS, NO_WEIGHTS, 1 + len(page) // 2)
 
 
-def _scanned(page: bytes, hints: Weights, words: Weights, room: int) -> tuple[BlockPage, PageWords]:
+def _scanned(page: bytes, hints: Weights, words: Weights, capacity: int) -> tuple[BlockPage, PageWords]:
     page = page or b" "  # a kernel that is given no bytes runs as Python, which knows no borrowed arrays
-    made = building(page)
-    seen, whose = np.empty(room, np.uint32), np.empty(room, np.int32)
-    count = fill(np.frombuffer(page, np.uint8), made, hints, words, seen, whose)
-    state = made.state
+    arrays = building(page)
+    hashes, owners = np.empty(capacity, np.uint32), np.empty(capacity, np.int32)
+    count = fill(np.frombuffer(page, np.uint8), arrays, hints, words, hashes, owners)
+    state = arrays.state
     blocks, elements = state[BLOCKS], state[ELEMENTS]
     return (
         BlockPage(
-            made.text[: state[OUT]],
-            made.blocks[:blocks],
-            made.elements[:elements],
-            made.hints[:elements],
-            made.weights[:blocks],
+            arrays.text[: state[OUT]],
+            arrays.blocks[:blocks],
+            arrays.elements[:elements],
+            arrays.hints[:elements],
+            arrays.weights[:blocks],
             int(state[TITLE]),
         ),
-        PageWords(seen[:count], whose[:count]),
+        PageWords(hashes[:count], owners[:count]),
     )
 
 
 def building(page: bytes) -> Building:
     """Arrays with room for whatever a page can have."""
-    most = page.count(b"<") + 2  # each tag begins at most one element and ends at most one block
+    capacity = page.count(b"<") + 2  # each tag begins at most one element and ends at most one block
     return Building(
-        np.empty(len(page) + most + 8, np.uint8),
-        np.empty((most, BLOCK_COLUMNS), np.int32),
-        np.empty((most, ELEMENT_COLUMNS), np.int32),
-        np.empty((most, 4), np.float32),
-        np.empty(most + 1, np.float32),
+        np.empty(len(page) + capacity + 8, np.uint8),
+        np.empty((capacity, BLOCK_COLUMNS), np.int32),
+        np.empty((capacity, ELEMENT_COLUMNS), np.int32),
+        np.empty((capacity, 4), np.float32),
+        np.empty(capacity + 1, np.float32),
         np.zeros(STATE, np.int64),
         np.zeros(MAX_DEPTH + 1, np.int32),
         np.zeros(TITLE_SLOTS, np.uint32),
@@ -246,12 +246,12 @@ def fill(
     page: Building,
     hints: Weights,
     words: Weights,
-    seen: NDArray[np.uint32],
-    whose: NDArray[np.int32],
+    hashes: NDArray[np.uint32],
+    owners: NDArray[np.int32],
 ) -> int:
     """Scan a page into arrays that `building` made. Returns how many words of classes and ids were seen.
 
-    seen, whose   as in Seen, with room for as many words as are wanted
+    hashes, owners   as in `PageWords`, with room for as many words as are to be returned
     """
     return _scan(
         borrowed(data),
@@ -267,8 +267,8 @@ def fill(
         ),
         Weights(borrowed(hints.keys), borrowed(hints.values)),
         Weights(borrowed(words.keys), borrowed(words.values)),
-        borrowed(seen),
-        borrowed(whose),
+        borrowed(hashes),
+        borrowed(owners),
     )
 
 
@@ -278,8 +278,8 @@ def _scan(
     page: Building,
     hints: Weights,
     words: Weights,
-    seen: NDArray[np.uint32],
-    whose: NDArray[np.int32],
+    hashes: NDArray[np.uint32],
+    owners: NDArray[np.int32],
 ) -> int:
     """`fill`, with arrays whose references are not counted."""
     state = page.state
@@ -333,9 +333,9 @@ def _scan(
                 elif tag == T_A:
                     close_link(page)
                 before = count
-                count = open_element(data, tag, values, page, hints, seen, count)
-                for place in range(before, count):
-                    whose[place] = state[ELEMENTS] - 1
+                count = open_element(data, tag, values, page, hints, hashes, count)
+                for number in range(before, count):
+                    owners[number] = state[ELEMENTS] - 1
     end_block(page, words)
     close_down_to(page, 0, state[BLOCKS])
     for element in range(state[ELEMENTS]):

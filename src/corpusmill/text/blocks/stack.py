@@ -78,16 +78,16 @@ _NONE = np.frombuffer(b"none", np.uint8)
 
 
 @inlined
-def name_of(page: Building, place: int) -> Any:
+def name_of(page: Building, depth: int) -> Any:
     """The name of an open element."""
-    return page.elements[page.stack[place], NAME]
+    return page.elements[page.stack[depth], NAME]
 
 
 @kernel
-def close_down_to(page: Building, place: int, end: int) -> None:
-    """Close the open elements from the top of the stack to a place in it. Their blocks end before block `end`."""
+def close_down_to(page: Building, depth: int, end: int) -> None:
+    """Close the open elements from the top of the stack to a depth of it. Their blocks end before block `end`."""
     state = page.state
-    while state[STACK] >= place:
+    while state[STACK] >= depth:
         page.elements[page.stack[state[STACK]], END_BLOCK] = end
         state[STACK] -= 1
 
@@ -101,10 +101,10 @@ def end_block(page: Building, words: Weights) -> None:
         state[OUT] -= 1
     number = state[BLOCKS]
     if state[CHARACTERS] > 0:
-        place = state[STACK]
-        while place > 0 and KIND[name_of(page, place)] != BLOCK:
-            place -= 1
-        state[ELEMENT] = page.stack[place]
+        depth = state[STACK]
+        while depth > 0 and KIND[name_of(page, depth)] != BLOCK:
+            depth -= 1
+        state[ELEMENT] = page.stack[depth]
         state[LAST] = state[OUT]
         for column in range(BLOCK_COLUMNS):
             page.blocks[number, column] = state[column]
@@ -122,82 +122,82 @@ def end_block(page: Building, words: Weights) -> None:
 
 
 @inlined
-def _nearest(page: Building, wanted: int, other: int, first_stop: int, second_stop: int) -> Any:
-    """The place on the stack of the nearest open element of two names, 0 if one of the stops is nearer; tables and
+def _nearest(page: Building, first_name: int, second_name: int, first_stop: int, second_stop: int) -> Any:
+    """The depth on the stack of the nearest open element of two names, 0 if one of the stops is nearer; tables and
     cells always are stops."""
-    place = page.state[STACK]
-    while place > 0:
-        name = name_of(page, place)
-        if name in (wanted, other):
-            return place
+    depth = page.state[STACK]
+    while depth > 0:
+        name = name_of(page, depth)
+        if name in (first_name, second_name):
+            return depth
         if name in (first_stop, second_stop, T_TABLE, T_TD):
             return 0
-        place -= 1
+        depth -= 1
     return 0
 
 
 @inlined
 def _open_row(page: Building, whole_row: bool) -> int:
-    """The outermost place of an open cell, or row, of the nearest table; 0 without one."""
-    place, outermost = page.state[STACK], 0
-    while place > 0:
-        name = name_of(page, place)
+    """The outermost depth of an open cell, or row, of the nearest table; 0 without one."""
+    depth, outermost = page.state[STACK], 0
+    while depth > 0:
+        name = name_of(page, depth)
         if name == T_TABLE:
             break
         if name in (T_TD, T_TH) or (whole_row and name == T_TR):
-            outermost = place
-        place -= 1
+            outermost = depth
+        depth -= 1
     return outermost
 
 
 @inlined
 def _open_head(page: Building) -> int:
-    place, outermost = page.state[STACK], 0
-    while place > 0:
-        if name_of(page, place) == T_HEAD:
-            outermost = place
-        place -= 1
+    depth, outermost = page.state[STACK], 0
+    while depth > 0:
+        if name_of(page, depth) == T_HEAD:
+            outermost = depth
+        depth -= 1
     return outermost
 
 
 @kernel
 def close_implied(page: Building, tag: Any) -> None:
     """Close what the start of an element closes although no end tag said so."""
-    place = 0
+    depth = 0
     if tag == T_LI:
-        place = _nearest(page, T_LI, T_LI, T_UL, T_OL)
+        depth = _nearest(page, T_LI, T_LI, T_UL, T_OL)
     elif tag in (T_DD, T_DT):
-        place = _nearest(page, T_DD, T_DT, T_DL, T_DL)
+        depth = _nearest(page, T_DD, T_DT, T_DL, T_DL)
     elif tag in (T_TD, T_TH, T_TR):
-        place = _open_row(page, tag == T_TR)
+        depth = _open_row(page, tag == T_TR)
     elif tag in (T_BODY, T_HTML):
-        place = _open_head(page)
-    if place == 0:  # a paragraph ends where another block begins
+        depth = _open_head(page)
+    if depth == 0:  # a paragraph ends where another block begins
         above = page.state[STACK]
         while above > 0:
             name = name_of(page, above)
             if name == T_P:
-                place = above
+                depth = above
                 break
             if KIND[name] == BLOCK:
                 break
             above -= 1
-    if place > 0:
-        close_down_to(page, place, page.state[BLOCKS])
+    if depth > 0:
+        close_down_to(page, depth, page.state[BLOCKS])
 
 
 @kernel
 def close_link(page: Building) -> None:
     """Links are not inside links."""
-    place = page.state[STACK]
-    while place > 0:
-        name = name_of(page, place)
+    depth = page.state[STACK]
+    while depth > 0:
+        name = name_of(page, depth)
         if name == T_A:
-            close_down_to(page, place, page.state[BLOCKS] + 1)
+            close_down_to(page, depth, page.state[BLOCKS] + 1)
             return
         if KIND[name] == BLOCK:
             return
-        place -= 1
+        depth -= 1
 
 
 @kernel
@@ -214,18 +214,18 @@ def close_named(page: Building, tag: Any, words: Weights) -> None:
         return
     of_table = tag in (T_TABLE, T_BODY, T_HTML)
     of_row = of_table or tag == T_TR or (FLAGS[tag] & IN_CELL) != 0
-    place = state[STACK]
-    while place > 0 and name_of(page, place) != tag:
-        name = name_of(page, place)
+    depth = state[STACK]
+    while depth > 0 and name_of(page, depth) != tag:
+        name = name_of(page, depth)
         if (
             (name == T_TABLE and not of_table)
             or ((name in (T_TD, T_TH)) and not of_row)
             or (not block and KIND[name] == BLOCK)
         ):
             return
-        place -= 1
-    if place > 0 and tag not in (T_BODY, T_HTML):
-        close_down_to(page, place, state[BLOCKS] + (0 if block else 1))
+        depth -= 1
+    if depth > 0 and tag not in (T_BODY, T_HTML):
+        close_down_to(page, depth, state[BLOCKS] + (0 if block else 1))
 
 
 @inlined
@@ -234,10 +234,10 @@ def _hides(data: NDArray[np.uint8], at: int, end: int) -> Any:
     hidden = False
     while at + 4 <= end:
         if data[at] == _NONE[0] and data[at + 1] == _NONE[1] and data[at + 2] == _NONE[2] and data[at + 3] == _NONE[3]:
-            place = at - 1
-            while place > 0 and (data[place] <= SPACE or data[place] == 58):  # a colon
-                place -= 1
-            hidden = hidden or data[place] == 121  # the y of display
+            before = at - 1
+            while before > 0 and (data[before] <= SPACE or data[before] == 58):  # a colon
+                before -= 1
+            hidden = hidden or data[before] == 121  # the y of display
         at += 1
     return hidden
 
@@ -258,19 +258,19 @@ def read_hints(
     at: int,
     end: int,
     own: NDArray[np.float32],
-    known: Weights,
-    seen: NDArray[np.uint32],
+    hints: Weights,
+    hashes: NDArray[np.uint32],
     count: int,
 ) -> tuple[int, Any, int]:
     """Words of a class or id, split at what is no letter and before capitals.
 
     own      (4,) is changed: OWN, LEAST and MOST, by the words' weights
-    seen     takes the hashes of the words from `count` on, as long as there is room
+    hashes   takes the hashes of the words from `count` on, as long as there is room
 
     returns  (the new count, a hash of all words in order, IN_COMMENTS or 0)
     """
     end = min(end, at + LONGEST_CLASS)
-    key, whole = np.uint32(FNV), np.uint32(1)
+    key, combined = np.uint32(FNV), np.uint32(1)
     letters, before, flag = 0, 0, 0
     while at <= end:
         byte = data[at] if at < end else np.uint8(SPACE)
@@ -278,15 +278,15 @@ def read_hints(
         is_word = kind in (UPPER, LOWER)
         if letters > 0 and (not is_word or (kind == UPPER and before == LOWER)):
             if letters > 1:
-                weight = find(known.keys, known.values, key)
+                weight = find(hints.keys, hints.values, key)
                 own[OWN] += weight
                 own[LEAST] = min(own[LEAST], weight)
                 own[MOST] = max(own[MOST], weight)
-                whole = np.uint32(whole * np.uint32(31) + key)
+                combined = np.uint32(combined * np.uint32(31) + key)
                 if find(COMMENT_KEYS, COMMENT_VALUES, key) != 0:
                     flag = IN_COMMENTS
-                if count < seen.size:
-                    seen[count] = key
+                if count < hashes.size:
+                    hashes[count] = key
                     count += 1
             key, letters = np.uint32(FNV), 0
         if is_word:
@@ -294,7 +294,7 @@ def read_hints(
             letters += 1
         before = kind
         at += 1
-    return count, whole, flag
+    return count, combined, flag
 
 
 @kernel
@@ -304,7 +304,7 @@ def open_element(
     values: NDArray[np.int64],
     page: Building,
     hints: Weights,
-    seen: NDArray[np.uint32],
+    hashes: NDArray[np.uint32],
     count: int,
 ) -> int:
     """Push an element. Returns how many words of classes and ids are seen now."""
@@ -318,9 +318,9 @@ def open_element(
     parent, number = page.stack[state[STACK]], state[ELEMENTS]
     own = np.zeros(4, np.float32)
     count, words_of_class, flag = read_hints(
-        data, values[2 * A_CLASS], values[2 * A_CLASS + 1], own, hints, seen, count
+        data, values[2 * A_CLASS], values[2 * A_CLASS + 1], own, hints, hashes, count
     )
-    count, _, of_id = read_hints(data, values[2 * A_ID], values[2 * A_ID + 1], own, hints, seen, count)
+    count, _, of_id = read_hints(data, values[2 * A_ID], values[2 * A_ID + 1], own, hints, hashes, count)
     flags = elements[parent, ELEMENT_FLAGS] | FLAGS[tag] | flag | of_id
     flags |= landmark(data, values[2 * A_ROLE], values[2 * A_ROLE + 1])
     flags |= landmark(data, values[2 * A_PROP], values[2 * A_PROP + 1])

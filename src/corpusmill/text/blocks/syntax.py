@@ -95,13 +95,13 @@ def raw_end(data: NDArray[np.uint8], at: int, name: Any) -> int:
     while at + 2 < data.size:
         if data[at] == LT and data[at + 1] == SLASH:
             key = np.uint32(FNV)
-            place = at + 2
-            while place < data.size and is_letter(data[place]):
-                key = hashed(key, lower(data[place]))
-                place += 1
+            stop = at + 2
+            while stop < data.size and is_letter(data[stop]):
+                key = hashed(key, lower(data[stop]))
+                stop += 1
             if key == name:
                 return at
-            at = place
+            at = stop
         else:
             at += 1
     return -1
@@ -135,23 +135,23 @@ def attributes(data: NDArray[np.uint8], at: int, values: NDArray[np.int64]) -> i
         ):
             key = hashed(key, lower(data[at]))
             at += 1
-        place = at
-        while place < size and data[place] <= SPACE:
-            place += 1
-        if place >= size or data[place] != EQUALS:
+        position = at
+        while position < size and data[position] <= SPACE:
+            position += 1
+        if position >= size or data[position] != EQUALS:
             continue
-        place += 1
-        while place < size and data[place] <= SPACE:
-            place += 1
-        if place < size and (data[place] == QUOTE or data[place] == APOSTROPHE):
-            begin = place + 1
-            at = after(data, begin, data[place])
-            end = max(begin, at - 1) if at < size or data[size - 1] == data[place] else size
+        position += 1
+        while position < size and data[position] <= SPACE:
+            position += 1
+        if position < size and (data[position] == QUOTE or data[position] == APOSTROPHE):
+            begin = position + 1
+            at = after(data, begin, data[position])
+            end = max(begin, at - 1) if at < size or data[size - 1] == data[position] else size
         else:
-            begin = place
-            while place < size and data[place] > SPACE and data[place] != GT:
-                place += 1
-            at = end = place
+            begin = position
+            while position < size and data[position] > SPACE and data[position] != GT:
+                position += 1
+            at = end = position
         number = find(ATTRIBUTE_KEYS, ATTRIBUTE_VALUES, key)
         if number > 0 and values[2 * number - 1] == 0:
             values[2 * number - 2] = begin

@@ -51,6 +51,6 @@ def _evaluate(trees: Trees, rows: NDArray[np.float32], out: NDArray[np.float32])
 
 def warm_up() -> None:
     """Compile what evaluates trees."""
-    whole = np.zeros(1, np.int32)
-    trees = Trees(np.zeros(1, np.int16), np.zeros(1, np.float32), ~whole, ~whole, np.zeros(1, np.float32), whole)
+    zero = np.zeros(1, np.int32)
+    trees = Trees(np.zeros(1, np.int16), np.zeros(1, np.float32), ~zero, ~zero, np.zeros(1, np.float32), zero)
     probabilities(trees, np.zeros((1, 1), np.float32))

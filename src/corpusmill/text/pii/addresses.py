@@ -108,8 +108,8 @@ def _is_among(data: NDArray[np.uint8], start: int, end: int, words: NDArray[np.u
     if end - start > 8:
         return False
     word = (load64(data, start) | LOWER) & (ALL_BITS >> U(64 - 8 * (end - start)))
-    for other in words:
-        if other == word:
+    for candidate in words:
+        if candidate == word:
             return True
     return False
 
@@ -216,12 +216,12 @@ def is_version(data: NDArray[np.uint8], lo: int, start: int, end: int) -> bool:
     link = start
     while link > lo and start - link < 3 and byte_is(data, link - 1, LINKS):
         link -= 1
-    word = link
-    while word > lo and link - word < 9 and byte_is(data, word - 1, LETTER):
-        word -= 1
-    if word == link:
+    word_start = link
+    while word_start > lo and link - word_start < 9 and byte_is(data, word_start - 1, LETTER):
+        word_start -= 1
+    if word_start == link:
         return few
-    return not _is_among(data, word, link, _HOST_WORDS) if few else _is_among(data, word, link, _VERSION_WORDS)
+    return not _is_among(data, word_start, link, _HOST_WORDS) if few else _is_among(data, word_start, link, _VERSION_WORDS)
 
 
 def is_ipv6(candidate: str) -> bool:

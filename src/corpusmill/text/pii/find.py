@@ -59,7 +59,7 @@ ENTITY_NUMBER, ENTITY_ZERO, ENTITY_HEX, ENTITY_HEX_2, ENTITY_NAME = (
     np.uint32(int.from_bytes(word, "little")) for word in (b"#64;", b"#064", b"#x40", b"#X40", b"comm")
 )
 
-ANY_MAIL, LOOPBACK, ANY_PHONE = 1 << 16, 1 << 17, 1 << 18  # of `wanted`: Forms
+ANY_MAIL, LOOPBACK, ANY_PHONE = 1 << 16, 1 << 17, 1 << 18  # bits of the mask: Forms
 PLAIN = Forms()
 
 _stops = simd.masks(
@@ -83,33 +83,33 @@ def pii_spans(texts: pa.LargeStringArray, kinds: Iterable[str] = KINDS, forms: F
 
     Raises ValueError for a kind that is not in KINDS. Private and reserved addresses are spans, too.
     """
-    wanted = 0
+    mask = 0
     for kind in kinds:
         if kind not in KINDS:
             raise ValueError(f'"{kind}" is not a kind of personal data; there are {", ".join(KINDS)}')
-        wanted |= 1 << KINDS.index(kind)
+        mask |= 1 << KINDS.index(kind)
     text = view(texts)
-    wanted |= ANY_MAIL * (forms.mail and bool(wanted & 1 << EMAIL))
-    wanted |= LOOPBACK * (forms.loopback and bool(wanted & 1 << IPV6))
-    wanted |= ANY_PHONE * (forms.national and bool(wanted & 1 << PHONE))
-    spans = _pattern_spans(text, wanted, forms) if wanted & (1 << MAC + 1) - 1 else np.empty((0, 4), np.int64)
-    if families := tuple(family for family in FAMILIES if wanted >> KINDS.index(family) & 1):
+    mask |= ANY_MAIL * (forms.mail and bool(mask & 1 << EMAIL))
+    mask |= LOOPBACK * (forms.loopback and bool(mask & 1 << IPV6))
+    mask |= ANY_PHONE * (forms.national and bool(mask & 1 << PHONE))
+    spans = _pattern_spans(text, mask, forms) if mask & (1 << MAC + 1) - 1 else np.empty((0, 4), np.int64)
+    if families := tuple(family for family in FAMILIES if mask >> KINDS.index(family) & 1):
         secrets = secrets_in(text, families)
         secrets[:, 1] += KINDS.index(FAMILIES[0])
         spans = merged(spans, secrets)
-    if wanted >> ADDRESS & 1:
+    if mask >> ADDRESS & 1:
         addresses = np.insert(address_spans(text), 1, ADDRESS, axis=1)
         spans = merged(addresses, spans)
     return spans
 
 
-def _pattern_spans(text: TextBuffer, wanted: int, forms: Forms) -> NDArray[np.int64]:
+def _pattern_spans(text: TextBuffer, mask: int, forms: Forms) -> NDArray[np.int64]:
     """The spans of all kinds but secrets and postal addresses."""
-    room = 64 + (int(text.offsets[-1] - text.offsets[0]) >> 7)
-    spans, places = np.empty((room, 4), np.int64), np.empty((room, 4), np.int64)
+    capacity = 64 + (int(text.offsets[-1] - text.offsets[0]) >> 7)
+    spans, places = np.empty((capacity, 4), np.int64), np.empty((capacity, 4), np.int64)
     count = places_count = -1
     while count < 0:
-        count, places_count = _find_all(text, wanted, classes(), spans, places)
+        count, places_count = _find_all(text, mask, classes(), spans, places)
         if count < 0:
             spans, places = np.empty((2 * len(spans), 4), np.int64), np.empty((2 * len(places), 4), np.int64)
     spans = spans[:count]
@@ -120,27 +120,27 @@ def _pattern_spans(text: TextBuffer, wanted: int, forms: Forms) -> NDArray[np.in
     spans = spans[keep]
     if places_count:
         spans = _with_forms(text, spans, decided(text, places[:places_count], (EMAIL, IPV6, PHONE), forms))
-    if forms.networks and wanted & 1 << IPV4 and wanted & 1 << IPV6:
+    if forms.networks and mask & 1 << IPV4 and mask & 1 << IPV6:
         spans = networks.whole(text, spans, IPV4, IPV6)
-    return without_message_ids(text, spans, EMAIL) if wanted & ANY_MAIL else spans
+    return without_message_ids(text, spans, EMAIL) if mask & ANY_MAIL else spans
 
 
-def _with_forms(text: TextBuffer, spans: NDArray[np.int64], more: NDArray[np.int64]) -> NDArray[np.int64]:
+def _with_forms(text: TextBuffer, spans: NDArray[np.int64], form_spans: NDArray[np.int64]) -> NDArray[np.int64]:
     """Both: e-mail addresses and IPv6 before the spans that they overlap, telephone numbers after them."""
-    national = more[:, 1] == PHONE
-    return merged(more[national], merged(spans, more[~national]))
+    national = form_spans[:, 1] == PHONE
+    return merged(form_spans[national], merged(spans, form_spans[~national]))
 
 
 @kernel
 def _find_all(
-    text: TextBuffer, wanted: int, classes: Classes, spans: NDArray[np.int64], places: NDArray[np.int64]
+    text: TextBuffer, mask: int, classes: Classes, spans: NDArray[np.int64], places: NDArray[np.int64]
 ) -> tuple[int, int]:
     """Write the spans of all documents, and the places where other forms may be; returns how many there are of each,
     -1 if there is not enough room for either."""
     n: Any = np.int64(0)  # a literal 0 is another type, for which `_find` would be compiled again
     m: Any = np.int64(0)
     for d in range(len(text.offsets) - 1):
-        n, m = _find(text.data, text.offsets[d], text.offsets[d + 1], d, wanted, classes, spans, n, places, m)
+        n, m = _find(text.data, text.offsets[d], text.offsets[d + 1], d, mask, classes, spans, n, places, m)
         if n < 0:
             return n, m
     return n, m
@@ -152,7 +152,7 @@ def _find(
     lo: int,
     hi: int,
     document: int,
-    wanted: int,
+    mask: int,
     classes: Classes,
     spans: NDArray[np.int64],
     n: int,
@@ -164,10 +164,10 @@ def _find(
     data, classes = borrowed(data), borrowed_classes(classes)
     spans, places = borrowed(spans), borrowed(places)
     first = n
-    done = mail_done = lo  # no match, and no e-mail address, begins before these
+    claimed = mail_claimed = lo  # no match, and no e-mail address, begins before these
     digit_before = colons_before = colon_pairs_before = dashes_before = dash_pairs_before = NO_BITS
     dots_before = ts_before = os_before = ds_before = NO_BITS
-    forms = ALL_BITS if wanted & ANY_MAIL else NO_BITS
+    forms = ALL_BITS if mask & ANY_MAIL else NO_BITS
     for block in range(lo, hi, 64):
         digits, ats, colons, dashes, dots, ts, closers, os, ds = _stops(data, block)
         valid = below(min(hi - block, 64))
@@ -192,33 +192,33 @@ def _find(
             if m == len(places):
                 return -1, m
             if byte == AT:
-                if not wanted & (1 << EMAIL):
+                if not mask & (1 << EMAIL):
                     continue
                 kind = EMAIL
-                start, end = email(data, lo, mail_done, at, hi, classes)
-                if wanted & ANY_MAIL and _goes_on(data, lo, start, end, at, hi):
+                start, end = email(data, lo, mail_claimed, at, hi, classes)
+                if mask & ANY_MAIL and _goes_on(data, lo, start, end, at, hi):
                     m = _place(places, m, document, FORM_AT, at - lo, at + 1 - lo)
-                mail_done = max(mail_done, end)
+                mail_claimed = max(mail_claimed, end)
             elif byte == AMPERSAND or not (byte_is(data, at, DIGIT) or byte_is(data, at, MAC_MARKS)):
-                if wanted & ANY_MAIL and _may_be_at(data, lo, at, hi):
+                if mask & ANY_MAIL and _may_be_at(data, lo, at, hi):
                     m = _place(places, m, document, DISGUISED, at - lo, at + 1 - lo)
                 continue
-            elif at < done:
+            elif at < claimed:
                 continue
             elif not byte_is(data, at, DIGIT):
                 kind = MAC
                 start = end = 0
-                if wanted & (1 << MAC) and (macs >> U(bit)) & ONE:
+                if mask & (1 << MAC) and (macs >> U(bit)) & ONE:
                     if byte == DOT:
-                        start, end = dotted_mac(data, max(lo, done), at, hi, classes)
+                        start, end = dotted_mac(data, max(lo, claimed), at, hi, classes)
                     else:
-                        start, end = mac(data, max(lo, done), at, hi, classes)
-                if end == 0 and byte == COLON and wanted & (1 << IPV6):
+                        start, end = mac(data, max(lo, claimed), at, hi, classes)
+                if end == 0 and byte == COLON and mask & (1 << IPV6):
                     if at - 4 >= lo and byte_is(data, at - 4, HEX):
                         kind = IPV6
                         start, end = ipv6(data, lo, at, hi, classes)
                     if end == 0 and (
-                        wanted & LOOPBACK
+                        mask & LOOPBACK
                         and at + 1 < hi
                         and load8(data, at + 1) == COLON
                         and _may_be_loopback(data, lo, at, hi)
@@ -230,11 +230,11 @@ def _find(
                 if bit + run < 64 and not _may_begin(data, lo, at, run, hi):
                     kind, start, end = PHONE, 0, 0
                     long_enough = FEWEST <= run <= MOST or (load8(data, at + run) == SLASH and load8(data, at) == ZERO)
-                    if not (wanted & ANY_PHONE and long_enough):
+                    if not (mask & ANY_PHONE and long_enough):
                         continue
                 else:
-                    kind, start, end = _number(data, lo, done, at, hi, wanted, classes)
-                if end == 0 and wanted & ANY_PHONE:
+                    kind, start, end = _number(data, lo, claimed, at, hi, mask, classes)
+                if end == 0 and mask & ANY_PHONE:
                     begin, stop = national(data, lo, at, hi, classes)
                     if stop > 0:
                         m = _place(places, m, document, FORM_PHONE, begin - lo, stop - lo)
@@ -246,7 +246,7 @@ def _find(
                 return -1, m
             spans[n, 0], spans[n, 1], spans[n, 2], spans[n, 3] = document, kind, start - lo, end - lo
             n += 1
-            done = max(done, end)
+            claimed = max(claimed, end)
     return n, m
 
 
@@ -336,38 +336,38 @@ def _may_begin(data: NDArray[np.uint8], lo: int, at: int, run: int, hi: int) -> 
 
 
 @kernel
-def _number(data: NDArray[np.uint8], lo: int, done: int, at: int, hi: int, wanted: int, classes: Classes) -> Any:
+def _number(data: NDArray[np.uint8], lo: int, claimed: int, at: int, hi: int, mask: int, classes: Classes) -> Any:
     """(kind, start, end) of the match that begins at, or just before, the run of digits at `at`; end 0 if there is
     none.
 
-    done   the end of the last span
+    claimed   the end of the last span
     """
-    if wanted & (1 << IPV4):
+    if mask & (1 << IPV4):
         end = ipv4(data, at, hi)
         if end > 0 and stands_alone(data, lo, at, end, hi, DOTS, classes) and not is_version(data, lo, at, end):
             return IPV4, at, end
-    if wanted & (1 << PHONE):
+    if mask & (1 << PHONE):
         start, end = phone(data, lo, at, hi)
         extended = extension(data, end, hi) if end > 0 else 0
         if extended > 0 and stands_alone(data, lo, start, extended, hi, JOINERS, classes):
             return PHONE, start, extended
         if end > 0 and stands_alone(data, lo, start, end, hi, JOINERS, classes):
             return PHONE, start, end
-    if wanted & (1 << SSN):
+    if mask & (1 << SSN):
         end = ssn(data, at, hi)
         # With dots or blanks in it, there is no further group.
         joiners = JOINERS if end > 0 and load8(data, at + 3) == DASH else PHONE_JOINERS
         if end > 0 and stands_alone(data, lo, at, end, hi, joiners, classes):
             return SSN, at, end
-    if wanted & (1 << CARD):
+    if mask & (1 << CARD):
         end = card(data, at, hi)
         if (
             end > 0
             and stands_alone(data, lo, at, end, hi, JOINERS, classes)
-            and not is_continued(data, lo, done, at, end, classes)
+            and not is_continued(data, lo, claimed, at, end, classes)
         ):
             return CARD, at, end
-    if wanted & (1 << IBAN) and at - 2 >= lo:
+    if mask & (1 << IBAN) and at - 2 >= lo:
         end = iban(data, at - 2, hi)
         if end > 0 and not word_before(data, lo, at - 2, classes) and not word_at(data, end, hi, classes):
             return IBAN, at - 2, end

@@ -80,29 +80,29 @@ def decided(
         if sort == AT and not _DOMAIN.match(data, lo + end, hi):
             continue
         around = 4 * CONTEXT if sort == NATIONAL else WINDOW
-        window, first, near, stop = _window(text.data, lo, hi, lo + start, lo + end, around)
-        found: list[tuple[int, int]] = []
+        window, first, position, stop = _window(text.data, lo, hi, lo + start, lo + end, around)
+        matches: list[tuple[int, int]] = []
         kind = email
         if sort == AT:
-            found = mail.addresses_at(window, near)
+            matches = mail.addresses_at(window, position)
         elif sort == DISGUISED:
-            found = mail.disguised_near(window, near)
+            matches = mail.disguised_near(window, position)
         elif sort == SHORT_IPV6:
             kind = ipv6
-            found = [m.span()] if (m := _SHORT_IPV6.match(window, near)) and is_ipv6(m[0]) else []
+            matches = [m.span()] if (m := _SHORT_IPV6.match(window, position)) and is_ipv6(m[0]) else []
         else:
             kind = phone
             regions = forms.regions[document] if forms.regions is not None else ()
-            if last := phones.phone_at(window, near, stop, regions):
-                found = [(near, last)]
-        for a, b in found:
+            if last := phones.phone_at(window, position, stop, regions):
+                matches = [(position, last)]
+        for a, b in matches:
             begin = first - lo + _bytes(window[:a])
             spans.add((document, kind, begin, begin + _bytes(window[a:b])))
-    kept: list[Span] = []
+    chosen: list[Span] = []
     for span in sorted(spans, key=lambda span: (span[0], span[2], -span[3])):
-        if not kept or kept[-1][0] != span[0] or kept[-1][3] <= span[2]:
-            kept.append(span)
-    return np.array(kept, np.int64).reshape(-1, 4)
+        if not chosen or chosen[-1][0] != span[0] or chosen[-1][3] <= span[2]:
+            chosen.append(span)
+    return np.array(chosen, np.int64).reshape(-1, 4)
 
 
 def without_message_ids(text: TextBuffer, spans: NDArray[np.int64], kind: int) -> NDArray[np.int64]:
@@ -138,16 +138,16 @@ def _may_name_messages(text: TextBuffer, spans: NDArray[np.int64], kind: int, li
             continue
         lo, hi = text.offsets[spans[i, 0]], text.offsets[spans[i, 0] + 1]
         start, end = lo + spans[i, 2], lo + spans[i, 3]
-        found = start > lo and end < hi and load8(data, start - 1) == _LESS and load8(data, end) == _GREATER
-        found = found and _looks_made(data, start, end)
+        suspect = start > lo and end < hi and load8(data, start - 1) == _LESS and load8(data, end) == _GREATER
+        suspect = suspect and _looks_made(data, start, end)
         at = start
-        while not found and at > lo and start - at < WINDOW and load8(data, at - 1) != _LINE:
+        while not suspect and at > lo and start - at < WINDOW and load8(data, at - 1) != _LINE:
             at -= 1
-            found = load8(data, at) >= 0x80
+            suspect = load8(data, at) >= 0x80
             four = load32(data, at) | _LOWER
             for head in _HEADERS:
-                found |= four == head
-        likely[i] = found
+                suspect |= four == head
+        likely[i] = suspect
     return 0
 
 

@@ -109,18 +109,18 @@ def id_spans(text: TextBuffer, names: Iterable[str]) -> NDArray[np.int64]:
     """
     forms = [(NAMES.index(name), _expression(IDS[NAMES.index(name)])) for name in names]
     spans: list[tuple[int, int, int, int]] = []
-    whole = text.data.data
+    data = text.data.data
     for document in range(len(text.offsets) - 1):
         lo, hi = int(text.offsets[document]), int(text.offsets[document + 1])
-        raw = bytes(whole[lo:hi])
-        found = [
+        raw = bytes(data[lo:hi])
+        candidates = [
             (document, kind, *match.span())
             for kind, expression in forms
             for match in expression.finditer(raw)
             if IDS[kind].check(_plain(IDS[kind].name, match[0]))
         ]
         last = 0
-        for span in sorted(found, key=lambda span: (span[2], -span[3], span[1])):
+        for span in sorted(candidates, key=lambda span: (span[2], -span[3], span[1])):
             if span[2] >= last:
                 spans.append(span)
                 last = span[3]

@@ -151,7 +151,7 @@ def _is_word(data: NDArray[np.uint8], start: int, end: int) -> bool:
     word = load64(data, start) & (ALL_BITS >> U(64 - 8 * size))
     if word & _ASCII_BITS == U(0):
         word |= LOWER & (ALL_BITS >> U(64 - 8 * size))
-    for other in _WORDS:
-        if other == word:
+    for candidate in _WORDS:
+        if candidate == word:
             return True
     return False

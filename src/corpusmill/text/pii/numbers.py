@@ -143,9 +143,9 @@ def ssn(data: NDArray[np.uint8], at: int, hi: int) -> int:
 
 
 @kernel
-def is_continued(data: NDArray[np.uint8], lo: int, done: int, start: int, end: int, classes: Classes) -> bool:
+def is_continued(data: NDArray[np.uint8], lo: int, claimed: int, start: int, end: int, classes: Classes) -> bool:
     """Whether data[start:end] is only the end of a number in groups that begins before it."""
-    if start - 5 < max(lo, done) or load8(data, start - 1) != BLANK or not byte_is(data, start - 2, DIGIT):
+    if start - 5 < max(lo, claimed) or load8(data, start - 1) != BLANK or not byte_is(data, start - 2, DIGIT):
         return False
     for i in range(start - 5, start - 2):
         if not byte_is(data, i, ALNUMS):
@@ -242,17 +242,17 @@ def iban(data: NDArray[np.uint8], at: int, hi: int) -> int:
         byte_is(data, at, LETTER) and byte_is(data, at + 1, LETTER) and at + 4 <= hi and byte_is(data, at + 3, DIGIT)
     ):
         return 0
-    wanted = IBAN_CHARACTERS[(load8(data, at) & 0x1F) - 1, (load8(data, at + 1) & 0x1F) - 1]
-    if wanted == 0:
+    length = IBAN_CHARACTERS[(load8(data, at) & 0x1F) - 1, (load8(data, at + 1) & 0x1F) - 1]
+    if length == 0:
         return 0
     # With country and check digits moved to the end, and letters as numbers from A = 10, the whole is 1 modulo 97.
     read = 0
     front: Any = 0
-    rest: Any = 0
+    body: Any = 0
     i = at
     joiner = load8(data, at + 4) if at + 4 < hi else 0
     spaced = joiner in (BLANK, DASH)
-    while read < wanted:
+    while read < length:
         if spaced and read > 0 and read % 4 == 0:
             if i >= hi or load8(data, i) != joiner:
                 return 0
@@ -263,8 +263,8 @@ def iban(data: NDArray[np.uint8], at: int, hi: int) -> int:
         if read < 4:
             front = front * (100 if value > 9 else 10) + value
         else:
-            rest = (rest * (100 if value > 9 else 10) + value) % 97
+            body = (body * (100 if value > 9 else 10) + value) % 97
         read += 1
         i += 1
     # Two letters and two digits become six digits.
-    return i if (rest * 1_000_000 + front) % 97 == 1 else 0
+    return i if (body * 1_000_000 + front) % 97 == 1 else 0

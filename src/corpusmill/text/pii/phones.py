@@ -92,8 +92,8 @@ def phone_at(text: str, start: int, end: int, regions: Sequence[str]) -> int:
     one it must have a possible length.
     """
     before, after = text[max(0, start - CONTEXT) : start], text[end : end + 16]
-    labelled, named = _said(before, after)
-    if not named and not regions:
+    labelled, described = _said(before, after)
+    if not described and not regions:
         return 0
     for stop in _ends(text, start, end):
         value = text[start:stop]
@@ -104,14 +104,14 @@ def phone_at(text: str, start: int, end: int, regions: Sequence[str]) -> int:
         digits = re.sub(r"\D", "", value)
         if not 7 <= len(digits) <= 12 or len(set(digits)) < 3:
             continue
-        held = any(_holds(digits, region, named) for region in regions)
-        if not held and named:
+        valid = any(_holds(digits, region, described) for region in regions)
+        if not valid and described:
             # The owner of a page gives numbers of other countries, too.
             if labelled or " " in value or "-" in value or value.count(".") > 1:
-                held = any(_possible(digits, region) for region in ANYWHERE)
+                valid = any(_possible(digits, region) for region in ANYWHERE)
             else:
-                held = len(digits) >= 10 and any(_valid(digits, region) for region in ANYWHERE)
-        if held:
+                valid = len(digits) >= 10 and any(_valid(digits, region) for region in ANYWHERE)
+        if valid:
             extension = _EXTENSION.match(text, stop)
             return extension.end() if extension else stop
     return 0
@@ -125,11 +125,11 @@ def _said(before: str, after: str) -> tuple[bool, bool]:
         last = before.rstrip(_BETWEEN)[-1:].isalpha() and any(
             _may_begin(word) and word.startswith(_BEGINNINGS) for word in words[-_LAST:]
         )
-        said = not _SAYING.isdisjoint(words)
+        has_verb = not _SAYING.isdisjoint(words)
     else:  # other characters may be taken for letters of these words
-        last = said = any(map(_may_begin, words)) or _EAST.search(before) is not None
+        last = has_verb = any(map(_may_begin, words)) or _EAST.search(before) is not None
     labelled = bool((last and _LABEL.search(before)) or _AFTER.match(after))
-    return labelled, labelled or bool((said and _VERB.search(before)) or ("number" in words and _OWN.search(before)))
+    return labelled, labelled or bool((has_verb and _VERB.search(before)) or ("number" in words and _OWN.search(before)))
 
 
 def _may_begin(word: str) -> bool:
@@ -141,10 +141,10 @@ def _ends(text: str, start: int, end: int) -> list[int]:
     return [start + match.end() for match in re.finditer(r"\d(?!\d)", text[start:end])][::-1]
 
 
-def _holds(digits: str, region: str, named: bool) -> bool:
+def _holds(digits: str, region: str, described: bool) -> bool:
     if _valid(digits, region):
-        return named or digits[0] == "0" or region in ("US", "CA")
-    return named and _possible(digits, region)
+        return described or digits[0] == "0" or region in ("US", "CA")
+    return described and _possible(digits, region)
 
 
 @lru_cache(1 << 14)

@@ -214,13 +214,13 @@ def address_spans(text: TextBuffer) -> NDArray[np.int64]:
 def _confirmed(raw: bytes, places: list[int]) -> Iterator[tuple[int, int]]:
     """The addresses that begin at these bytes of a document."""
     text = raw.decode(errors="surrogateescape")
-    done = seen = at = 0
-    for place in places:
-        at += len(raw[seen:place].decode(errors="surrogateescape"))
-        seen = place
-        if place >= done and (end := address_at(text, at)):
-            done = place + len(text[at:end].encode(errors="surrogateescape"))
-            yield place, done
+    claimed = decoded = at = 0
+    for start in places:
+        at += len(raw[decoded:start].decode(errors="surrogateescape"))
+        decoded = start
+        if start >= claimed and (end := address_at(text, at)):
+            claimed = start + len(text[at:end].encode(errors="surrogateescape"))
+            yield start, claimed
 
 
 # The kernel that proposes. Words are compared by their first eight bytes, with bit 5 set in each, which is lower case.
@@ -291,8 +291,8 @@ def _is_among(
         word &= ALL_BITS >> U(64 - 8 * size)
     if not maybe[(word * MIXER) >> MIXED_BITS]:
         return False
-    for other in words:
-        if other == word:
+    for candidate in words:
+        if candidate == word:
             return True
     return False
 
@@ -368,7 +368,7 @@ def _words_before(
     new count, -1 for no room."""
     count = n
     end = blank + 1
-    found = False
+    is_street = False
     for nth in range(LONGEST_WALK):
         end -= 1
         if end < lo or load8(data, end) != BLANK:
@@ -378,29 +378,29 @@ def _words_before(
         while start > lo and _is(data, start - 1, IN_WORD):
             start -= 1
         if nth == 0 and _ends_as_street(data, start, end):
-            found = True
+            is_street = True
         size = _letters(data, start, end)
-        known = False
+        is_keyword = False
         for at in range(start, end):
             if at > start and _is(data, at - 1, LETTER):
                 continue
-            here = _letters(data, at, end)
-            known |= _is_among(data, at, here, _BEFORE_NUMBER, _MAYBE_BEFORE)
+            letters = _letters(data, at, end)
+            is_keyword |= _is_among(data, at, letters, _BEFORE_NUMBER, _MAYBE_BEFORE)
             if not _is(data, at, BEGINS):
                 continue
             if count == len(places):
                 return -1
             places[count, 0], places[count, 1] = document, at - lo
             count += 1
-        found |= known
+        is_street |= is_keyword
         end = start
         if start == lo:
             break
-        if known or (_is(data, start, CAPITAL) and (found or not _is(data, start, DIGIT))):
+        if is_keyword or (_is(data, start, CAPITAL) and (is_street or not _is(data, start, DIGIT))):
             continue
         if not _is_among(data, start, size, _SMALL_BEFORE, _MAYBE_SMALL_BEFORE):
             break
-    return count if found else n
+    return count if is_street else n
 
 
 @inlined

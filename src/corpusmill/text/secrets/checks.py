@@ -106,18 +106,18 @@ def is_password(value: str) -> bool:
 def is_token(value: str) -> bool:
     """Whether a JSON Web Token has a header: base64url of an object with "alg" (RFC 7519). A header that was changed
     by hand will do where the payload begins like one, too."""
-    head, _, rest = value.partition(".")
+    head, _, payload = value.partition(".")
     try:
         header = json.loads(base64.urlsafe_b64decode(head + "=" * (-len(head) % 4)))
     except (binascii.Error, ValueError):
-        return re.match(r"ey[A-Za-z0-9_/\\-]{17,}\.", rest) is not None and len(head) >= 19
+        return re.match(r"ey[A-Za-z0-9_/\\-]{17,}\.", payload) is not None and len(head) >= 19
     return isinstance(header, dict) and "alg" in header
 
 
 def is_coded_token(value: str) -> bool:
     """Whether a JSON Web Token is in base64 once more, maybe cut off."""
-    whole = value.rstrip("=").replace("-", "+").replace("_", "/")
-    return is_token(base64.b64decode(whole[: len(whole) // 4 * 4]).decode("latin1"))
+    encoded = value.rstrip("=").replace("-", "+").replace("_", "/")
+    return is_token(base64.b64decode(encoded[: len(encoded) // 4 * 4]).decode("latin1"))
 
 
 def is_basic(value: str) -> bool:
@@ -153,8 +153,8 @@ def is_wallet(address: str) -> bool:
         number = number * 58 + BASE58.index(c)
     if number >= 1 << 200:
         return False
-    whole = number.to_bytes(25, "big")
-    return hashlib.sha256(hashlib.sha256(whole[:-4]).digest()).digest()[:4] == whole[-4:] and whole[0] in (0, 5)
+    decoded = number.to_bytes(25, "big")
+    return hashlib.sha256(hashlib.sha256(decoded[:-4]).digest()).digest()[:4] == decoded[-4:] and decoded[0] in (0, 5)
 
 
 def _polymod(values: list[int]) -> int:

@@ -79,13 +79,13 @@ def in_header(text: Text, lo: int, at: int, hi: int) -> Spans:
         return []
     value = _text(match[2]).rstrip(".")
     if match[1]:
-        held = is_basic(value) or (len(value) >= 24 and looks_random(value))
+        is_secret = is_basic(value) or (len(value) >= 24 and looks_random(value))
     elif UUID.fullmatch(value):
-        held = True
+        is_secret = True
     else:
-        held = (looks_random(value) or "~" in value) and len(value) >= 10 and not is_placeholder(value)
+        is_secret = (looks_random(value) or "~" in value) and len(value) >= 10 and not is_placeholder(value)
     first = at + match.start(2)
-    return [(first, first + len(value))] if held else []
+    return [(first, first + len(value))] if is_secret else []
 
 
 def in_manifest(text: Text, lo: int, at: int, hi: int) -> Spans:
@@ -93,11 +93,11 @@ def in_manifest(text: Text, lo: int, at: int, hi: int) -> Spans:
     if not _SECRET.match(bytes(text[at - 4 : min(hi, at + 40)])):
         return []
     first = max(lo, at - MANIFEST)
-    whole = bytes(text[first : min(hi, at + MANIFEST)])
-    begin = max(whole.rfind(b"\n---", 0, at - first), 0)
-    end = whole.find(b"\n---", at - first)
+    window = bytes(text[first : min(hi, at + MANIFEST)])
+    begin = max(window.rfind(b"\n---", 0, at - first), 0)
+    end = window.find(b"\n---", at - first)
     spans: Spans = []
-    for data in _DATA.finditer(whole, begin, len(whole) if end < 0 else end):
+    for data in _DATA.finditer(window, begin, len(window) if end < 0 else end):
         for entry in _ENTRY.finditer(data[0]):
             value = _text(entry[1])
             if _is_base64(value) and not is_placeholder(value):
@@ -113,8 +113,8 @@ def in_assignment(text: Text, lo: int, at: int, hi: int) -> Spans:
         return []
     group = 2 if match[2] else 3
     value = _text(match[group])
-    held = is_password(value) if group == 2 else _is_clear(value)
-    return [(at + match.start(group), at + match.end(group))] if held else []
+    is_secret = is_password(value) if group == 2 else _is_clear(value)
+    return [(at + match.start(group), at + match.end(group))] if is_secret else []
 
 
 def in_pair(text: Text, lo: int, at: int, hi: int) -> Spans:

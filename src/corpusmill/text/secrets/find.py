@@ -40,18 +40,18 @@ def secret_spans(texts: pa.LargeStringArray, families: tuple[str, ...] = FAMILIE
 
 def secrets_in(text: TextBuffer, families: tuple[str, ...]) -> NDArray[np.int64]:
     """`secret_spans` for documents that are viewed already, because a view can be a copy."""
-    wanted = sum(1 << FAMILIES.index(family) for family in set(families))
+    mask = sum(1 << FAMILIES.index(family) for family in set(families))
     by_sort: dict[int, set[Place]] = {}
-    for document, place, sort in scan.places(text, wanted).tolist():
-        by_sort.setdefault(sort, set()).add((document, place))
+    for document, offset, sort in scan.places(text, mask).tolist():
+        by_sort.setdefault(sort, set()).add((document, offset))
     spans = np.empty((0, 4), np.int64)
-    whole = text.data.data
+    data = text.data.data
     for family in (SECRET, WALLET, CREDENTIAL):
         if places := by_sort.get(family):
-            spans = merged(_confirmed(whole, text.offsets, sorted(places), family), spans)
+            spans = merged(_confirmed(data, text.offsets, sorted(places), family), spans)
         for trigger in range(len(CONFIRM)):
             if family == _family(trigger) and (places := by_sort.get(scan.TRIGGERS + trigger)):
-                spans = merged(_in_context(whole, text.offsets, sorted(places), trigger), spans)
+                spans = merged(_in_context(data, text.offsets, sorted(places), trigger), spans)
     return spans
 
 
@@ -71,19 +71,19 @@ def merged(weaker: NDArray[np.int64], stronger: NDArray[np.int64]) -> NDArray[np
     return both[np.argsort(both[:, 0] << 31 | both[:, 2], kind="stable")]  # two runs in order: one walk
 
 
-def _confirmed(whole: memoryview, offsets: NDArray[np.int64], places: list[Place], family: int) -> NDArray[np.int64]:
+def _confirmed(data: memoryview, offsets: NDArray[np.int64], places: list[Place], family: int) -> NDArray[np.int64]:
     """The matches of the family's expression at these places, which are in order."""
-    spans, before, done = [], -1, 0
+    spans, before, claimed = [], -1, 0
     match_here = {SECRET: _secret_at, CREDENTIAL: match_at}.get(family, EXPRESSIONS[family].match)
-    for document, place in places:
+    for document, offset in places:
         if document != before:
-            before, done = document, 0
+            before, claimed = document, 0
         base = int(offsets[document])
-        if place < done or not (match := match_here(whole, base + place, int(offsets[document + 1]))):
+        if offset < claimed or not (match := match_here(data, base + offset, int(offsets[document + 1]))):
             continue
         if span := span_of(match, family, base):
             spans.append((document, family, span[0] - base, span[1] - base))
-            done = match.end() - base
+            claimed = match.end() - base
     return np.array(spans, np.int64).reshape(-1, 4)
 
 
@@ -97,18 +97,18 @@ def _expression_for(first: int) -> re.Pattern[bytes]:
     return re.compile(expression(chr(first)).encode())
 
 
-def _in_context(whole: memoryview, offsets: NDArray[np.int64], places: list[Place], trigger: int) -> NDArray[np.int64]:
+def _in_context(data: memoryview, offsets: NDArray[np.int64], places: list[Place], trigger: int) -> NDArray[np.int64]:
     """What the trigger's function finds from these places."""
     spans: set[tuple[int, int, int, int]] = set()
-    for document, place in places:
+    for document, offset in places:
         lo, hi = int(offsets[document]), int(offsets[document + 1])
-        for start, end in CONFIRM[trigger](whole, lo, lo + place, hi):
+        for start, end in CONFIRM[trigger](data, lo, lo + offset, hi):
             spans.add((document, _family(trigger), start - lo, end - lo))
-    kept: list[tuple[int, int, int, int]] = []
+    chosen: list[tuple[int, int, int, int]] = []
     for span in sorted(spans):
-        if not kept or kept[-1][0] != span[0] or kept[-1][3] <= span[2]:
-            kept.append(span)
-    return np.array(kept, np.int64).reshape(-1, 4)
+        if not chosen or chosen[-1][0] != span[0] or chosen[-1][3] <= span[2]:
+            chosen.append(span)
+    return np.array(chosen, np.int64).reshape(-1, 4)
 
 
 def span_of(match: re.Match[bytes], family: int, lo: int = 0) -> tuple[int, int] | None:
@@ -124,5 +124,5 @@ def span_of(match: re.Match[bytes], family: int, lo: int = 0) -> tuple[int, int]
     group = f"{name}_value" if f"{name}_value" in match.re.groupindex else name
     if match[group] is None:  # another way to write it, without a name before the value
         group = name
-    whole, value = (match[part].decode("ascii", "replace") for part in (0, group))
-    return match.span(group) if is_secret(name, whole, value) else None
+    match_text, value = (match[part].decode("ascii", "replace") for part in (0, group))
+    return match.span(group) if is_secret(name, match_text, value) else None

@@ -23,8 +23,8 @@ class Format:
 
     @property
     def expression(self) -> str:
-        rest = self.rest.replace("(?P<value>", f"(?P<{self.name}_value>")
-        return f"(?P<{self.name}>(?:{'|'.join(map(re.escape, self.prefixes))}){rest})"
+        pattern = self.rest.replace("(?P<value>", f"(?P<{self.name}_value>")
+        return f"(?P<{self.name}>(?:{'|'.join(map(re.escape, self.prefixes))}){pattern})"
 
 
 def _after(*prefixes: str) -> Callable[[str], bool]:
@@ -217,8 +217,8 @@ CHECKS: dict[str, Callable[[str], bool]] = {form.name: form.check for form in FO
 ARMOURED = ("private_key", "age_key", "aws_bedrock", "aws_bedrock_short")  # long enough to hold what looks like one
 
 
-def is_secret(name: str, whole: str, value: str) -> bool:
+def is_secret(name: str, match_text: str, value: str) -> bool:
     """Whether a match of the format with this name is one, by the whole of it and the part that is secret."""
     if name not in ARMOURED and is_placeholder(value):
         return False
-    return name not in CHECKS or CHECKS[name](whole)
+    return name not in CHECKS or CHECKS[name](match_text)

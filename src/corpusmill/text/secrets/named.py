@@ -154,17 +154,17 @@ def is_credential(match: re.Match[bytes], text: bytes | memoryview, lo: int) -> 
 
     text, lo   where the match is, and the first byte of its document
     """
-    name, other = match["name"], match["name"].lower()
-    if other.decode() in (VALUE, *OTHERS):
-        found = name_before(text[lo:], other, match.start() - lo)
-        if found is None:
+    name, lower_name = match["name"], match["name"].lower()
+    if lower_name.decode() in (VALUE, *OTHERS):
+        outer_name = name_before(text[lo:], lower_name, match.start() - lo)
+        if outer_name is None:
             return False
-        name = found
+        name = outer_name
     vendors = [_plain(vendor) for vendor in _VENDOR.finditer(name) if _is_word(vendor)]
-    named = _NAME.search(name) is not None and other != b"key"
-    if other == b"value":
+    has_name = _NAME.search(name) is not None and lower_name != b"key"
+    if lower_name == b"value":
         vendors = []
-    if _PASSING.search(name) or not (named or vendors):
+    if _PASSING.search(name) or not (has_name or vendors):
         return False
     value, run = match["value"].decode("ascii"), (match["run"] or b"").decode("ascii")
     start, end = match.span("value")
@@ -178,12 +178,12 @@ def is_credential(match: re.Match[bytes], text: bytes | memoryview, lo: int) -> 
     if UUID.fullmatch(value):
         if _ID.search(name):
             return any("u" in _VENDORS[vendor] for vendor in vendors) and _CLIENT_ID.search(name) is not None
-        return named or other == b"key" or _VENDOR_KEY.search(name) is not None
+        return has_name or lower_name == b"key" or _VENDOR_KEY.search(name) is not None
     if any(_is_key_of(vendor, value) for vendor in vendors) and (
-        named or not value.isdigit() or _CLIENT_ID.search(name)
+        has_name or not value.isdigit() or _CLIENT_ID.search(name)
     ):
         return not is_placeholder(value)
-    if other == b"key" or match["cell"] is not None:
+    if lower_name == b"key" or match["cell"] is not None:
         return False
     return looks_random(run) and not is_placeholder(value)
 
@@ -213,6 +213,6 @@ def _is_key_of(vendor: str, value: str) -> bool:
 def _form(form: str) -> re.Pattern[str]:
     parts = []
     for part in form.split("+"):
-        known = re.fullmatch(r"([adhw])(\d+(?:,\d+)?)", part)
-        parts.append(f"{_ALPHABETS[known[1]]}{{{known[2]}}}" if known else re.escape(part))
+        match = re.fullmatch(r"([adhw])(\d+(?:,\d+)?)", part)
+        parts.append(f"{_ALPHABETS[match[1]]}{{{match[2]}}}" if match else re.escape(part))
     return re.compile("".join(parts))

@@ -41,15 +41,15 @@ FARTHEST_PAIR = 60  # bytes between "contribsys" and the ":" of a pair (`context
 LONGEST_PADDING = 30  # blanks between "password" and its "="
 
 
-def places(text: TextBuffer, wanted: int) -> NDArray[np.int64]:
+def places(text: TextBuffer, mask: int) -> NDArray[np.int64]:
     """(places, 3) int64: document, byte from its beginning, sort; in no order, some twice.
 
-    wanted   bit f for the family with number f
+    mask   bit f for the family with number f
     """
-    found = np.empty((64 + (int(text.offsets[-1] - text.offsets[0]) >> 10), 3), np.int64)
-    while (count := _propose_all(text, wanted, found)) < 0:
-        found = np.empty((2 * len(found), 3), np.int64)
-    return found[:count]
+    rows = np.empty((64 + (int(text.offsets[-1] - text.offsets[0]) >> 10), 3), np.int64)
+    while (count := _propose_all(text, mask, rows)) < 0:
+        rows = np.empty((2 * len(rows), 3), np.int64)
+    return rows[:count]
 
 
 # For the kernel: the first eight bytes of every prefix, sorted; those with first byte b are _FROM[b:b + 2].
@@ -142,11 +142,11 @@ TION, RIZA, KEY, IKEY, OKEN, WORD_, PASS = map(_word, ("tion", "riza", "-key", "
 
 
 @kernel
-def _propose_all(text: TextBuffer, wanted: int, places: NDArray[np.int64]) -> Any:
+def _propose_all(text: TextBuffer, mask: int, places: NDArray[np.int64]) -> Any:
     """Write the places of all documents; returns how many there are, -1 if there is not enough room."""
     n: Any = np.int64(0)
     for d in range(len(text.offsets) - 1):
-        n = _propose(text.data, text.offsets[d], text.offsets[d + 1], d, wanted, places, n)
+        n = _propose(text.data, text.offsets[d], text.offsets[d + 1], d, mask, places, n)
         if n < 0:
             return n
     return n
@@ -154,9 +154,9 @@ def _propose_all(text: TextBuffer, wanted: int, places: NDArray[np.int64]) -> An
 
 @kernel
 def _propose(
-    data: NDArray[np.uint8], lo: int, hi: int, document: int, wanted: int, places: NDArray[np.int64], n: int
+    data: NDArray[np.uint8], lo: int, hi: int, document: int, mask: int, places: NDArray[np.int64], n: int
 ) -> int:
-    """Append (document, place, sort) for each place where a match may begin; returns the new count, -1 for no room."""
+    """Append (document, offset, sort) for each place where a match may begin; returns the new count, -1 for no room."""
     data, places = borrowed(data), borrowed(places)
     # Bit i of the map t4 is set if the 4 bytes up to byte i are token characters, and so on; b4 is the previous map.
     b1 = b2 = b4 = b8 = b14 = NO_BITS
@@ -170,19 +170,19 @@ def _propose(
         t14 = t8 & moved_up(t8, b8, SHORTEST - 8)
         long = t14 & ~moved_up(t14, b14, 1)
         b1, b2, b4, b8, b14 = t1, t2, t4, t8, t14
-        near = marks & valid
-        while near != NO_BITS:
-            at = block + lowest_bit(near)
-            near &= near - ONE
+        pending = marks & valid
+        while pending != NO_BITS:
+            at = block + lowest_bit(pending)
+            pending &= pending - ONE
             byte = load8(data, at)
             if byte | 0x20 == SMALL_B:
-                n = _pairs(data, lo, at, hi, document, wanted, places, n)
+                n = _pairs(data, lo, at, hi, document, mask, places, n)
             elif byte == COLON:
-                n = _users(data, at + 3, lo, hi, document, wanted, places, n)
+                n = _users(data, at + 3, lo, hi, document, mask, places, n)
             elif load8(data, at + 1) != COLON or _may_be_name(data, lo, at + 1):
-                sort, place = _trigger(data, lo, at, hi, wanted)
+                sort, offset = _trigger(data, lo, at, hi, mask)
                 if sort >= 0:
-                    n = _place(places, n, document, place - lo, sort)
+                    n = _place(places, n, document, offset - lo, sort)
             if n < 0:
                 return n
         while long != NO_BITS:
@@ -192,18 +192,18 @@ def _propose(
                 _has_digit(data, start) and start > lo and _is(data, start - 1, LINK)
             ):
                 continue
-            n = _token_run(data, lo, start, hi, document, wanted, places, n)
+            n = _token_run(data, lo, start, hi, document, mask, places, n)
             if n < 0:
                 return n
     return n
 
 
 @inlined
-def _place(places: NDArray[np.int64], n: int, document: int, place: int, sort: int) -> int:
+def _place(places: NDArray[np.int64], n: int, document: int, offset: int, sort: int) -> int:
     """Append a place; returns the new count, -1 for no room."""
     if n == len(places):
         return -1
-    places[n, 0], places[n, 1], places[n, 2] = document, place, sort
+    places[n, 0], places[n, 1], places[n, 2] = document, offset, sort
     return n + 1
 
 
@@ -213,16 +213,16 @@ def _is(data: NDArray[np.uint8], at: int, kinds: np.uint32) -> bool:
 
 
 @kernel
-def _trigger(data: NDArray[np.uint8], lo: int, at: int, hi: int, wanted: int) -> Any:
+def _trigger(data: NDArray[np.uint8], lo: int, at: int, hi: int, mask: int) -> Any:
     """(sort, place) of what may be around the two bytes at `at`; sort -1 if nothing can be."""
     nothing = np.int64(-1), at
     if at + 1 >= hi:
         return nothing
     byte = load8(data, at)
     if byte | 0x20 in (P, S):
-        holds = wanted & (1 << CREDENTIAL) and _is_assigned(data, lo, at + 1, hi)
+        holds = mask & (1 << CREDENTIAL) and _is_assigned(data, lo, at + 1, hi)
         return (np.int64(AT_ASSIGNMENT), at + 1) if holds else nothing
-    if not wanted & (1 << SECRET):
+    if not mask & (1 << SECRET):
         return nothing
     if byte == Q:
         holds = at - 4 >= lo and _is(data, at - 1, DIGIT) and not (at - 4 > lo and _is(data, at - 5, IN_WORD))
@@ -274,13 +274,13 @@ def _users(
     lo: int,
     hi: int,
     document: int,
-    wanted: int,
+    mask: int,
     places: NDArray[np.int64],
     n: int,
 ) -> int:
     """Append each "@" in the name of the host that begins at `start`, if "://" is before it; returns the new count, -1
     for no room."""
-    if start - 3 <= lo or load32(data, start - 3) & LOW_THREE != SCHEME_END or not wanted & (1 << SECRET):
+    if start - 3 <= lo or load32(data, start - 3) & LOW_THREE != SCHEME_END or not mask & (1 << SECRET):
         return n
     i = start
     while i < hi and i <= start + LONGEST_USER and load8(data, i) > 32 and not _is(data, i, SLASH):
@@ -294,12 +294,12 @@ def _users(
 
 @inlined
 def _pairs(
-    data: NDArray[np.uint8], lo: int, at: int, hi: int, document: int, wanted: int, places: NDArray[np.int64], n: int
+    data: NDArray[np.uint8], lo: int, at: int, hi: int, document: int, mask: int, places: NDArray[np.int64], n: int
 ) -> int:
     """Append each ":" behind eight hexadecimal digits that is near "contribsys", whose "b" may be at `at`; returns the
     new count, -1 for no room."""
     start = at - 6
-    if start < lo or load64(data, start) | LOWER_8 != CONTRIBS or not wanted & (1 << SECRET):
+    if start < lo or load64(data, start) | LOWER_8 != CONTRIBS or not mask & (1 << SECRET):
         return n
     for i in range(max(lo + 8, start - FARTHEST_PAIR), min(hi, start + FARTHEST_PAIR)):
         if load8(data, i) == COLON:
@@ -331,28 +331,28 @@ def _may_be_name(data: NDArray[np.uint8], lo: int, at: int) -> bool:
 
 @kernel
 def _token_run(
-    data: NDArray[np.uint8], lo: int, start: int, hi: int, document: int, wanted: int, places: NDArray[np.int64], n: int
+    data: NDArray[np.uint8], lo: int, start: int, hi: int, document: int, mask: int, places: NDArray[np.int64], n: int
 ) -> int:
     """Append the places where a run of token characters from `start` on, or the name before it, may begin a secret."""
     end, digits, alnums = _run_from(data, start, hi)
     if not alnums or (end - start < SHORTEST_RUN and not digits):
         return n  # a line of dashes, a word
     head, infix = start, False
-    link, name, given = _name_before(data, lo, start)
+    link, name, has_operator = _name_before(data, lo, start)
     if link < start:
         joined = start - link == 1 and _is(data, link, JOIN)
-        if (given or joined) and digits and wanted & (1 << CREDENTIAL) and name < link:
+        if (has_operator or joined) and digits and mask & (1 << CREDENTIAL) and name < link:
             if n + 2 > len(places):
                 return -1
             random = end - start >= SHORTEST_RUN and _is_random(data, start, end)
-            if given and not (name > lo and _is(data, name - 1, NAME)):
+            if has_operator and not (name > lo and _is(data, name - 1, NAME)):
                 kinds = _kinds_of_name(data, name, link)
                 if kinds & OF_VENDOR or (kinds and random and _may_hold(data, link, start, end, hi)):
                     n = _place(places, n, document, name - lo, CREDENTIAL)
             if joined and end - start >= SHORTEST_RUN:
                 # What is before the run may be the beginning of the value.
-                link_2, name_2, given_2 = _name_before(data, lo, name)
-                if name_2 < link_2 and given_2 and not (name_2 > lo and _is(data, name_2 - 1, NAME)):
+                link_2, name_2, has_operator_2 = _name_before(data, lo, name)
+                if name_2 < link_2 and has_operator_2 and not (name_2 > lo and _is(data, name_2 - 1, NAME)):
                     kinds = _kinds_of_name(data, name_2, link_2)
                     if kinds & OF_VENDOR or (kinds and random):
                         n = _place(places, n, document, name_2 - lo, CREDENTIAL)
@@ -364,7 +364,7 @@ def _token_run(
         infix = _has_infix(data, lo, start, link)
     elif end - start < SHORTEST_RUN:
         return n
-    secrets, wallets = wanted & (1 << SECRET), wanted & (1 << WALLET) and digits
+    secrets, wallets = mask & (1 << SECRET), mask & (1 << WALLET) and digits
     before = ONE if head > lo and _is(data, head - 1, IN_WORD) else NO_BITS
     for block in range(head, end, 64):
         (words,) = _words(data, block)
@@ -451,7 +451,7 @@ def _is_random(data: NDArray[np.uint8], start: int, end: int) -> bool:
 
 @inlined
 def _name_before(data: NDArray[np.uint8], lo: int, start: int) -> Any:
-    """(link, name, given): where what joins a name to `start` begins, where the name does, and whether the former has
+    """(link, name, has_operator): where what joins a name to `start` begins, where the name does, and whether the former has
     an operator. Without a link, or with blanks and quotes alone, all is at `start`."""
     if start <= lo or not _is(data, start - 1, LINK):
         return start, start, False
@@ -460,14 +460,14 @@ def _name_before(data: NDArray[np.uint8], lo: int, start: int) -> Any:
     # Maps of the 64 bytes before, the last of which is the highest bit; a text may begin within them.
     size = min(start, 64)
     links, marks, operators, names = _befores(data, start - size)
-    known = below(min(start - lo, 64)) << U(64 - min(start - lo, 64) & 63)
+    in_text = below(min(start - lo, 64)) << U(64 - min(start - lo, 64) & 63)
     shift = U(64 - size & 63)
-    link = min(highest_zeros(~(links << shift & known)), LONGEST_LINK)
+    link = min(highest_zeros(~(links << shift & in_text)), LONGEST_LINK)
     if marks << shift & ~(ALL_BITS >> U(link)) == NO_BITS:
         return start, start, False
-    given = operators << shift & ~(ALL_BITS >> U(link)) != NO_BITS
-    name = min(highest_zeros(~((names << shift & known) << U(link))), LONGEST_NAME)
-    return start - link, start - link - name, given
+    has_operator = operators << shift & ~(ALL_BITS >> U(link)) != NO_BITS
+    name = min(highest_zeros(~((names << shift & in_text) << U(link))), LONGEST_NAME)
+    return start - link, start - link - name, has_operator
 
 
 @inlined
