@@ -8,7 +8,7 @@ from math import log
 import numpy as np
 from numpy.typing import NDArray
 
-from corpusmill.models.close_pairs import LONGEST, SCALE
+from corpusmill.models.close_pairs import LONGEST_NGRAM, SCALE
 
 LEAST, KAPPA = 2.5, 0.7
 MASK = (1 << 64) - 1
@@ -17,10 +17,10 @@ MASK = (1 << 64) - 1
 def ngrams(text: str) -> Iterator[bytes]:
     for word in re.findall(rb"[A-Za-z'\x80-\xff]+", text.encode()):
         padded = b" " + word.lower() + b" "
-        for n in range(1, LONGEST + 1):
+        for n in range(1, LONGEST_NGRAM + 1):
             for i in range(len(padded) - n + 1):
                 yield padded[i : i + n]
-        if len(padded) > LONGEST:
+        if len(padded) > LONGEST_NGRAM:
             yield padded
 
 

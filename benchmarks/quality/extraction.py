@@ -209,7 +209,7 @@ def trained(folder: Path, models: Path, words: list[str]) -> BlocksModel | None:
 
 def by_model(model: BlocksModel, page: bytes) -> str:
     blocks = model.scan(page)
-    return compose(blocks, model.kept(blocks))
+    return compose(blocks, model.keep_blocks(blocks))
 
 
 def peer_texts() -> dict[str, Callable[[str], str]]:

@@ -52,7 +52,7 @@ from corpusmill.steps.filter.url import FilterUrl
 from corpusmill.steps.redact.pii import RedactPii
 from corpusmill.store.run_folder import RunFolder
 from corpusmill.store.tables import TableWriter
-from corpusmill.text.buckets import candidates, in_ways, jaccard, no_leaders, pairs_of, settle, shared
+from corpusmill.text.buckets import candidate_pairs, in_ways, jaccard, no_leaders, pairs_of, settle, shared
 from corpusmill.text.c4 import clean_lines
 from corpusmill.text.stats import document_stats
 
@@ -327,7 +327,9 @@ def near_copies(bands: NDArray[np.uint64], sketches: NDArray[np.uint64], texts: 
         bucket, _ = shared(np.ascontiguousarray(bands[:, band]))
         met = np.flatnonzero(bucket >= 0)
         met = met[np.argsort(bucket[met], kind="stable")]
-        leads, mask, _ = candidates(bucket[met], met, met, sketches, lanes, low, high, no_leaders(sketches.shape[1]))
+        leads, mask, _ = candidate_pairs(
+            bucket[met], met, met, sketches, lanes, low, high, no_leaders(sketches.shape[1])
+        )
         rows, leader = pairs_of(mask)
         first = np.searchsorted(bucket[met[leads]], bucket[met[rows]])
         found.append(np.stack([met[leads][first + leader], met[rows]], axis=1))

@@ -19,7 +19,8 @@ import numpy as np
 import pyarrow as pa
 
 from corpusmill.models.tokenizer import load
-from corpusmill.tokens.packing import Int64s, best_fit_rows, buckets, concat
+from corpusmill.text.array_types import Int64s
+from corpusmill.tokens.packing import best_fit_rows, buckets, concat
 
 ROWS = (2_048, 8_192)
 EPOCHS, FEW_EPOCHS = 200, 30  # of nanochat's way, and of its first version

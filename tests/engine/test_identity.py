@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 import corpusmill
-from corpusmill.about import PACKAGE
+from corpusmill import about
+from corpusmill.about import PACKAGE, closure
 from corpusmill.engine.plan import identity as module
 from corpusmill.engine.plan.changes import changes, differences, preview
-from corpusmill.engine.plan.identity import closure, identity
+from corpusmill.engine.plan.identity import identity
 from corpusmill.engine.plan.lower import lower
 from corpusmill.execute.serial import Serial
 from corpusmill.recipe.model import Recipe
@@ -36,7 +37,7 @@ def recipe(folder: Path, min_words: int = 1) -> Recipe:
 
 
 def forget() -> None:
-    for cached in (module.closure, module.imports, module._installed, module._file_of, module._source_digest):
+    for cached in (about.closure, about.imports, about.file_of, module._installed, module._source_digest):
         cached.cache_clear()
 
 
@@ -46,6 +47,7 @@ def package(tmp_path, monkeypatch):
     copy = tmp_path / "corpusmill"
     shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__", "data"))
     monkeypatch.setattr(module, "PACKAGE", copy)
+    monkeypatch.setattr(about, "PACKAGE", copy)
     forget()
     yield copy
     forget()

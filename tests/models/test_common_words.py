@@ -8,7 +8,7 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corpusmill.models.common_words import MOST, NO_GROUP, READ, count_words, hashed, make_common_words
+from corpusmill.models.common_words import MAX_TIMES, MAX_WORDS_READ, NO_GROUP, count_words, hashed, make_common_words
 from corpusmill.models.language import Identifier
 from corpusmill.text.buffers import view
 
@@ -31,7 +31,7 @@ def slow_counts(text: str, group: int, lists: list[list[str]], groups: list[int]
     """The definition: in each list each word counts as often as it is written, at most MOST times."""
     written = [word.lower() for word in re.findall(r"[^\W_]+", text)]
     counts = Counter(written)
-    of_list = [sum(min(counts[word], MOST) for word in {word.lower() for word in listed}) for listed in lists]
+    of_list = [sum(min(counts[word], MAX_TIMES) for word in {word.lower() for word in listed}) for listed in lists]
     own = max((n for n, g in zip(of_list, groups, strict=True) if g == group), default=0)
     others = max((n for n, g in zip(of_list, groups, strict=True) if g == NO_GROUP), default=0)
     return len(written), own, others
@@ -57,9 +57,9 @@ def test_common_words_are_counted_as_the_definition_says(texts, lists, data):
 
 
 def test_the_first_words_of_a_long_text_are_looked_at():
-    text = view(pa.array(["b " * READ + "a " * 9], pa.large_string()))
+    text = view(pa.array(["b " * MAX_WORDS_READ + "a " * 9], pa.large_string()))
     counts = count_words(text.data, text.offsets, np.zeros(1, np.int64), np.zeros(1, np.int16), common([["a"]], [0]))
-    assert (counts.words.tolist(), counts.own.tolist()) == ([READ], [0])
+    assert (counts.words.tolist(), counts.own.tolist()) == ([MAX_WORDS_READ], [0])
 
 
 def test_an_entry_of_several_words_is_left_out():

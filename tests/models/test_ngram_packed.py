@@ -10,18 +10,18 @@ from corpusmill import assets
 from corpusmill.models.model_file import write_model
 from corpusmill.models.ngram import FORMAT, NgramModel
 from corpusmill.models.ngram_keys import extend
-from corpusmill.models.ngram_packed import SPECIAL, STEPS, pack, unpack
+from corpusmill.models.ngram_packed import SPECIAL_WORDS, STEPS, pack, unpack
 from corpusmill.steps.annotate.perplexity import PROSE_EN, Perplexity
 from corpusmill.text.hashing import xxh64
 
 WORDS = ["ant", "bee", "über"]
-COUNT = len(WORDS) + len(SPECIAL)
+COUNT = len(WORDS) + len(SPECIAL_WORDS)
 
 
 def slow_key(row) -> int:
     """From the last word to the first."""
     data = [np.frombuffer(word.encode(), np.uint8) for word in WORDS]
-    hashes = [*SPECIAL, *(xxh64(word, 0, len(word), np.uint64(0)) for word in data)]
+    hashes = [*SPECIAL_WORDS, *(xxh64(word, 0, len(word), np.uint64(0)) for word in data)]
     key = np.uint64(0)
     for number in reversed(row):
         key = np.uint64(extend(key, np.uint64(hashes[number])))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from corpusmill.errors import AssetError, RecipeError
 from corpusmill.models import quality_score as kernels
 from corpusmill.models.quality import QUALITY_EN, QualityModel, Scorer, checksum, linear
-from corpusmill.models.quality_shape import FEATURES, NAMES
+from corpusmill.models.quality_shape import SHAPE_FEATURES, SHAPE_NAMES
 from corpusmill.store.arrays import map_arrays, write_arrays
 from corpusmill.text.buffers import view
 from corpusmill.text.plain_tokens import token_spans
@@ -48,7 +48,7 @@ def slow_rows(text: str, bits: int = BITS) -> list[int]:
     end = None
     for start, stop in token_spans(text):
         if end is not None and b"\n" in data[end:start]:
-            hashes.append(int(kernels.LINE_END))
+            hashes.append(int(kernels.LINE_END_HASH))
         hashes.append(slow_hash(data[start:stop]))
         end = stop
     rows = []
@@ -118,7 +118,7 @@ def made(seed: int = 0) -> QualityModel:
             rng.normal(size=1 << BITS),
             rng.normal(size=kernels.LENGTHS).astype(np.float32),
             rng.normal(size=1).astype(np.float32),
-            np.sort(rng.normal(size=(FEATURES, 3)), axis=1).astype(np.float32),
+            np.sort(rng.normal(size=(SHAPE_FEATURES, 3)), axis=1).astype(np.float32),
         ),
     )
 
@@ -164,19 +164,19 @@ def test_scores_agree_with_the_definition(batch):
 @given(st.lists(texts, min_size=1, max_size=5))
 @settings(max_examples=60)
 def test_shapes_agree_with_the_definition(batch):
-    expected = [slow_shape(text) if token_spans(text) else [0.0] * FEATURES for text in batch]
+    expected = [slow_shape(text) if token_spans(text) else [0.0] * SHAPE_FEATURES for text in batch]
     np.testing.assert_allclose(shapes_of(column(*batch)), expected, rtol=1e-5, atol=1e-6)
 
 
 def test_a_shape_is_not_that_of_the_document_before():
     many = "\n".join(["word " * 30] * 50)
     assert shapes_of(column(many, "word word", many))[1].tolist() == pytest.approx(slow_shape("word word"), rel=1e-6)
-    assert len(NAMES) == FEATURES
+    assert len(SHAPE_NAMES) == SHAPE_FEATURES
 
 
 def test_a_document_longer_than_a_block_of_features_is_read_whole():
-    text = " ".join(f"word{i}\n" for i in range(kernels.BLOCK))
-    assert len(slow_rows(text)) > 3 * kernels.BLOCK
+    text = " ".join(f"word{i}\n" for i in range(kernels.FEATURE_BLOCK))
+    assert len(slow_rows(text)) > 3 * kernels.FEATURE_BLOCK
     assert made().scores(column(text, text + " end"))[0] == pytest.approx(slow_score(text, made()), rel=1e-4)
 
 
@@ -191,7 +191,7 @@ def test_a_score_does_not_depend_on_the_batch(first, second):
 
 def test_capitals_do_not_count_and_lines_do():
     """As far as words go; capitals are a part of what a text looks like."""
-    of_words = QualityModel({}, made().linear._replace(shape=np.zeros((FEATURES, 3), np.float32)))
+    of_words = QualityModel({}, made().linear._replace(shape=np.zeros((SHAPE_FEATURES, 3), np.float32)))
     one, same, other = of_words.scores(column("The river\nran", "the RIVER\nRAN", "the river ran"))
     assert one == same != other
 
@@ -260,7 +260,7 @@ def test_a_file_of_another_format_is_refused(tmp_path):
 def test_a_file_of_the_first_format_scores_as_it_did(tmp_path):
     path = tmp_path / "model.quality"
     model = made()
-    shapeless = QualityModel(model.card, model.linear._replace(shape=np.zeros((FEATURES, 3), np.float32)))
+    shapeless = QualityModel(model.card, model.linear._replace(shape=np.zeros((SHAPE_FEATURES, 3), np.float32)))
     shapeless.save(path)
     arrays = {name: np.array(array) for name, array in map_arrays(path).items() if name != "shape"}
     card = json.loads(bytes(arrays.pop("card"))) | {"format": 1, "checksum": checksum(arrays)}

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from corpusmill import assets
 from corpusmill.errors import AssetError, RecipeError
 from corpusmill.models.toxicity import TOXICITY_EN, Rater, ToxicityModel, word_table
-from corpusmill.models.toxicity_score import FEATURES
+from corpusmill.models.toxicity_score import KIND_FEATURES
 from corpusmill.store.arrays import map_arrays, write_arrays
 
 TABLE = [
@@ -32,7 +32,7 @@ TABLE = [
 ]
 KINDS_OF = {"hated": 23, "you": 5, "groups": 1, "not": 8, "i": 4, "said": 9, "josé": 1}
 RNG = np.random.default_rng(0)
-WEIGHTS = RNG.normal(size=len(TABLE) + FEATURES).astype(np.float32)
+WEIGHTS = RNG.normal(size=len(TABLE) + KIND_FEATURES).astype(np.float32)
 BIAS = -0.5
 CLOSE = ["hate", "grops"]  # real words, for the test
 

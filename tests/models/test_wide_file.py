@@ -37,7 +37,7 @@ def same(tables, others):
 def test_mapped_tables_are_those_of_the_file(own, written):
     tables = wide_file.mapped(written)
     assert same(tables, own)
-    for name in wide_file.MAPPED:
+    for name in wide_file.MAPPED_TABLES:
         assert tables[name].flags.writeable == own[name].flags.writeable  # one type for numba
         assert not tables[name].flags.owndata
     for each in (tables, own):

@@ -16,7 +16,7 @@ from corpusmill.steps.decontaminate._benchmarks import benchmarks
 from corpusmill.steps.decontaminate._items import Fields, FieldsOfFiles
 from corpusmill.steps.decontaminate.ngrams import Ngrams
 from corpusmill.steps.verdict import rules_of
-from corpusmill.text.overlap import ARRAYS
+from corpusmill.text.overlap import INDEX_ARRAYS
 
 HORSES = "How many horses can drink from the well before it is empty at noon?"  # 14 words
 SHORT = "Who shod the last horse?"  # 5 words
@@ -345,7 +345,7 @@ def test_the_index_is_made_once_and_mapped_by_all(stable, tmp_path, monkeypatch)
         (folder,) = tmp_path.glob("ngrams-*")
         (folder / "seen").touch(exist_ok=len(indexes) > 1)  # it would be gone from a folder that is made again
     assert (folder / "seen").exists()
-    for name in ARRAYS:
+    for name in INDEX_ARRAYS:
         one, two = (getattr(index, name) for index in indexes)
         np.testing.assert_array_equal(one, two)
         assert isinstance(one.base, np.memmap) and not one.flags.writeable

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from conftest import docs
 from corpusmill import assets
 from corpusmill.errors import AssetError, DocumentError, RecipeError
-from corpusmill.models.blocks import BLOCKS, STAGES, BlocksModel, chosen, expected_f1, possible
+from corpusmill.models.blocks import BLOCKS_MODEL, STAGES, BlocksModel, chosen, expected_f1, possible
 from corpusmill.schema import DOCUMENT
 from corpusmill.steps import find
 from corpusmill.steps.extract.blocks import Blocks
@@ -52,8 +52,8 @@ def test_comments_are_kept_if_asked_for():
 
 
 def test_recall_keeps_what_precision_keeps_and_more():
-    model, page = assets.load(BLOCKS, BlocksModel.load), scan(PAGE.encode())
-    kept = [model.kept(page, "drop", favour) for favour in ("precision", "balance", "recall")]
+    model, page = assets.load(BLOCKS_MODEL, BlocksModel.load), scan(PAGE.encode())
+    kept = [model.keep_blocks(page, "drop", favour) for favour in ("precision", "balance", "recall")]
     assert all((less <= more).all() for less, more in itertools.pairwise(kept))
 
 
@@ -227,19 +227,19 @@ def test_bad_parameters_fail_when_the_step_is_made():
             Blocks(**{name: "both"})  # type: ignore[arg-type]
     with pytest.raises(RecipeError, match="need max_mb > 0"):
         Blocks(max_mb=0)
-    assert find("extract/blocks") is Blocks and Blocks().assets == (BLOCKS,)
+    assert find("extract/blocks") is Blocks and Blocks().assets == (BLOCKS_MODEL,)
 
 
 def test_a_model_is_read_as_it_was_written(tmp_path):
-    model = assets.load(BLOCKS, BlocksModel.load)
+    model = assets.load(BLOCKS_MODEL, BlocksModel.load)
     model.save(tmp_path / "again.model")
-    assert (tmp_path / "again.model").read_bytes() == assets.locate(BLOCKS).read_bytes()
+    assert (tmp_path / "again.model").read_bytes() == assets.locate(BLOCKS_MODEL).read_bytes()
 
 
 @pytest.mark.parametrize("stage", STAGES)
 @pytest.mark.parametrize(("part", "value"), [("column", 999), ("left", 0), ("right", 10**6), ("root", -(10**6))])
 def test_damaged_trees_are_refused(tmp_path, stage, part, value):
-    model = assets.load(BLOCKS, BlocksModel.load)
+    model = assets.load(BLOCKS_MODEL, BlocksModel.load)
     trees = model.stages[stage]
     array = getattr(trees, part).copy()
     array[-1] = value

@@ -73,9 +73,9 @@ def test_a_language_of_two_scripts_has_the_settings_of_the_one_that_is_written()
     settings = fineweb2.settings()
     labels = pa.array(["sr", "sr", "sr", "ru", "en", None, "fra_Latn", "hin"], pa.string())
     texts = pa.array([*SERBIAN.values(), "123", "abc", "a", "", "été", "abc"], pa.large_string())
-    named = settings.names(settings.of(labels, texts)).to_pylist()
+    named = settings.names(settings.find_pairs(labels, texts)).to_pylist()
     assert named == ["srp_Cyrl", "srp_Latn", "srp_Latn", "rus_Cyrl", None, None, "fra_Latn", "hin_Latn"]
-    assert settings.of(labels[:0], texts[:0]).tolist() == []
+    assert settings.find_pairs(labels[:0], texts[:0]).tolist() == []
 
 
 def test_stop_words_are_those_of_the_language():

@@ -9,7 +9,7 @@ from hypothesis.extra import numpy as hnp
 
 from corpusmill.text.buckets import (
     LEADERS,
-    candidates,
+    candidate_pairs,
     distinct,
     in_ways,
     jaccard,
@@ -115,7 +115,7 @@ def test_candidates_are_those_of_the_definition_however_many_records_are_given_a
     for first in range(0, len(bucket), at_a_time):
         some = slice(first, first + at_a_time)
         rows = np.arange(len(words[some]))[::-1].copy()
-        met = candidates(bucket[some], documents[some], rows, words[some][::-1].copy(), lanes, low, high, state)
+        met = candidate_pairs(bucket[some], documents[some], rows, words[some][::-1].copy(), lanes, low, high, state)
         found[0] += met.leads.tolist()
         found[1] += met.mask.tolist()
         found[2] += met.rank.tolist()
@@ -134,7 +134,7 @@ def test_a_large_bucket_takes_linear_work_and_what_is_not_compared_is_counted():
         n, lanes = sketches.shape
         words = packed(sketches)
         state = no_leaders(words.shape[1])
-        candidates(np.zeros(n, np.int32), np.arange(n), np.arange(n), words, lanes, 0.5, 0.9, state)
+        candidate_pairs(np.zeros(n, np.int32), np.arange(n), np.arange(n), words, lanes, 0.5, 0.9, state)
         return state.counts.tolist()
 
     n = 5000

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from text_strategies import raw_strings, strings
 
-from corpusmill.text.blanks import Layout, lay_out
+from corpusmill.text.blanks import WhiteSpace, lay_out
 from corpusmill.text.characters import (
     HANGUL_ENDS,
     INVISIBLE,
@@ -92,5 +92,5 @@ def test_bytes_that_are_not_utf8_do_no_harm(texts):
     array = raw_strings(*texts)
     kinds_in(array, UNSURE | INVISIBLE)
     for rewritten in (replace_kinds(array, LINE_END | INVISIBLE | SPACE), decode_entities(array)):
-        tidy = lay_out(rewritten, Layout(True, False, 1))
+        tidy = lay_out(rewritten, WhiteSpace(True, False, 1))
         assert all(len(new) <= 2 * len(old) for new, old in zip(as_bytes(tidy), texts, strict=True))

@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from text_strategies import strings, texts
 
-from corpusmill.text.code import CLOSERS, COUNTS, KEYWORDS, SYMBOLS, code_counts
+from corpusmill.text.code import CLOSERS, CODE_COUNTS, KEYWORDS, SYMBOLS, code_counts
 
 SPACES = " \t\n\r\x0b\x0c"
 
@@ -44,7 +44,7 @@ codes = st.lists(st.sampled_from([*ATOMS.split(), *" \n\n\t\r,"]), max_size=40)
 @example(["</", "/", "@\n:", "\n", "x):", ":"])
 def test_equals_the_definitions(batch):
     counts = code_counts(strings(*batch))
-    assert [dict(zip(COUNTS.names, row.tolist())) for row in counts] == [slow_counts(text) for text in batch]
+    assert [dict(zip(CODE_COUNTS.names, row.tolist())) for row in counts] == [slow_counts(text) for text in batch]
 
 
 def test_a_document_of_10_mb_equals_the_definitions():
@@ -53,7 +53,7 @@ def test_a_document_of_10_mb_equals_the_definitions():
     lines = ["".join(random.choice(atoms) + " " for _ in range(random.randrange(60))) for _ in range(500)]
     text = "\n".join(random.choice(lines) for _ in range(13_000)) + "\n" + "long" * 100_000
     assert 9e6 < len(text.encode()) < 13e6
-    assert dict(zip(COUNTS.names, code_counts(strings("x", text))[1].tolist())) == slow_counts(text)
+    assert dict(zip(CODE_COUNTS.names, code_counts(strings("x", text))[1].tolist())) == slow_counts(text)
 
 
 @pytest.mark.parametrize("keyword", KEYWORDS)

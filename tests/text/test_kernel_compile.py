@@ -9,6 +9,7 @@ import sys
 import numba
 import pytest
 
+from corpusmill import about
 from corpusmill.about import PACKAGE
 from corpusmill.text import compile
 from corpusmill.text.compile import fingerprint, kernel
@@ -71,11 +72,12 @@ def test_code_is_cached_by_the_sources_that_it_is_compiled_from(monkeypatch, tmp
     package = tmp_path / "corpusmill"
     shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.setattr(compile, "PACKAGE", package)
+    monkeypatch.setattr(about, "PACKAGE", package)
     names = [f"corpusmill.text.{name}" for name in ("spans", "words", "stats", "sketch", "pii.find", "pii.addresses")]
     names.append("corpusmill.steps.personal_data")  # takes what it needs from the package `text.pii`
 
     def prints():
-        for remembered in (fingerprint, compile._with_imports, compile._file_of, compile._imports, compile._source):
+        for remembered in (fingerprint, about.closure, about.file_of, about.imports, compile._source):
             remembered.cache_clear()
         return [fingerprint(name) for name in names]
 

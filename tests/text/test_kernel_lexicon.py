@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corpusmill.errors import AssetError
-from corpusmill.text.lexicon import ROOM, SUBSTITUTES, find_words, make_words, read_words
+from corpusmill.text.lexicon import FORM_CAPACITY, SUBSTITUTES, find_words, make_words, read_words
 
 LIST = ["damn", "dildos", "idiot", "kill", "lll", "nags", "oaf", "oafish"]
 WORDS = make_words(LIST)
@@ -122,7 +122,7 @@ def slow_is_form(form: str) -> bool:
     form = form.lower()
     if "*" not in form:
         form = re.sub(r"(.)\1{2,}", r"\1\1\1", form)
-    if len(form) > ROOM or not re.search("[a-z]", form) or 2 * len(re.findall("[0-9]", form)) > len(form):
+    if len(form) > FORM_CAPACITY or not re.search("[a-z]", form) or 2 * len(re.findall("[0-9]", form)) > len(form):
         return False
     if "*" in form:
         return len(form) >= 4 and any(m.fullmatch(form) for _, _, m in FORMS)

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from corpusmill.steps.markup import is_markup
 from corpusmill.text.markup import (
-    BLOCKS,
-    NAMES,
+    BLOCK_ELEMENTS,
+    MARKUP_NAMES,
     escape_tags,
     is_arranged,
     is_page,
@@ -75,7 +75,7 @@ def slow_tags(text: str) -> list[tuple[int, int]]:
         end = name_at
         while end < len(text) and text[end] not in SPACES + "/<>":
             end += 1
-        if text[name_at:end].isascii() and text[name_at:end].lower() in NAMES:
+        if text[name_at:end].isascii() and text[name_at:end].lower() in MARKUP_NAMES:
             while end < len(text) and text[end] not in "<>":
                 end += 1
             if text[end : end + 1] == ">":
@@ -96,7 +96,7 @@ def slow_may_be(text: str) -> bool:
     for at, letter in enumerate(text):
         rest = text[at + 1 :]
         name = re.match(r"[a-z][a-z0-9]*(?=[\s>/])", rest.removeprefix("/"), re.IGNORECASE | re.ASCII)
-        begins = rest.startswith("!--") or rest[:8].lower() == "!doctype" or (name and name[0].lower() in NAMES)
+        begins = rest.startswith("!--") or rest[:8].lower() == "!doctype" or (name and name[0].lower() in MARKUP_NAMES)
         if letter == "<" and begins:
             return True
     return False
@@ -133,7 +133,7 @@ def test_lines_of_their_own_are_counted(values):
     for text in values:
         inside = [text[a + 1 : b - 1].lower() for a, b in slow_tags(text)]
         breaks = sum(tag.removesuffix("/").rstrip(SPACES) == "br" for tag in inside)
-        blocks = sum(tag.removeprefix("/").replace("/", " ").split()[0] in BLOCKS.split() for tag in inside)
+        blocks = sum(tag.removeprefix("/").replace("/", " ").split()[0] in BLOCK_ELEMENTS.split() for tag in inside)
         slow.append((breaks + blocks) / (text.count("\n") + 1))
     assert own_lines(large(values)).to_pylist() == pytest.approx(slow)
 
@@ -148,8 +148,8 @@ def test_escaped_text_has_no_tags_and_is_not_escaped_again(values):
 
 
 def test_names_are_html_and_spelled_once():
-    assert len(set(NAMES)) == len(NAMES) and {"p", "script", "font", "h6"} <= set(NAMES)
-    assert not {"int", "string", "para", "t"} & set(NAMES)
+    assert len(set(MARKUP_NAMES)) == len(MARKUP_NAMES) and {"p", "script", "font", "h6"} <= set(MARKUP_NAMES)
+    assert not {"int", "string", "para", "t"} & set(MARKUP_NAMES)
 
 
 @pytest.mark.parametrize(

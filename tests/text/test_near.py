@@ -9,7 +9,16 @@ from hypothesis import strategies as st
 from text_strategies import strings
 
 from corpusmill.text import near as kernels
-from corpusmill.text.near import GARBLED, KNOWN, LONGEST, LOST, PLACES, SCALE, SEED, SHORTEST
+from corpusmill.text.near import (
+    LONGEST_ITEM,
+    MAX_GARBLED_SHARE,
+    MAX_LOST_SHARE,
+    MAX_SEED_ITEMS,
+    MIN_KNOWN_ITEMS,
+    SEED,
+    SHORTEST_ITEM,
+    WEIGHT_SCALE,
+)
 from corpusmill.text.overlap import build, find_items
 
 QUESTION = "which of the planets that people know has the largest number of moons"  # 13 words
@@ -22,10 +31,10 @@ OTHERS = [
 N = 8
 
 
-def found(text, *items, shortest=SHORTEST, common=10):
+def found(text, *items, shortest=SHORTEST_ITEM, common=10):
     """(item, first word, end, words that are there) of every place where an item stands with wrong words."""
     items = strings(*items)
-    index = build(items, N, min(shortest, N), common, 2 * N, SHORTEST - 1)
+    index = build(items, N, min(shortest, N), common, 2 * N, SHORTEST_ITEM - 1)
     passages = find_items(strings(text), index, kernels.build(items, shortest, common))
     return [
         tuple(int(row[name]) for name in ("item", "first", "end", "covered")) for row in passages if not row["grams"]
@@ -71,7 +80,7 @@ def test_a_question_of_too_many_items_is_boilerplate_and_so_is_a_row_of_numbers(
     assert found("0 0 0 0 0 x", "0 0 0 0 0 x", *OTHERS) == []
 
 
-@pytest.mark.parametrize("words", [SHORTEST - 1, LONGEST + 1])
+@pytest.mark.parametrize("words", [SHORTEST_ITEM - 1, LONGEST_ITEM + 1])
 def test_only_items_of_some_length_are_held_beside_the_text(words):
     item = " ".join(f"w{i}" for i in range(words))
     assert found(item.replace("w2", "w0"), item) == []
@@ -136,10 +145,10 @@ def slow_places(text, items, index):
     """Each seed of each item, beside each place of the text."""
     words = [item.split() for item in items]
     frequency = {word: sum(word in item for item in words) for item in words for word in item}
-    known = {word for word, count in frequency.items() if count >= KNOWN}
+    known = {word for word, count in frequency.items() if count >= MIN_KNOWN_ITEMS}
     text, places = text.split(), set()
     for number, item in enumerate(words):
-        weights = [max(round(SCALE * log2(len(items) / frequency[word])), 1) for word in item]
+        weights = [max(round(WEIGHT_SCALE * log2(len(items) / frequency[word])), 1) for word in item]
         most = len(item) // SEED - 1
         seeds = [int(at) for of, at in zip(index.item, index.at) if of == number]
         for at in seeds:
@@ -152,7 +161,7 @@ def slow_places(text, items, index):
                 wrong, gone, lost, garbled, _ = (one + two for one, two in zip(right, left))
                 if near.count(False) > most or wrong > most or (wrong == 0 and len(item) >= N):
                     continue
-                if lost <= LOST * sum(weights) and lost + garbled <= GARBLED * sum(weights):
+                if lost <= MAX_LOST_SHARE * sum(weights) and lost + garbled <= MAX_GARBLED_SHARE * sum(weights):
                     places.add((number, left[-1] + 1, right[-1], len(item) - gone))
     return sorted(places)
 
@@ -176,27 +185,27 @@ def edited(draw):
 @given(edited())
 def test_finds_what_reading_finds(drawn):
     items, text = drawn
-    index = kernels.build(strings(*items), SHORTEST, 10)
+    index = kernels.build(strings(*items), SHORTEST_ITEM, 10)
     assert sorted(set(found(text, *items))) == slow_places(text, items, index)
 
 
 @settings(max_examples=100)
 @given(st.lists(texts, min_size=1, max_size=5))
 def test_an_item_has_as_many_seeds_as_it_has_room_for(items):
-    index = kernels.build(strings(*items), SHORTEST, 10)
+    index = kernels.build(strings(*items), SHORTEST_ITEM, 10)
     for number, item in enumerate(items):
         size = len(item.split())
         at = np.sort(index.at[index.item == number])
         searched = index.begin[number + 1] > index.begin[number]
         assert searched or not len(at)
-        if searched and sum(len(item.split()) for item in items) <= PLACES:
+        if searched and sum(len(item.split()) for item in items) <= MAX_SEED_ITEMS:
             assert (np.diff(at) >= SEED).all()
             assert len(at) == size // SEED
 
 
 def test_an_item_that_loses_a_seed_to_many_others_has_all_its_other_runs():
-    questions = [f"what is a w{number} x{number} y{number}" for number in range(PLACES + 1)]
-    index = kernels.build(strings(*questions), SHORTEST, 10)
+    questions = [f"what is a w{number} x{number} y{number}" for number in range(MAX_SEED_ITEMS + 1)]
+    index = kernels.build(strings(*questions), SHORTEST_ITEM, 10)
     for number in range(len(questions)):
         assert sorted(index.at[index.item == number].tolist()) == [1, 2, 3]  # all but "what is a"
     assert len(found("so what is a w7 desu y7 then", *questions)) == 1
@@ -204,5 +213,5 @@ def test_an_item_that_loses_a_seed_to_many_others_has_all_its_other_runs():
 
 def test_seeds_are_the_runs_of_the_rarest_words():
     frequent = ["a b c", "a b d", "a c d", "b c d"]
-    index = kernels.build(strings("x a b y z u a c", *frequent * 4), SHORTEST, 10)
+    index = kernels.build(strings("x a b y z u a c", *frequent * 4), SHORTEST_ITEM, 10)
     assert sorted(index.at.tolist()) == [0, 3]

@@ -407,9 +407,9 @@ def test_words_beside_a_number_are_those_of_the_expressions(before, joined, afte
     labelled = bool(phones._LABEL.search(before) or phones._AFTER.match(after))
     named = labelled or bool(phones._VERB.search(before) or phones._OWN.search(before))
     if before.isascii():
-        assert phones._said(before, after) == (labelled, named)
+        assert phones._find_labels(before, after) == (labelled, named)
     else:  # what lacks a word of theirs is not searched
-        found = phones._said(before, after)
+        found = phones._find_labels(before, after)
         assert found in ((labelled, named), (bool(phones._AFTER.match(after)),) * 2)
 
 

@@ -9,10 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corpusmill.steps.measures import MEASURES
-from corpusmill.text.script_stats import listed_words, make_lists, script_document_stats
+from corpusmill.text.script_stats import listed_words, make_lists, stats_over
 from corpusmill.text.script_words import script_words
 from corpusmill.text.sentences import sentence_counts
-from corpusmill.text.spacy_stats import spacy_document_stats
 from corpusmill.text.spacy_words import spacy_words
 
 SINGLE = "\u3001-\u3007\u3008-\u301f\u3041-\u309f\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af"
@@ -79,7 +78,7 @@ def test_words_agree_with_the_definition(text):
 
 @given(st.lists(st.text("ab ,.é\n'", max_size=30), max_size=4))
 def test_other_scripts_have_the_statistics_of_spacy_s_words(texts):
-    assert (script_document_stats(strings(*texts)) == spacy_document_stats(strings(*texts))).all()
+    assert (stats_over(strings(*texts), "script") == stats_over(strings(*texts), "spacy")).all()
 
 
 def test_a_repeated_sentence_is_repeated_words_in_a_script_without_spaces():

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from text_strategies import strings
 
-from corpusmill.text.spacy_stats import spacy_document_stats
+from corpusmill.text.script_stats import stats_over
 from corpusmill.text.spacy_words import spacy_words
 from corpusmill.text.stats import document_stats
 
@@ -83,7 +83,7 @@ def test_a_document_is_cut_as_if_it_were_alone(texts):
 @given(TEXTS)
 def test_statistics_are_those_of_the_words_set_apart_by_spaces(texts):
     """Of the words alone: of the text around them they are those of the text."""
-    ours, plain = spacy_document_stats(strings(*texts)), document_stats(strings(*texts))
+    ours, plain = stats_over(strings(*texts), "spacy"), document_stats(strings(*texts))
     apart = document_stats(strings(*(" ".join(words_of(text)) for text in texts)))
     for name in ("words", "word_chars", "distinct_words", "alpha_words", "upper_words", "content_words", "stop_words"):
         assert ours[name].tolist() == apart[name].tolist(), name

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corpusmill.text import suffixes
-from corpusmill.text.suffixes import DEPTH, END, KINDS, LEAD, LETTER, NEITHER, PAD, index, joined
+from corpusmill.text.suffixes import DEPTH, END, ENTRY_KINDS, LEAD, LETTER, NEITHER, PADDING, index, joined
 
 TEXT = st.text(st.sampled_from("aab .,\n-é水Ω😀"), max_size=40)
 
@@ -13,10 +13,10 @@ TEXT = st.text(st.sampled_from("aab .,\n-é水Ω😀"), max_size=40)
 def slow_entries(text):
     """Beginnings of texts, letters and digits behind what is none, characters of three or four bytes."""
     entries = []
-    for at in range(1, len(text) - PAD):
+    for at in range(1, len(text) - PADDING):
         byte, before = int(text[at]), int(text[at - 1])
-        letter, after_letter = KINDS[byte] == LETTER, KINDS[before] != NEITHER
-        if byte != END and (before == END or KINDS[byte] == LEAD or (letter and not after_letter)):
+        letter, after_letter = ENTRY_KINDS[byte] == LETTER, ENTRY_KINDS[before] != NEITHER
+        if byte != END and (before == END or ENTRY_KINDS[byte] == LEAD or (letter and not after_letter)):
             entries.append(at)
     return entries
 

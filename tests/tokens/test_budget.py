@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpusmill.tokens.budget import BESIROGLU, HOFFMANN, KNOWN, Law, ModelPlan, amount, with_ratio
+from corpusmill.tokens.budget import BESIROGLU, HOFFMANN, PUBLISHED_RUNS, Law, ModelPlan, amount, with_ratio
 
 
 @pytest.mark.parametrize(
@@ -84,5 +84,5 @@ def test_the_exponents_are_those_that_the_papers_state():
 
 
 def test_chinchilla_is_what_20_tokens_a_parameter_are_named_for():
-    assert KNOWN["Chinchilla 70B"].ratio == 20
-    assert KNOWN["Llama 3 8B"].ratio > 90 * KNOWN["Chinchilla 70B"].ratio
+    assert PUBLISHED_RUNS["Chinchilla 70B"].ratio == 20
+    assert PUBLISHED_RUNS["Llama 3 8B"].ratio > 90 * PUBLISHED_RUNS["Chinchilla 70B"].ratio

@@ -10,7 +10,7 @@ from corpusmill.cli import plan_cost, plan_model, plan_sources, plan_stages
 from corpusmill.cli.common import Json, Settings, print_json
 from corpusmill.cli.terminal import heading
 from corpusmill.errors import InputError
-from corpusmill.tokens.budget import TWENTY, with_ratio
+from corpusmill.tokens.budget import TOKENS_PER_PARAMETER, with_ratio
 
 
 def add_to(app: typer.Typer) -> None:
@@ -90,7 +90,7 @@ def plan(
     given, value = plan_model.quantity(params, flops, tokens)
     if not 0 < overtrain < math.inf:
         raise InputError(f"--overtrain is a number above 0, got {overtrain}")
-    model = with_ratio(given, value, TWENTY * overtrain)
+    model = with_ratio(given, value, TOKENS_PER_PARAMETER * overtrain)
     available, shares = plan_sources.of_sample(cost) if cost is not None else plan_sources.of_run(of)
     needs = plan_sources.needs(available, plan_sources.weights(weight or []) or shares, model.tokens, str(of))
     if json:

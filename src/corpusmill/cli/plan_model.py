@@ -4,7 +4,17 @@ from typing import Any
 
 from corpusmill.cli.terminal import print_table
 from corpusmill.errors import InputError
-from corpusmill.tokens.budget import BESIROGLU, HOFFMANN, KNOWN, TWENTY, Given, ModelPlan, amount, in_words, with_ratio
+from corpusmill.tokens.budget import (
+    BESIROGLU,
+    HOFFMANN,
+    PUBLISHED_RUNS,
+    TOKENS_PER_PARAMETER,
+    Given,
+    ModelPlan,
+    amount,
+    in_words,
+    with_ratio,
+)
 
 
 def quantity(params: str | None, flops: str | None, tokens: str | None) -> tuple[Given, float]:
@@ -24,7 +34,7 @@ def quantity(params: str | None, flops: str | None, tokens: str | None) -> tuple
 def optimal(given: Given, value: float) -> dict[str, ModelPlan]:
     """The compute-optimal model by each estimate."""
     return {
-        "20 tokens per parameter": with_ratio(given, value, TWENTY),
+        "20 tokens per parameter": with_ratio(given, value, TOKENS_PER_PARAMETER),
         "Besiroglu et al. 2024": BESIROGLU.optimal(given, value),
         "Hoffmann et al. 2022, approach 3": HOFFMANN.optimal(given, value),
     }
@@ -36,9 +46,9 @@ def record(given: Given, value: float, model: ModelPlan) -> dict[str, Any]:
         "plan": _quantities(model),
         "compute_optimal": {name: _quantities(fit) for name, fit in optimal(given, value).items()},
         "training": in_words(model),
-        "published": {name: {**_quantities(one), "training": in_words(one)} for name, one in KNOWN.items()},
+        "published": {name: {**_quantities(one), "training": in_words(one)} for name, one in PUBLISHED_RUNS.items()},
         "as_others": {
-            name: _quantities(with_ratio("params", model.params, known.ratio)) for name, known in KNOWN.items()
+            name: _quantities(with_ratio("params", model.params, known.ratio)) for name, known in PUBLISHED_RUNS.items()
         },
     }
 
@@ -60,7 +70,7 @@ def show(given: Given, value: float, model: ModelPlan, overtrain: float) -> None
             in_words(one),
             short(one.ratio * model.params),
         ]
-        for name, one in KNOWN.items()
+        for name, one in PUBLISHED_RUNS.items()
     ]
     head = ["published", "parameters", "tokens", "per parameter", "against 20", f"so for {short(model.params)}"]
     print(f"{short(model.params)} parameters on {short(model.tokens)} tokens: {short(model.flops)} FLOP{times}\n")

@@ -15,7 +15,7 @@ from corpusmill.shards import Shards
 from corpusmill.shards.documents import DocumentRange, documents
 from corpusmill.shards.layout import stored
 from corpusmill.text.splitmix64 import GOLDEN, mix64
-from corpusmill.tokens.llmc_header import HEADER, MAGIC, MOST
+from corpusmill.tokens.llmc_header import HEADER, LLMC_MAGIC, MAX_IDS
 
 Progress = Callable[[int, int], None]
 Split = Literal["train", "val"]
@@ -69,8 +69,8 @@ class Llmc:
     tokens_per_shard: int = 100_000_000
 
     def __post_init__(self) -> None:
-        if not 1 <= self.tokens_per_shard <= MOST:
-            raise RecipeError(f"need tokens_per_shard from 1 to {MOST:,}, got {self.tokens_per_shard}")
+        if not 1 <= self.tokens_per_shard <= MAX_IDS:
+            raise RecipeError(f"need tokens_per_shard from 1 to {MAX_IDS:,}, got {self.tokens_per_shard}")
 
     def write(self, shards: Shards, folder: Path, validation: "Validation", progress: Progress) -> tuple[int, int]:
         """Returns how many documents and tokens are in the files."""
@@ -118,7 +118,7 @@ class Numbered:
     def close(self) -> None:
         if self._file is None:
             return
-        magic, version = MAGIC[self._dtype.itemsize]
+        magic, version = LLMC_MAGIC[self._dtype.itemsize]
         self._file.seek(0)
         self._file.write(np.array([magic, version, self._held], "<i4").tobytes())
         self._file.close()

@@ -10,10 +10,9 @@ from corpusmill.models.fill_in import Fim, fill_in
 from corpusmill.models.token_breaks import token_breaks
 from corpusmill.models.tokenizer import Tokenizer, clean
 from corpusmill.models.url_prefix import UrlPrefix
+from corpusmill.text.array_types import Int64s
 from corpusmill.tokens.breaks import SplitAt
 from corpusmill.tokens.counts import lay_out
-
-Int64s = NDArray[np.int64]
 
 
 class Arranged(NamedTuple):

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from corpusmill.errors import AssetError
 from corpusmill.models.model_file import read_model, write_model
+from corpusmill.text.array_types import Bools, Float32s, Int32s
 from corpusmill.text.blocks.columns import COLUMNS, columns
 from corpusmill.text.blocks.context import ALL_COLUMNS, add_context
 from corpusmill.text.blocks.names import IN_COMMENTS, Weights, table
@@ -25,19 +26,19 @@ from corpusmill.text.blocks.page import FLAGS, INNER, WORDS, BlockPage
 from corpusmill.text.blocks.scan import scan
 from corpusmill.text.blocks.trees import Trees, probabilities
 
-BLOCKS = "blocks"  # ships; scripts/train_blocks.py makes it
+BLOCKS_MODEL = "blocks"  # ships; scripts/train_blocks.py makes it
 FORMAT = 1  # changes if the same file would give other probabilities
 STAGES = ("first", "drop", "keep")  # the second for comments: drop, and for comments: keep
 TABLES = ("hint_keys", "hint_values", "word_keys", "word_values")
 PARTS = (*TABLES, *(f"{stage}_{part}" for stage in STAGES for part in Trees._fields))
 TYPES = Trees(np.int16, np.float32, np.int32, np.int32, np.float32, np.int32)  # type: ignore[arg-type]
-SLOTS = 13  # bits; at most half of the slots of a table are taken
+TABLE_BITS = 13  # bits; at most half of the slots of a table are taken
 POSSIBLE = 0.02  # of a block that is kept if the structure of the text asks for it
 Comments = Literal["keep", "drop"]
 Favour = Literal["precision", "balance", "recall"]
 THRESHOLDS: Mapping[Favour, float] = {"precision": 0.65, "balance": 0.45, "recall": 0.2}
 SURE = 0.75  # expected F1 of a page for which these hold; where they are lowered, a block needs less in proportion,
-UNSURE = 0.45  # down to this share: a page without text has hardly a block that is likelier
+MIN_SURE_SHARE = 0.45  # down to this share: a page without text has hardly a block that is likelier
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class BlocksModel:
         """Raises AssetError if the file is not such a model, or has a format that this version cannot read."""
         card, arrays = read_model(path, "blocks", FORMAT, PARTS, "scripts/train_blocks.py makes it.")
         hints, words = (
-            table(zip(arrays[f"{kind}_keys"].tolist(), arrays[f"{kind}_values"].tolist()), SLOTS, np.float32)
+            table(zip(arrays[f"{kind}_keys"].tolist(), arrays[f"{kind}_values"].tolist()), TABLE_BITS, np.float32)
             for kind in ("hint", "word")
         )
         stages = {
@@ -80,34 +81,32 @@ class BlocksModel:
         """The blocks of a page in UTF-8, with the weights of this model."""
         return scan(page, self.hints, self.words)
 
-    def probabilities(self, page: BlockPage, comments: Comments = "drop") -> NDArray[np.float32]:
+    def probabilities(self, page: BlockPage, comments: Comments = "drop") -> Float32s:
         """(blocks,) float32: how likely each block belongs to the text of the page."""
         features, around = columns(page, ALL_COLUMNS)
         first = probabilities(self.stages["first"], features)
         add_context(page, around, first, features)
         return probabilities(self.stages[comments], features)
 
-    def kept(self, page: BlockPage, comments: Comments = "drop", favour: Favour = "balance") -> NDArray[np.bool_]:
+    def keep_blocks(self, page: BlockPage, comments: Comments = "drop", favour: Favour = "balance") -> Bools:
         """(blocks,) whether each block is kept, see `chosen`."""
         return chosen(self.probabilities(page, comments), page.blocks[:, WORDS], favour)
 
 
-def chosen(
-    likely: NDArray[np.float32], words: NDArray[np.int32], favour: Favour = "balance", lowered: bool = False
-) -> NDArray[np.bool_]:
+def chosen(likely: Float32s, words: Int32s, favour: Favour = "balance", lowered: bool = False) -> Bools:
     """(blocks,) whether each block of a page is kept: those above the threshold, or else the most likely one.
 
     lowered   for pages of which the trees are unsure the threshold is lower: the one that makes the expected F1
               greatest is half of that F1 (Lipton, Elkan, Naryanaswamy 2014, arXiv:1402.1892)
     """
-    sure = min(1.0, max(UNSURE, expected_f1(likely, words) / SURE)) if lowered else 1.0
+    sure = min(1.0, max(MIN_SURE_SHARE, expected_f1(likely, words) / SURE)) if lowered else 1.0
     keep = likely > np.float32(THRESHOLDS[favour] * sure)
     if len(likely) and not keep.any():
         keep = likely >= likely.max()
     return keep
 
 
-def possible(page: BlockPage, likely: NDArray[np.float32], comments: Comments = "drop") -> NDArray[np.bool_]:
+def possible(page: BlockPage, likely: Float32s, comments: Comments = "drop") -> Bools:
     """(blocks,) what the structure of the text may ask for: all but what is surely no part of it, and comments."""
     may = likely >= np.float32(POSSIBLE)
     if comments == "drop":
@@ -115,7 +114,7 @@ def possible(page: BlockPage, likely: NDArray[np.float32], comments: Comments = 
     return may
 
 
-def expected_f1(likely: NDArray[np.float32], words: NDArray[np.int32]) -> float:
+def expected_f1(likely: Float32s, words: Int32s) -> float:
     """The greatest F1, in words, that is expected of any choice among the blocks of a page; 0 if it has no text.
 
     >>> round(expected_f1(np.float32([1, 0.5, 0]), np.int32([9, 9, 9])), 4)

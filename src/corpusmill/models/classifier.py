@@ -13,7 +13,6 @@ from typing import Literal
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from corpusmill import assets
 from corpusmill.assets import hub
@@ -23,16 +22,17 @@ from corpusmill.models.fasttext import FastText
 from corpusmill.models.fasttext_file import MAGIC as FASTTEXT
 from corpusmill.models.fasttext_file import read_labels
 from corpusmill.models.onnx_classifier import ClassifierSettings, ModelConfig, ModelFiles
-from corpusmill.models.quality import QualityModel, some
+from corpusmill.models.quality import QualityModel, list_labels
 from corpusmill.models.tokenizer_name import is_hub_name
 from corpusmill.models.toxicity import TOXICITY_EN, ToxicityModel
 from corpusmill.store.arrays import MAGIC, map_arrays
+from corpusmill.text.array_types import Float32s
 
 Kind = Literal["onnx", "fasttext", "quality", "toxicity"]
-MODELS = ("model.onnx", "onnx/model.onnx")  # in a folder, in order of preference
-BESIDE = ("tokenizer.json", "config.json")
-DATA = ("model.onnx_data", "model.onnx.data")  # weights outside of a large model
-TORCH = ("model.safetensors", "pytorch_model.bin")
+MODEL_FILES = ("model.onnx", "onnx/model.onnx")  # in a folder, in order of preference
+REQUIRED_FILES = ("tokenizer.json", "config.json")
+WEIGHT_FILES = ("model.onnx_data", "model.onnx.data")  # weights outside of a large model
+TORCH_FILES = ("model.safetensors", "pytorch_model.bin")
 EXPORT = "optimum-cli export onnx --model {0} --task text-classification {1}"
 
 
@@ -55,13 +55,15 @@ class TextClassifier:
     def __post_init__(self) -> None:
         if self.kind != "onnx":
             self._refuse_settings()
-        labels = self.known
+        labels = self.known_labels
         if self.labels and len(labels) < 2:
             raise RecipeError(f"labels: {self.model} has one output, the score; leave them out")
         for label in self.labels:
             if label not in labels:
                 suggestion = did_you_mean(label, labels) or "."
-                raise RecipeError(f'labels: "{label}" is not a label of {self.model}{suggestion} It has {some(labels)}.')
+                raise RecipeError(
+                    f'labels: "{label}" is not a label of {self.model}{suggestion} It has {list_labels(labels)}.'
+                )
         names = [column_of(label) for label in self.labels]
         twice = [name for name in names if names.count(name) > 1 or name in ("label", "score", "")]
         if twice:
@@ -79,7 +81,7 @@ class TextClassifier:
         return kind_of(self.model)
 
     @property
-    def known(self) -> list[str]:
+    def known_labels(self) -> list[str]:
         """The labels of the model; of one with a single output, one or none."""
         if self.kind == "onnx":
             return list(_config(self.model).labels)
@@ -103,7 +105,7 @@ class TextClassifier:
         none = np.isnan(scores[:, 0])
         if scores.shape[1] == 1:
             return {"score": pa.array(scores[:, 0], mask=none)}
-        labels = self.known
+        labels = self.known_labels
         best = np.nan_to_num(scores).argmax(axis=1)
         columns = {
             "label": pa.array(labels, pa.string()).take(pa.array(best, mask=none)),
@@ -113,7 +115,7 @@ class TextClassifier:
             columns[column_of(label)] = pa.array(np.ascontiguousarray(scores[:, labels.index(label)]), mask=none)
         return columns
 
-    def _scores(self, texts: pa.LargeStringArray) -> NDArray[np.float32]:
+    def _scores(self, texts: pa.LargeStringArray) -> Float32s:
         """(documents, labels), NaN for a text without words."""
         if self.kind == "onnx":
             return onnx_classifier.load(_located(self.model), self.settings).scores(texts)
@@ -155,7 +157,7 @@ def _kind_of_file(path: Path) -> Kind:
     if start == MAGIC:
         return "toxicity" if _parts(path) >= {"words", "idf"} else "quality"
     raise AssetError(
-        f"{path}: not a classifier. One is a folder with {', '.join((MODELS[0], *BESIDE))}; a fastText .bin or .ftz; "
+        f"{path}: not a classifier. One is a folder with {', '.join((MODEL_FILES[0], *REQUIRED_FILES))}; a fastText .bin or .ftz; "
         f"or a model of `corpusmill train quality`. (It begins {start!r}.)"
     )
 
@@ -182,40 +184,44 @@ def files_of(model: str) -> tuple[str, ...]:
     """
     if model.startswith(hub.SCHEME) or _is_repository(model):
         repo, path = hub.parse(model if model.startswith(hub.SCHEME) else hub.SCHEME + model)
-        weight_names = [name for folder in ("", "onnx/") for name in (folder + data for data in DATA)]
-        snapshot, name = hub.locate(repo, [path] if path else MODELS, (*BESIDE, *weight_names, f"{path}_data"))
+        weight_names = [name for folder in ("", "onnx/") for name in (folder + data for data in WEIGHT_FILES)]
+        snapshot, name = hub.locate(
+            repo, [path] if path else MODEL_FILES, (*REQUIRED_FILES, *weight_names, f"{path}_data")
+        )
         root, first = snapshot.folder, f"{hub.SCHEME}{repo}/"
-        for part in BESIDE:
+        for part in REQUIRED_FILES:
             hub.locate(repo, [part])
     else:
         located = assets.locate(model)
         root, first, name = _folder_of(located)
-    if missing := [part for part in (name, *BESIDE) if not (root / part).is_file()]:
+    if missing := [part for part in (name, *REQUIRED_FILES) if not (root / part).is_file()]:
         raise AssetError(f"{model}: has no {missing[0]}{_advice(model, root, missing[0])}")
-    weights = (str(Path(name).with_name(data).as_posix()) for data in (*DATA, f"{Path(name).name}_data"))
-    parts = dict.fromkeys((name, *BESIDE, *(data for data in weights if (root / data).is_file())))
+    weights = (str(Path(name).with_name(data).as_posix()) for data in (*WEIGHT_FILES, f"{Path(name).name}_data"))
+    parts = dict.fromkeys((name, *REQUIRED_FILES, *(data for data in weights if (root / data).is_file())))
     return tuple(f"{first}{part}" for part in parts)
 
 
 def _folder_of(located: Path) -> tuple[Path, str, str]:
     """The folder of a model on this machine, the beginning of its paths as assets, and the model's file in it."""
     if located.is_dir():
-        name = next((name for name in MODELS if (located / name).is_file()), MODELS[0])
+        name = next((name for name in MODEL_FILES if (located / name).is_file()), MODEL_FILES[0])
         return located, f"{located.as_posix()}/", name
-    root = located.parent if (located.parent / BESIDE[0]).is_file() else located.parent.parent
+    root = located.parent if (located.parent / REQUIRED_FILES[0]).is_file() else located.parent.parent
     return root, f"{root.as_posix()}/", located.relative_to(root).as_posix()
 
 
 def _advice(model: str, root: Path, missing: str) -> str:
-    if missing in MODELS and any((root / name).is_file() for name in TORCH):
+    if missing in MODEL_FILES and any((root / name).is_file() for name in TORCH_FILES):
         return f". It has a model of PyTorch; export it: {EXPORT.format(model, 'FOLDER')}"
-    if missing == BESIDE[0] and (root / "vocab.txt").is_file():
+    if missing == REQUIRED_FILES[0] and (root / "vocab.txt").is_file():
         return (
             '. It has the tokenizer in an older form; write the newer one: python -c "from transformers import '
             f"AutoTokenizer; AutoTokenizer.from_pretrained('{model}').save_pretrained('{model}')\""
         )
     names = ", ".join(sorted(path.name for path in root.iterdir())[:10]) if root.is_dir() else ""
-    return f"; it has {names or 'nothing'}. A classifier is a folder with {', '.join((MODELS[0], *BESIDE))}."
+    return (
+        f"; it has {names or 'nothing'}. A classifier is a folder with {', '.join((MODEL_FILES[0], *REQUIRED_FILES))}."
+    )
 
 
 def _located(model: str) -> ModelFiles:

@@ -9,14 +9,14 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from corpusmill.text.array_types import Bools, Bytes, Int8s, Int64s, UInt64s
 from corpusmill.text.buffers import view
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.lowlevel import NO_BITS, Bits, U, load8
-from corpusmill.text.sets import find, never_zero, slots_for
+from corpusmill.text.sets import find, never_zero, table_of
 
-LONGEST = 5  # bytes of an n-gram; words count whole as well
+LONGEST_NGRAM = 5  # bytes of an n-gram; words count whole as well
 BASIS, PRIME = U(0xCBF29CE484222325), U(0x100000001B3)  # FNV-1a
 BLANK = np.uint8(32)  # stands before and after a word
 SCALE = 32  # a weight is an int8 in these parts
@@ -25,31 +25,16 @@ SCALE = 32  # a weight is an int8 in these parts
 class LanguagePair(NamedTuple):
     """keys (slots,) uint64 with 0 for an empty slot, weights (slots,) int8: above 0 tells for the first language."""
 
-    keys: NDArray[np.uint64]
-    weights: NDArray[np.int8]
+    keys: UInt64s
+    weights: Int8s
 
 
-def make_pair(hashes: NDArray[np.uint64], weights: NDArray[np.int8]) -> LanguagePair:
-    keys = np.zeros(slots_for(len(hashes)), np.uint64)
-    placed = np.zeros(len(keys), np.int8)
-    fill(keys, placed, hashes, weights)
-    return LanguagePair(keys, placed)
+def make_pair(hashes: UInt64s, weights: Int8s) -> LanguagePair:
+    return LanguagePair(*table_of(hashes, weights))
 
 
 @kernel
-def fill(
-    keys: NDArray[np.uint64], placed: NDArray[np.int8], hashes: NDArray[np.uint64], weights: NDArray[np.int8]
-) -> None:
-    for i in range(len(hashes)):
-        key = never_zero(hashes[i])
-        at = find(keys, len(keys) - 1, key)
-        keys[at], placed[at] = key, weights[i]
-
-
-@kernel
-def compare(
-    data: NDArray[np.uint8], offsets: NDArray[np.int64], rows: NDArray[np.int64], pair: LanguagePair
-) -> NDArray[np.bool_]:
+def compare(data: Bytes, offsets: Int64s, rows: Int64s, pair: LanguagePair) -> Bools:
     """Whether the first language of the pair fits data[offsets[row]:offsets[row + 1]] at least as well, for each row:
     the sum over the distinct n-grams of the text that have a weight is not below 0."""
     first = np.empty(len(rows), np.bool_)
@@ -70,16 +55,14 @@ def compare(
 
 
 @inlined
-def weigh(
-    data: NDArray[np.uint8], begin: int, end: int, pair: LanguagePair, marked: NDArray[np.int64], text: int
-) -> int:
+def weigh(data: Bytes, begin: int, end: int, pair: LanguagePair, marked: Int64s, text: int) -> int:
     """The weights of the n-grams of a word that were not seen before in this text."""
     total = 0
     for start in range(begin - 1, end + 1):
         h = BASIS
         for at in range(start, end + 1):
             h = (h ^ U(letter(data, begin, at, end))) * PRIME
-            if at - start < LONGEST or (start == begin - 1 and at == end):
+            if at - start < LONGEST_NGRAM or (start == begin - 1 and at == end):
                 slot = find(pair.keys, len(pair.keys) - 1, never_zero(h))
                 if pair.keys[slot] != NO_BITS and marked[slot] != text:
                     marked[slot] = text
@@ -90,7 +73,7 @@ def weigh(
 
 
 @inlined
-def letter(data: NDArray[np.uint8], begin: int, at: int, end: int) -> Bits:
+def letter(data: Bytes, begin: int, at: int, end: int) -> Bits:
     if at < begin or at == end:
         return BLANK
     byte = load8(data, at)

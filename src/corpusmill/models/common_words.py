@@ -10,18 +10,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from corpusmill.text.array_types import Bytes, Int16s, Int32s, Int64s, UInt64s
 from corpusmill.text.buffers import view
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.folded_hash import word_hash, word_hashes
-from corpusmill.text.folded_words import folded_words, texts_at, words_of
+from corpusmill.text.folded_words import folded_words, words_of
 from corpusmill.text.lowlevel import NO_BITS
-from corpusmill.text.sets import find, never_zero, slots_for
+from corpusmill.text.sets import find, never_zero, table_of
+from corpusmill.text.shapes import span_texts
 from corpusmill.text.unicode import Folding, folding
 
-MOST = 4  # further occurrences of a word in one text do not count: text that is repeated is no more of a language
-READ = 4096  # words of a text that are looked at, the first ones
+MAX_TIMES = 4  # further occurrences of a word in one text do not count: text that is repeated is no more of a language
+MAX_WORDS_READ = 4096  # words of a text that are looked at, the first ones
 NO_GROUP = -1  # of a list in a language that the model lacks, and of a name without a list
 
 
@@ -35,61 +36,44 @@ class CommonWords(NamedTuple):
               model; those of group g are from bounds[g] to bounds[g + 1]
     """
 
-    keys: NDArray[np.uint64]
-    entries: NDArray[np.int32]
-    lists: NDArray[np.int16]
-    bounds: NDArray[np.int32]
+    keys: UInt64s
+    entries: Int32s
+    lists: Int16s
+    bounds: Int32s
 
 
 class CommonWordCounts(NamedTuple):
-    """(texts,) int32 each: words of the text, READ at most; how many of them, each word MOST times at most, are in
+    """(texts,) int32 each: words of the text, MAX_WORDS_READ at most; how many of them, each word MAX_TIMES times at most, are in
     the list of its group that has most of them, and in the list of a stranger that has most of them."""
 
-    words: NDArray[np.int32]
-    own: NDArray[np.int32]
-    others: NDArray[np.int32]
+    words: Int32s
+    own: Int32s
+    others: Int32s
 
 
-def hashed(words: list[str]) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+def hashed(words: list[str]) -> tuple[Int64s, UInt64s]:
     """Which of these are one word to the kernel, and the hashes of these."""
     texts = pa.array(words, pa.large_string())
     spans, offsets = folded_words(texts)
     single = np.flatnonzero(np.diff(offsets) == 1)
-    where = np.column_stack([single, spans[offsets[single]]])
-    return single, word_hashes(texts_at(texts, where))
+    return single, word_hashes(span_texts(texts, single, *spans[offsets[single]].T))
 
 
-def make_common_words(hashes: NDArray[np.uint64], lists: NDArray[np.int16], group: NDArray[np.int16]) -> CommonWords:
+def make_common_words(hashes: UInt64s, lists: Int16s, group: Int16s) -> CommonWords:
     """hashes, lists   (entries,) a word and a list that has it, sorted by word
     group           (lists,) of each list, NO_GROUP for a stranger's; ascending
     """
     words, begin = np.unique(hashes, return_index=True)
-    keys = np.zeros(slots_for(len(words)), np.uint64)
-    entries = np.zeros((len(keys), 2), np.int32)
+    keys, word = table_of(words, np.arange(len(words), dtype=np.int32))
     bounds = np.append(begin, len(hashes)).astype(np.int32)
-    _fill(keys, entries, words, np.column_stack([bounds[:-1], bounds[1:]]))
+    entries = np.where(keys[:, None] != NO_BITS, np.column_stack([bounds, np.append(bounds[1:], 0)])[word], 0).astype(
+        np.int32
+    )
     groups = int(group.max(initial=NO_GROUP)) + 1
     return CommonWords(keys, entries, lists, np.searchsorted(group, np.arange(groups + 1)).astype(np.int32))
 
 
-@kernel
-def _fill(
-    keys: NDArray[np.uint64], entries: NDArray[np.int32], words: NDArray[np.uint64], ranges: NDArray[np.int32]
-) -> None:
-    for i in range(len(words)):
-        key = never_zero(words[i])
-        at = find(keys, len(keys) - 1, key)
-        keys[at] = key
-        entries[at, 0], entries[at, 1] = ranges[i, 0], ranges[i, 1]
-
-
-def count_words(
-    data: NDArray[np.uint8],
-    offsets: NDArray[np.int64],
-    rows: NDArray[np.int64],
-    group: NDArray[np.int16],
-    common: CommonWords,
-) -> CommonWordCounts:
+def count_words(data: Bytes, offsets: Int64s, rows: Int64s, group: Int16s, common: CommonWords) -> CommonWordCounts:
     """What is common in data[offsets[row]:offsets[row + 1]] for each row.
 
     group   (rows,) the group that each text is said to be in
@@ -102,20 +86,20 @@ def count_words(
 
 @kernel
 def _count(
-    data: NDArray[np.uint8],
-    offsets: NDArray[np.int64],
-    rows: NDArray[np.int64],
-    group: NDArray[np.int16],
+    data: Bytes,
+    offsets: Int64s,
+    rows: Int64s,
+    group: Int16s,
     common: CommonWords,
     folding: Folding,
     counts: CommonWordCounts,
 ) -> None:
-    spans = np.empty((READ + 1, 2), np.int64)
+    spans = np.empty((MAX_WORDS_READ + 1, 2), np.int64)
     list_counts = np.zeros(common.bounds[-1], np.int16)
     times, of_text = np.zeros(len(common.keys), np.int32), np.full(len(common.keys), -1, np.int64)
     for i in range(len(rows)):
         lo, hi = offsets[rows[i]], offsets[rows[i] + 1]
-        words = words_of(data, lo, hi, READ, folding, spans, 0)
+        words = words_of(data, lo, hi, MAX_WORDS_READ, folding, spans, 0)
         list_counts[:] = 0
         for w in range(words):
             key = never_zero(word_hash(data, lo + spans[w, 0], lo + spans[w, 1]))
@@ -124,7 +108,7 @@ def _count(
                 continue
             times[slot] = 1 if of_text[slot] != i else times[slot] + 1
             of_text[slot] = i
-            if times[slot] <= MOST:
+            if times[slot] <= MAX_TIMES:
                 for at in range(common.entries[slot, 0], common.entries[slot, 1]):
                     list_counts[common.lists[at]] += 1
         counts.words[i] = words
@@ -133,7 +117,7 @@ def _count(
 
 
 @inlined
-def largest(counts: NDArray[np.int16], begin: int, end: int) -> Any:
+def largest(counts: Int16s, begin: int, end: int) -> Any:
     top = np.int16(0)
     for j in range(begin, end):
         top = max(top, counts[j])

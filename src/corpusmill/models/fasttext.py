@@ -13,13 +13,11 @@ from numpy.typing import NDArray
 
 from corpusmill import assets
 from corpusmill.models import fasttext_score as kernels
-from corpusmill.models.fasttext_file import MAPPED, FastTextLoss, ModelFile, read_model
+from corpusmill.models.fasttext_file import MAPPED_FROM, FastTextLoss, ModelFile, read_model
+from corpusmill.text.array_types import Bytes, Float32s, Int32s, Int64s, UInt64s
 from corpusmill.text.buffers import PAD, view
 from corpusmill.text.compile import kernel
 from corpusmill.text.sets import slots_for
-
-Labels = NDArray[np.int32]
-Scores = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -41,7 +39,7 @@ class FastText:
         file = read_model(path)
         return cls(file.labels, _prepare(file))
 
-    def predict(self, texts: pa.LargeStringArray, k: int = 2) -> tuple[Labels, Scores]:
+    def predict(self, texts: pa.LargeStringArray, k: int = 2) -> tuple[Int32s, Float32s]:
         """The k most likely labels of each text, the most likely first, with fastText's scores.
 
         texts     (documents,) large_string; null is a text without words
@@ -56,9 +54,7 @@ class FastText:
         text = view(texts)
         return self.predict_spans(text.data, text.offsets[:-1], text.offsets[1:], k)
 
-    def predict_spans(
-        self, data: NDArray[np.uint8], first: NDArray[np.int64], last: NDArray[np.int64], k: int = 2
-    ) -> tuple[Labels, Scores]:
+    def predict_spans(self, data: Bytes, first: Int64s, last: Int64s, k: int = 2) -> tuple[Int32s, Float32s]:
         """The same for the texts data[first[i]:last[i]], which must consist of whole UTF-8 characters.
 
         data   readable for PAD bytes after the last text
@@ -73,13 +69,7 @@ class FastText:
 
 @kernel
 def _predict(
-    data: NDArray[np.uint8],
-    first: NDArray[np.int64],
-    last: NDArray[np.int64],
-    model: kernels.ScorerModel,
-    k: int,
-    labels: NDArray[np.int32],
-    scores: NDArray[np.float32],
+    data: Bytes, first: Int64s, last: Int64s, model: kernels.ScorerModel, k: int, labels: Int32s, scores: Float32s
 ) -> None:
     """Write the k most likely labels of each text data[first[i]:last[i]], the most likely first.
 
@@ -124,10 +114,10 @@ def _prepare(file: ModelFile) -> kernels.ScorerModel:
     keys, entry_of_slot = np.zeros(slots_for(entries), np.uint64), np.full(slots_for(entries), -1, np.int32)
     content = np.concatenate([file.content, np.zeros(PAD, np.uint8)])
     kernels.fill_slots(keys, entry_of_slot, content, file.start, file.end)
-    rows, bitmap, before = _kept(file)
+    rows, bitmap, before = _kept_rows(file)
     words = file.input[: file.words]
     # Adding a word's n-grams to its row pays off if the sums fit in the memory of each worker; lid.176's take 0.5 MB.
-    merged = file.maxn <= 0 or words.size * 4 <= MAPPED
+    merged = file.maxn <= 0 or words.size * 4 <= MAPPED_FROM
     hierarchical = file.loss is FastTextLoss.HIERARCHICAL
     children = _huffman(file.counts) if hierarchical else np.zeros((0, 2), np.int32)
     model = kernels.ScorerModel(
@@ -162,7 +152,7 @@ def _prepare(file: ModelFile) -> kernels.ScorerModel:
     return model._replace(words=_frozen(sums), features=_frozen(features))
 
 
-def _kept(file: ModelFile) -> tuple[NDArray[np.int64] | None, NDArray[np.uint64], NDArray[np.int64]]:
+def _kept_rows(file: ModelFile) -> tuple[Int64s | None, UInt64s, Int64s]:
     """The rows of the input matrix with the n-grams that pruning kept, by bucket; a bit map of these buckets, and how
     many bits are set before each 64."""
     if file.buckets is None:
@@ -175,7 +165,7 @@ def _kept(file: ModelFile) -> tuple[NDArray[np.int64] | None, NDArray[np.uint64]
     return file.words + file.rows[order].astype(np.int64), bitmap, before
 
 
-def _huffman(counts: NDArray[np.int64]) -> NDArray[np.int32]:
+def _huffman(counts: Int64s) -> Int32s:
     """(labels - 1, 2) int32: the children of each inner node of the tree that fastText builds from label counts.
 
     Labels are sorted by decreasing count. Of two equal counts the inner node is taken before the label.
@@ -196,7 +186,7 @@ def _huffman(counts: NDArray[np.int64]) -> NDArray[np.int32]:
     return children
 
 
-def _height(children: NDArray[np.int32]) -> int:
+def _height(children: Int32s) -> int:
     """The most branches between the root and a label."""
     labels = len(children) + 1
     height = [0] * (2 * labels - 1)
@@ -205,15 +195,15 @@ def _height(children: NDArray[np.int32]) -> int:
     return height[-1]
 
 
-def _sigmoid() -> NDArray[np.float32]:
+def _sigmoid() -> Float32s:
     """fastText's table of 512 steps over [-8, 8]."""
     x = (np.arange(513) * 16 / 512 - 8).astype(np.float32)
     return (1.0 / (1.0 + np.exp(-x)).astype(np.float64)).astype(np.float32)
 
 
-def _own(matrix: NDArray[np.float32]) -> NDArray[np.float32]:
+def _own(matrix: Float32s) -> Float32s:
     """An aligned copy of a small matrix; a large one stays in the mapped file, whose pages processes share."""
-    if matrix.nbytes > MAPPED and not matrix.flags.writeable:
+    if matrix.nbytes > MAPPED_FROM and not matrix.flags.writeable:
         return matrix
     return _frozen(np.array(matrix, np.float32, order="C"))
 

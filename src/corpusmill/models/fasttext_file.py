@@ -27,8 +27,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corpusmill.errors import AssetError
+from corpusmill.text.array_types import Bytes, Float32s, Int32s, Int64s
 
-MAGIC = 793712314
+FASTTEXT_MAGIC = 793712314
 NEWEST = 12
 OLD = 11  # its supervised models have no character n-grams, regardless of minn and maxn
 SUPERVISED = 3
@@ -36,7 +37,7 @@ LABEL = "__label__"
 CENTROIDS = 256  # a code is one byte
 
 # Larger files are mapped, not read: worker processes share the pages and touch only the rows that they need.
-MAPPED = 64 << 20  # bytes
+MAPPED_FROM = 64 << 20  # bytes
 
 
 T = TypeVar("T", bound=np.generic)
@@ -70,14 +71,14 @@ class ModelFile:
     maxn: int
     words: int
     labels: list[str]  # without the prefix __label__
-    content: NDArray[np.uint8]
-    start: NDArray[np.int64]
-    end: NDArray[np.int64]
-    counts: NDArray[np.int64]
-    buckets: NDArray[np.int32] | None
-    rows: NDArray[np.int32]
-    input: NDArray[np.float32]
-    output: NDArray[np.float32]
+    content: Bytes
+    start: Int64s
+    end: Int64s
+    counts: Int64s
+    buckets: Int32s | None
+    rows: Int32s
+    input: Float32s
+    output: Float32s
 
 
 def read_model(path: Path) -> ModelFile:
@@ -141,9 +142,9 @@ class Header:
 
 @dataclass(frozen=True)
 class DictionaryEntries:
-    start: NDArray[np.int64]
-    end: NDArray[np.int64]
-    counts: NDArray[np.int64]
+    start: Int64s
+    end: Int64s
+    counts: Int64s
     labels: list[str]
 
 
@@ -154,7 +155,7 @@ class ModelReader:
         self.path = path
         self.at = 0
         with path.open("rb") as file:
-            large = path.stat().st_size > MAPPED
+            large = path.stat().st_size > MAPPED_FROM
             self.content: bytes | mmap.mmap = (
                 mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if large else file.read()
             )
@@ -177,7 +178,7 @@ class ModelReader:
         return np.frombuffer(self.content, np.dtype(dtype).newbyteorder("<"), count, self.take(size))
 
     def header(self) -> Header:
-        if len(self.content) < 8 or self.numbers("i")[0] != MAGIC:
+        if len(self.content) < 8 or self.numbers("i")[0] != FASTTEXT_MAGIC:
             raise AssetError(f"{self.path}: not a fastText model (its first four bytes are not fastText's)")
         (version,) = self.numbers("i")
         if version not in (OLD, NEWEST):
@@ -215,11 +216,11 @@ class ModelReader:
             start, end, np.array(counts, np.int64), [label.removeprefix(LABEL) for label in spelled]
         )
 
-    def dense_matrix(self) -> NDArray[np.float32]:
+    def dense_matrix(self) -> Float32s:
         rows, columns = self.numbers("2q")
         return self.array(np.float32, rows * columns).reshape(rows, columns)
 
-    def quantised_matrix(self) -> NDArray[np.float32]:
+    def quantised_matrix(self) -> Float32s:
         norms, rows, columns, size = self.numbers("?2qi")
         codes = self.array(np.uint8, size).reshape(rows, -1)
         matrix = self.quantiser(codes)
@@ -232,7 +233,7 @@ class ModelReader:
             )
         return matrix
 
-    def quantiser(self, codes: NDArray[np.uint8]) -> NDArray[np.float32]:
+    def quantiser(self, codes: Bytes) -> Float32s:
         """Each row assembled from the centroids of its codes."""
         dim, parts, part, last = self.numbers("4i")
         centroids = self.array(np.float32, dim * CENTROIDS)

@@ -11,12 +11,12 @@ except for the order of additions, so scores agree to about 1e-6. Four things ma
 - hierarchical softmax descends into the more likely branch first and prunes those that cannot be among the k best.
 """
 
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from corpusmill.models.fasttext_file import FastTextLoss
+from corpusmill.text.array_types import Bytes, Float32s, Int32s, Int64s, UInt32s, UInt64s
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.hashing import quick_hash
 from corpusmill.text.lowlevel import NO_BITS, Bits, U, copy_bytes, count_bits, high_product, load8, lowest_bit
@@ -36,19 +36,14 @@ HIERARCHICAL, SOFTMAX = int(FastTextLoss.HIERARCHICAL), int(FastTextLoss.SOFTMAX
 # The bytes at which fastText cuts words: NUL, tab, line feed, vertical tab, form feed, carriage return, space.
 _gaps = masks(either(equal("\0"), between(9, 13), equal(" ")), not_ascii)
 BEFORE, AFTER = ord("<"), ord(">")  # enclose a word for its character n-grams
-LABEL = np.frombuffer(b"__label__", np.uint8)
+LABEL_BYTES = np.frombuffer(b"__label__", np.uint8)
 END, END_SIZE = np.frombuffer(b"</s>".ljust(16, b"\0"), np.uint8), 4
 
 BUFFER = 1024  # buckets that are collected before their rows are added up: 8 KiB, which fits the L1 cache
-WORD = 256  # bytes of the longest word that takes the fast path, with BEFORE and AFTER
-JOINED = 1024  # bytes of words whose n-grams are hashed at a time, at most
-WORDS = 256  # words that are looked up at a time, at most
+MAX_FAST_WORD = 256  # bytes of the longest word that takes the fast path, with BEFORE and AFTER
+MAX_JOINED = 1024  # bytes of words whose n-grams are hashed at a time, at most
+MAX_LOOKUPS = 256  # words that are looked up at a time, at most
 NO_PLACE, WIDE = -1, -2
-
-Bytes: TypeAlias = NDArray[np.uint8]
-Positions: TypeAlias = NDArray[np.int64]
-Row: TypeAlias = NDArray[np.float32]
-Rows: TypeAlias = NDArray[np.float32]
 
 
 class ScorerModel(NamedTuple):
@@ -69,19 +64,19 @@ class ScorerModel(NamedTuple):
     sigmoid     (513,) float32: fastText's table of the logistic function on [-8, 8]
     """
 
-    keys: NDArray[np.uint64]
-    entries: NDArray[np.int32]
-    content: NDArray[np.uint8]
-    start: NDArray[np.int64]
-    end: NDArray[np.int64]
-    words: NDArray[np.float32]
-    features: NDArray[np.int64]
-    ngrams: NDArray[np.float32]
-    kept: NDArray[np.uint64]
-    before: NDArray[np.int64]
-    output: NDArray[np.float32]
-    children: NDArray[np.int32]
-    sigmoid: NDArray[np.float32]
+    keys: UInt64s
+    entries: Int32s
+    content: Bytes
+    start: Int64s
+    end: Int64s
+    words: Float32s
+    features: Int64s
+    ngrams: Float32s
+    kept: UInt64s
+    before: Int64s
+    output: Float32s
+    children: Int32s
+    sigmoid: Float32s
     labels: int
     loss: int
     bucket: int
@@ -99,37 +94,37 @@ class ScorerScratch(NamedTuple):
 
     buckets   of n-grams whose rows are to be added up
     history   (word n-grams,) uint64, see `collect_words`
-    words     (WORDS, 5) int64, of up to WORDS words of a text: the entry, -1 if there is none; first byte and end;
+    words     (MAX_LOOKUPS, 5) int64, of up to MAX_LOOKUPS words of a text: the entry, -1 if there is none; first byte and end;
               where in `joined` it is, NO_PLACE if its n-grams are not wanted, WIDE if it is not there; and fastText's
               hash, if there are word n-grams
     joined    uint8: words with BEFORE and AFTER, one after the other
-    hashes    (JOINED,) uint32
-    found     (lengths of n-grams, JOINED) uint32: the bucket of the n-gram that begins at each byte of `joined`
+    hashes    (MAX_JOINED,) uint32
+    found     (lengths of n-grams, MAX_JOINED) uint32: the bucket of the n-gram that begins at each byte of `joined`
     """
 
-    buckets: Positions
-    history: NDArray[np.uint64]
-    words: NDArray[np.int64]
+    buckets: Int64s
+    history: UInt64s
+    words: Int64s
     joined: Bytes
-    hashes: NDArray[np.uint32]
-    found: NDArray[np.uint32]
+    hashes: UInt32s
+    found: UInt32s
 
 
 @inlined
 def make_scratch(model: ScorerModel) -> ScorerScratch:
     lengths = max(model.maxn - model.minn + 1, 1)
     return ScorerScratch(
-        np.empty(BUFFER + WORD * lengths, np.int64),  # BUFFER, and all those of one word on the fast path
+        np.empty(BUFFER + MAX_FAST_WORD * lengths, np.int64),  # BUFFER, and all those of one word on the fast path
         np.empty(model.word_ngrams, np.uint64),
-        np.empty((WORDS, 5), np.int64),
-        np.zeros(JOINED + max(model.maxn, 0) + 64, np.uint8),
-        np.empty(JOINED, np.uint32),
-        np.empty((lengths, JOINED), np.uint32),
+        np.empty((MAX_LOOKUPS, 5), np.int64),
+        np.zeros(MAX_JOINED + max(model.maxn, 0) + 64, np.uint8),
+        np.empty(MAX_JOINED, np.uint32),
+        np.empty((lengths, MAX_JOINED), np.uint32),
     )
 
 
 @kernel
-def embed(data: Bytes, first: int, last: int, model: ScorerModel, hidden: Row, s: ScorerScratch) -> int:
+def embed(data: Bytes, first: int, last: int, model: ScorerModel, hidden: Float32s, s: ScorerScratch) -> int:
     """Add up the rows of all features of data[first:last] in `hidden`; returns how many there are."""
     hidden[:] = 0
     features = filled = tokens = 0
@@ -178,7 +173,7 @@ def look_up(data: Bytes, at: int, last: int, model: ScorerModel, s: ScorerScratc
     and the bytes in s.joined. Labels are no words.
     """
     words = joined = 0
-    while at < last and words < WORDS and joined <= JOINED - WORD:
+    while at < last and words < MAX_LOOKUPS and joined <= MAX_JOINED - MAX_FAST_WORD:
         gap, wide = _gaps(data, at)
         gap |= ~below(min(last - at, 64))
         skipped = lowest_bit(~gap)
@@ -207,7 +202,7 @@ def look_up(data: Bytes, at: int, last: int, model: ScorerModel, s: ScorerScratc
         if entry < 0 or not model.whole:
             joined_at = WIDE
             ascii = (wide >> U(skipped)) & below(min(size, 64)) == NO_BITS
-            if ascii and size + 2 <= WORD:
+            if ascii and size + 2 <= MAX_FAST_WORD:
                 joined_at = joined
                 s.joined[joined_at] = BEFORE
                 copy_bytes(data, begin, size, s.joined, joined_at + 1)
@@ -222,14 +217,7 @@ def look_up(data: Bytes, at: int, last: int, model: ScorerModel, s: ScorerScratc
 
 @kernel
 def hash_joined(
-    joined: Bytes,
-    size: int,
-    minn: int,
-    maxn: int,
-    bucket: int,
-    share: Bits,
-    hashes: NDArray[np.uint32],
-    buckets: NDArray[np.uint32],
+    joined: Bytes, size: int, minn: int, maxn: int, bucket: int, share: Bits, hashes: UInt32s, buckets: UInt32s
 ) -> None:
     """Write the buckets of the n-grams of minn to maxn bytes that begin at each of joined[:size] to `buckets`.
 
@@ -267,7 +255,7 @@ def collect_joined(joined_at: int, size: int, model: ScorerModel, s: ScorerScrat
 
 @kernel
 def collect_characters(
-    data: Bytes, begin: int, end: int, model: ScorerModel, hidden: Row, buckets: Positions, filled: int
+    data: Bytes, begin: int, end: int, model: ScorerModel, hidden: Float32s, buckets: Int64s, filled: int
 ) -> tuple[int, int]:
     """Put the buckets of the character n-grams of the word data[begin:end] that have a row into `buckets`.
 
@@ -308,7 +296,7 @@ def collect_characters(
 
 @kernel
 def collect_words(
-    h: Bits, tokens: int, model: ScorerModel, hidden: Row, buckets: Positions, filled: int, history: NDArray[np.uint64]
+    h: Bits, tokens: int, model: ScorerModel, hidden: Float32s, buckets: Int64s, filled: int, history: UInt64s
 ) -> tuple[int, int]:
     """As `collect_characters`, for the word n-grams that end in the `tokens`-th word, of hash `h`.
 
@@ -331,7 +319,7 @@ def collect_words(
 
 
 @inlined
-def has_row(bucket: Bits, bitmap: NDArray[np.uint64]) -> Bits:
+def has_row(bucket: Bits, bitmap: UInt64s) -> Bits:
     """1 if the bucket was kept, 0 if it was pruned."""
     if len(bitmap) == 0:
         return np.int64(1)
@@ -339,9 +327,7 @@ def has_row(bucket: Bits, bitmap: NDArray[np.uint64]) -> Bits:
 
 
 @kernel
-def spill(
-    matrix: Rows, bitmap: NDArray[np.uint64], before: Positions, buckets: Positions, filled: int, hidden: Row
-) -> int:
+def spill(matrix: Float32s, bitmap: UInt64s, before: Int64s, buckets: Int64s, filled: int, hidden: Float32s) -> int:
     """Add up BUFFER buckets at a time while more are pending; returns how many are left."""
     while filled > BUFFER:
         add_buckets(matrix, bitmap, before, buckets, BUFFER, hidden)
@@ -358,14 +344,14 @@ def remainder(h: Bits, model: ScorerModel) -> Bits:
 
 
 @inlined
-def add(matrix: Rows, row: int, hidden: Row) -> None:
+def add(matrix: Float32s, row: int, hidden: Float32s) -> None:
     for d in range(len(hidden)):
         hidden[d] += matrix[row, d]
 
 
 @kernel
 def add_buckets(
-    matrix: Rows, bitmap: NDArray[np.uint64], before: Positions, buckets: Positions, count: int, hidden: Row
+    matrix: Float32s, bitmap: UInt64s, before: Int64s, buckets: Int64s, count: int, hidden: Float32s
 ) -> None:
     """Add the rows of buckets[:count] to `hidden`, four at a time. The buckets are overwritten."""
     rows = buckets
@@ -389,9 +375,7 @@ def find(data: Bytes, begin: int, end: int, model: ScorerModel) -> Bits:
 
 
 @kernel
-def fill_slots(
-    keys: NDArray[np.uint64], entries: NDArray[np.int32], content: Bytes, start: Positions, end: Positions
-) -> None:
+def fill_slots(keys: UInt64s, entries: Int32s, content: Bytes, start: Int64s, end: Int64s) -> None:
     """Enter every spelling under its hash; of two alike the first."""
     for entry in range(len(start)):
         key = never_zero(quick_hash(content, start[entry], end[entry] - start[entry]))
@@ -401,7 +385,7 @@ def fill_slots(
 
 
 @kernel
-def gather_words(model: ScorerModel, count: int, words: Rows, features: Positions) -> None:
+def gather_words(model: ScorerModel, count: int, words: Float32s, features: Int64s) -> None:
     """Add the rows of each word's character n-grams to its own in `words`; `features` counts them, with its own."""
     buckets = make_scratch(model).buckets
     for entry in range(count):
@@ -415,13 +399,7 @@ def gather_words(model: ScorerModel, count: int, words: Rows, features: Position
 
 @kernel
 def descend(
-    model: ScorerModel,
-    hidden: Row,
-    k: int,
-    labels: NDArray[np.int32],
-    scores: NDArray[np.float32],
-    node: NDArray[np.int32],
-    score: Row,
+    model: ScorerModel, hidden: Float32s, k: int, labels: Int32s, scores: Float32s, node: Int32s, score: Float32s
 ) -> None:
     """The k likeliest labels of hierarchical softmax, with the logarithms of their scores.
 
@@ -457,7 +435,7 @@ def descend(
 
 
 @kernel
-def outputs(model: ScorerModel, hidden: Row, score: Row) -> None:
+def outputs(model: ScorerModel, hidden: Float32s, score: Float32s) -> None:
     """The score of every label: softmax, or the logistic function of each."""
     score[: model.labels] = 0
     for d in range(len(hidden)):
@@ -487,7 +465,7 @@ def outputs(model: ScorerModel, hidden: Row, score: Row) -> None:
 
 
 @inlined
-def keep(label: int, score: Bits, k: int, labels: NDArray[np.int32], scores: NDArray[np.float32]) -> None:
+def keep(label: int, score: Bits, k: int, labels: Int32s, scores: Float32s) -> None:
     """Insert into the k best, after equal scores."""
     at = k
     while at > 0 and (labels[at - 1] == NO_LABEL or scores[at - 1] < score):
@@ -536,4 +514,4 @@ def same(data: Bytes, begin: int, end: int, spelling: Bytes) -> bool:
 
 @inlined
 def is_label(data: Bytes, begin: int, end: int) -> bool:
-    return end - begin >= len(LABEL) and same(data, begin, begin + len(LABEL), LABEL)
+    return end - begin >= len(LABEL_BYTES) and same(data, begin, begin + len(LABEL_BYTES), LABEL_BYTES)

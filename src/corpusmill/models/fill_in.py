@@ -21,11 +21,12 @@ from numpy.typing import NDArray
 from corpusmill.errors import AssetError, RecipeError
 from corpusmill.models.tokenizer import Tokenizer
 from corpusmill.models.tokenizer_file import Definition
+from corpusmill.text.array_types import Bools, Float64s, Int64s, UInt32s, UInt64s
 from corpusmill.text.splitmix64 import GOLDEN, mix64
 from corpusmill.tokens.sampling import sampling_hash
 
 # prefix, suffix, middle, as tokenizers of code models name them
-FAMILIES = (
+SENTINEL_FAMILIES = (
     ("<fim_prefix>", "<fim_suffix>", "<fim_middle>"),  # StarCoder, SmolLM
     ("<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>"),  # Qwen, cl100k
     ("<fim-prefix>", "<fim-suffix>", "<fim-middle>"),  # SantaCoder
@@ -43,7 +44,7 @@ class Fim:
     spm        share of these, or of their parts, in the order SPM; the others are in PSM
     unit       "file": the files of a document, each by itself; "repository": the document as a whole
     separator  the text with which each file of a document ends, if a document holds several
-    sentinels  the tokens before prefix, suffix and middle; null: the first of FAMILIES that the tokenizer has
+    sentinels  the tokens before prefix, suffix and middle; null: the first of SENTINEL_FAMILIES that the tokenizer has
     seed       another one draws other documents and cuts
     """
 
@@ -68,14 +69,14 @@ class Fim:
 
     def names(self, definition: Definition) -> tuple[str, str, str]:
         """The sentinels in a tokenizer. Raises AssetError if it lacks them."""
-        for family in (self.sentinels,) if self.sentinels else FAMILIES:
+        for family in (self.sentinels,) if self.sentinels else SENTINEL_FAMILIES:
             if all(name in definition.added for name in family):
                 return family
         if self.sentinels:
             missing = ", ".join(name for name in self.sentinels if name not in definition.added)
             problem = f"there is no token {missing}"
         else:
-            problem = f"it has none of the usual ones ({'; '.join(' '.join(family) for family in FAMILIES)})"
+            problem = f"it has none of the usual ones ({'; '.join(' '.join(family) for family in SENTINEL_FAMILIES)})"
         raise AssetError(
             f"{definition.path}: fim needs three tokens of the tokenizer, before prefix, suffix and middle; {problem}. "
             f"Name them, fim: {{sentinels: [PREFIX, SUFFIX, MIDDLE]}}; or take a tokenizer that has them: `corpusmill "
@@ -83,11 +84,11 @@ class Fim:
             f'"<fim_middle>"` makes one.'
         )
 
-    def hashes(self, ids: pa.Array) -> NDArray[np.uint64]:
+    def hashes(self, ids: pa.Array) -> UInt64s:
         """(documents,) by their ids; see `chosen`."""
         return sampling_hash(ids, self.seed, "fim")
 
-    def chosen(self, hashes: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    def chosen(self, hashes: UInt64s) -> Bools:
         """(documents,) which are filled in."""
         return _share(hashes) < self.rate
 
@@ -110,7 +111,7 @@ class Fim:
         return text[:first], text[first:second], text[second:], bool(drawn[2] < self.spm)
 
 
-def _share(hashes: NDArray[np.uint64]) -> NDArray[np.float64]:
+def _share(hashes: UInt64s) -> Float64s:
     """Numbers in [0, 1)."""
     return (hashes >> np.uint64(11)).astype(np.float64) / 2.0**53
 
@@ -135,12 +136,8 @@ class _Part(NamedTuple):
 
 
 def fill_in(
-    tokenizer: Tokenizer,
-    fim: Fim,
-    texts: list[str],
-    hashes: NDArray[np.uint64],
-    limits: NDArray[np.int64] | None = None,
-) -> list[list[NDArray[np.uint32]]]:
+    tokenizer: Tokenizer, fim: Fim, texts: list[str], hashes: UInt64s, limits: Int64s | None = None
+) -> list[list[UInt32s]]:
     """The ids of documents that are filled in, without BOS and EOS: of each document its parts, in order.
 
     hashes   (documents,) from `Fim.hashes`
@@ -148,7 +145,7 @@ def fill_in(
              equal numbers of characters until all of them fit; None: no limit
     """
     marks = sentinel_ids(tokenizer, fim)
-    results: list[dict[int, NDArray[np.uint32]]] = [{} for _ in texts]
+    results: list[dict[int, UInt32s]] = [{} for _ in texts]
     waiting = []
     for document, text in enumerate(texts):
         start = 0
@@ -209,5 +206,7 @@ def restore(tokenizer: Tokenizer, ids: NDArray[np.integer], fim: Fim) -> str:
         ):
             raise ValueError(f"half of a text that is filled in: sentinels {marks} are each once, in this order")
         suffix, middle = part.index(marks.suffix), part.index(marks.middle)
-        out += [tokenizer.decode(part_ids) for part_ids in (part[:suffix], part[middle + 1 :], part[suffix + 1 : middle])]
+        out += [
+            tokenizer.decode(part_ids) for part_ids in (part[:suffix], part[middle + 1 :], part[suffix + 1 : middle])
+        ]
     return "".join(out)

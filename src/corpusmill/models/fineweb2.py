@@ -12,38 +12,21 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from corpusmill import assets
+from corpusmill.text.array_types import Bools, Float64s, Int64s
 from corpusmill.text.script_stats import Lists, make_lists
 from corpusmill.text.scripts import SCRIPTS, script_counts
 
 NAME = "fineweb2-settings"
 # ISO 15924 -> our scripts, where a language has settings for several.
-CODES = {
-    "Latn": "latin",
-    "Cyrl": "cyrillic",
-    "Arab": "arabic",
-    "Grek": "greek",
-    "Hebr": "hebrew",
-    "Deva": "devanagari",
-    "Beng": "bengali",
-    "Guru": "gurmukhi",
-    "Gujr": "gujarati",
-    "Orya": "oriya",
-    "Taml": "tamil",
-    "Telu": "telugu",
-    "Knda": "kannada",
-    "Mlym": "malayalam",
-    "Ethi": "ethiopic",
-    "Cans": "canadian",
-    "Cher": "cherokee",
-    "Mymr": "myanmar",
-    "Khmr": "khmer",
-    "Tfng": "tifinagh",
-    "Hani": "han",
-}
-NONE = -1
+_CODES = """
+    Latn:latin Cyrl:cyrillic Arab:arabic Grek:greek Hebr:hebrew Deva:devanagari Beng:bengali Guru:gurmukhi
+    Gujr:gujarati Orya:oriya Taml:tamil Telu:telugu Knda:kannada Mlym:malayalam Ethi:ethiopic Cans:canadian
+    Cher:cherokee Mymr:myanmar Khmr:khmer Tfng:tifinagh Hani:han
+"""
+SCRIPT_OF_CODE = dict(pair.split(":") for pair in _CODES.split())
+NO_PAIR = -1
 
 
 @dataclass(frozen=True)
@@ -56,45 +39,45 @@ class LanguageSettings:
     """
 
     pairs: list[str]
-    bounds: dict[str, NDArray[np.float64]]
+    bounds: dict[str, Float64s]
     stop_words: Lists
     by_label: dict[str, list[int]]
-    hyphens: NDArray[np.bool_]
+    hyphens: Bools
 
-    def of(self, labels: pa.StringArray, texts: pa.LargeStringArray) -> NDArray[np.int64]:
-        """(documents,) the place of the pair of each document; NONE where its language has no settings.
+    def find_pairs(self, labels: pa.StringArray, texts: pa.LargeStringArray) -> Int64s:
+        """(documents,) the place of the pair of each document; NO_PAIR where its language has no settings.
 
         A language with settings for several scripts has those of the script with the most letters, and those of its
         usual script if that is none of them.
         """
         encoded = labels.dictionary_encode()
         candidates = [self.by_label.get(label, []) for label in encoded.dictionary.to_pylist()]
-        first = np.array([places[0] if places else NONE for places in candidates] + [NONE], np.int64)
+        first = np.array([places[0] if places else NO_PAIR for places in candidates] + [NO_PAIR], np.int64)
         code = encoded.indices.fill_null(len(candidates)).to_numpy()
-        pairs: NDArray[np.int64] = first[code]
+        pairs: Int64s = first[code]
         several = np.flatnonzero(np.array([len(places) > 1 for places in candidates] + [False])[code])
         main = script_counts(texts.take(pa.array(several))).argmax(axis=1) if len(several) else several
         for row, script in zip(several.tolist(), main.tolist(), strict=True):
             for pair in candidates[code[row]]:
-                if CODES.get(self.pairs[pair].partition("_")[2]) == SCRIPTS[script]:
+                if SCRIPT_OF_CODE.get(self.pairs[pair].partition("_")[2]) == SCRIPTS[script]:
                     pairs[row] = pair
                     break
         return pairs
 
-    def apart(self, texts: pa.LargeStringArray, pairs: NDArray[np.int64]) -> tuple[NDArray[np.int64], pa.Array]:
+    def apart(self, texts: pa.LargeStringArray, pairs: Int64s) -> tuple[Int64s, pa.Array]:
         """Which documents are in a language whose words end at their hyphens, and their texts with a space behind each
         hyphen between letters: "il-kelb" is two words in them, and no word is a hyphen."""
-        rows = np.flatnonzero((pairs != NONE) & self.hyphens[pairs])
+        rows = np.flatnonzero((pairs != NO_PAIR) & self.hyphens[pairs])
         return rows, pc.replace_substring_regex(texts.take(pa.array(rows)), r"(\pL)-(\pL)", r"\1- \2")
 
-    def names(self, places: NDArray[np.int64]) -> pa.StringArray:
-        """The pairs, null for NONE."""
-        return pa.array(self.pairs, pa.string()).take(pa.array(places, mask=places == NONE))
+    def names(self, places: Int64s) -> pa.StringArray:
+        """The pairs, null for NO_PAIR."""
+        return pa.array(self.pairs, pa.string()).take(pa.array(places, mask=places == NO_PAIR))
 
-    def places(self, names: pa.StringArray) -> NDArray[np.int64]:
+    def places(self, names: pa.StringArray) -> Int64s:
         """As `names` has written them."""
         indices = pc.index_in(names, value_set=pa.array(self.pairs, pa.string()))
-        places: NDArray[np.int64] = indices.fill_null(NONE).to_numpy().astype(np.int64)
+        places: Int64s = indices.fill_null(NO_PAIR).to_numpy().astype(np.int64)
         return places
 
 

@@ -6,29 +6,37 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from corpusmill import assets
 from corpusmill.errors import RecipeError
 from corpusmill.models.fasttext import FastText
 from corpusmill.models.fasttext_file import read_labels
 from corpusmill.models.wide import LID_176, LID_WIDE, UNKNOWN, WideModel, prepare, read_names
-from corpusmill.models.wide_file import MAGIC
+from corpusmill.models.wide_file import WIDE_MAGIC
+from corpusmill.text.array_types import Bytes, Float32s, Int32s, Int64s
 from corpusmill.text.buffers import TextBuffer, view
 from corpusmill.text.compile import kernel
 from corpusmill.text.lowlevel import count_bits, load8
 from corpusmill.text.simd import between, masks
 
 WINDOW_CHARS = {True: 200, False: 1000}  # of lid.wide, which gains .002 at most by more; of fastText models
-NAMED = 4  # labels per window: all further ones share less than a fifth, and mostly less than .01
-MORE, SHORTER = 3, 0.75  # of a text that may be in several languages: so many times as many windows, and as long
-AGAIN = 256  # such texts looked at in one go, which take some 30 MB
-COLUMNS = {"label": pa.string(), "score": pa.float32(), "runner_up": pa.string(), "runner_up_score": pa.float32()}
+LABELS_PER_WINDOW = 4  # labels per window: all further ones share less than a fifth, and mostly less than .01
+MORE_WINDOWS, SHORTER_WINDOWS = (
+    3,
+    0.75,
+)  # of a text that may be in several languages: so many times as many windows, and as long
+RETRY_BATCH = 256  # such texts looked at in one go, which take some 30 MB
+LANGUAGE_COLUMNS = {
+    "label": pa.string(),
+    "score": pa.float32(),
+    "runner_up": pa.string(),
+    "runner_up_score": pa.float32(),
+}
 
 continuations = masks(between(0x80, 0xBF))
 
 
-Named = tuple[pa.StringArray, NDArray[np.int32], NDArray[np.float32]]  # names; (texts, 2) of them, -1 none; scores
+NamedLabels = tuple[pa.StringArray, Int32s, Float32s]  # names; (texts, 2) of them, -1 none; scores
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +80,7 @@ class Identifier:
         in none of the languages of lid.wide is labelled `unknown`, with score 0; the runner-up is the nearest language.
         """
         if not len(texts) and self._wide:
-            return {name: pa.array([], type) for name, type in COLUMNS.items()}  # without unpacking 200 MB
+            return {name: pa.array([], type) for name, type in LANGUAGE_COLUMNS.items()}  # without unpacking 200 MB
         text = view(texts)
         names, best, mean = self._by_wide(text) if self._wide else self._by_fasttext(text)
         label, runner_up = (names.take(pa.array(column, mask=column < 0)) for column in (best[:, 0], best[:, 1]))
@@ -87,24 +95,24 @@ class Identifier:
     def _wide(self) -> bool:
         return assets.load(self.model, is_wide)
 
-    def _by_fasttext(self, text: TextBuffer) -> Named:
+    def _by_fasttext(self, text: TextBuffer) -> NamedLabels:
         model = assets.load(self.model, FastText.load)
-        labels, scores = model.predict_spans(text.data, *self._cut(text), NAMED)
+        labels, scores = model.predict_spans(text.data, *self._cut(text), LABELS_PER_WINDOW)
         best = np.empty((len(text.offsets) - 1, 2), np.int32)
         mean = np.empty(best.shape, np.float32)
         average(labels, scores, self.windows, best, mean)
         return pa.array(model.labels, pa.string()), best, mean
 
-    def _by_wide(self, text: TextBuffer) -> Named:
+    def _by_wide(self, text: TextBuffer) -> NamedLabels:
         model = assets.load(self.model, WideModel.load)
         first, last = self._cut(text)
         shares, unknown, doubtful = model.share(
             *prepare(text.data, first, last, np.arange(0, len(first) + 1, self.windows))
         )
         retry = np.flatnonzero(doubtful)
-        for at in range(0, len(retry), AGAIN):
-            rows = retry[at : at + AGAIN]
-            decided, judged = model.main_language(text.data, *self._cut_more(text, rows), MORE * self.windows)
+        for at in range(0, len(retry), RETRY_BATCH):
+            rows = retry[at : at + RETRY_BATCH]
+            decided, judged = model.main_language(text.data, *self._cut_more(text, rows), MORE_WINDOWS * self.windows)
             shares[rows[decided]], unknown[rows[decided]] = judged.shares, judged.unknown
         rows = np.arange(len(shares))
         best = np.empty((len(shares), 2), np.int32)
@@ -118,17 +126,17 @@ class Identifier:
         best[unknown, 0], mean[unknown, 0] = len(model.names), 0
         return pa.array([*model.names, UNKNOWN], pa.string()), best, mean
 
-    def _cut(self, text: TextBuffer) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _cut(self, text: TextBuffer) -> tuple[Int64s, Int64s]:
         """First and last byte of the windows of each text."""
         first, last = np.empty((2, (len(text.offsets) - 1) * self.windows), np.int64)
         cut_windows(text.data, text.offsets, self.windows, self._window_chars, self.offset, first, last)
         return first, last
 
-    def _cut_more(self, text: TextBuffer, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _cut_more(self, text: TextBuffer, rows: Int64s) -> tuple[Int64s, Int64s]:
         """The same of more and shorter windows of some texts, at equal distances in characters."""
-        windows = MORE * self.windows
+        windows = MORE_WINDOWS * self.windows
         first, last = np.empty((2, len(rows) * windows), np.int64)
-        chars = max(int(SHORTER * self._window_chars), 1)
+        chars = max(int(SHORTER_WINDOWS * self._window_chars), 1)
         spread_windows(text.data, text.offsets, rows, windows, chars, self.offset, first, last)
         return first, last
 
@@ -139,18 +147,12 @@ class Identifier:
 
 def is_wide(path: Path) -> bool:
     with path.open("rb") as file:
-        return file.read(len(MAGIC)) == MAGIC
+        return file.read(len(WIDE_MAGIC)) == WIDE_MAGIC
 
 
 @kernel
 def cut_windows(
-    data: NDArray[np.uint8],
-    offsets: NDArray[np.int64],
-    windows: int,
-    window_chars: int,
-    offset: float,
-    first: NDArray[np.int64],
-    last: NDArray[np.int64],
+    data: Bytes, offsets: Int64s, windows: int, window_chars: int, offset: float, first: Int64s, last: Int64s
 ) -> None:
     """Write where the windows of each document begin and end: `windows` spans per document, unused ones empty.
 
@@ -175,14 +177,14 @@ def cut_windows(
 
 @kernel
 def spread_windows(
-    data: NDArray[np.uint8],
-    offsets: NDArray[np.int64],
-    rows: NDArray[np.int64],
+    data: Bytes,
+    offsets: Int64s,
+    rows: Int64s,
     windows: int,
     window_chars: int,
     offset: float,
-    first: NDArray[np.int64],
-    last: NDArray[np.int64],
+    first: Int64s,
+    last: Int64s,
 ) -> None:
     """What `cut_windows` writes, for the documents `rows` alone and with positions counted in characters: a part in
     letters of three bytes is not read more often than one of as many characters in ASCII."""
@@ -207,7 +209,7 @@ def spread_windows(
 
 
 @kernel
-def count_characters(data: NDArray[np.uint8], at: int, end: int) -> int:
+def count_characters(data: Bytes, at: int, end: int) -> int:
     count = 0
     while at + 64 <= end:
         count += 64 - count_bits(continuations(data, at)[0])
@@ -219,7 +221,7 @@ def count_characters(data: NDArray[np.uint8], at: int, end: int) -> int:
 
 
 @kernel
-def characters_on(data: NDArray[np.uint8], at: int, end: int, characters: int) -> int:
+def characters_on(data: Bytes, at: int, end: int, characters: int) -> int:
     """The first byte of the character that is `characters` after the one at `at`, or `end`."""
     while at + 64 <= end:
         begun = 64 - count_bits(continuations(data, at)[0])
@@ -237,7 +239,7 @@ def characters_on(data: NDArray[np.uint8], at: int, end: int, characters: int) -
 
 
 @kernel
-def characters_back(data: NDArray[np.uint8], begin: int, end: int, characters: int) -> int:
+def characters_back(data: Bytes, begin: int, end: int, characters: int) -> int:
     """The first byte of the last `characters` characters of data[begin:end], or `begin`."""
     at = end
     while at > begin and characters > 0:
@@ -248,13 +250,7 @@ def characters_back(data: NDArray[np.uint8], begin: int, end: int, characters: i
 
 
 @kernel
-def average(
-    labels: NDArray[np.int32],
-    scores: NDArray[np.float32],
-    windows: int,
-    best: NDArray[np.int32],
-    mean: NDArray[np.float32],
-) -> None:
+def average(labels: Int32s, scores: Float32s, windows: int, best: Int32s, mean: Float32s) -> None:
     """The two labels of each document with the highest mean score over its windows; on a tie, the lower number.
 
     labels, scores   (documents * windows, per window): label -1 if a window has no further one

@@ -18,20 +18,20 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 import zstandard
-from numpy.typing import NDArray
 
 from corpusmill.errors import AssetError
 from corpusmill.models import ngram_packed
 from corpusmill.models.model_file import read_model, write_model
 from corpusmill.models.ngram_keys import END, START, UNKNOWN, extend
+from corpusmill.text.array_types import Float32s, Float64s, Int64s, UInt64s
 from corpusmill.text.buffers import TextBuffer, view
 from corpusmill.text.compile import kernel
 from corpusmill.text.hashing import xxh64
 from corpusmill.text.lowlevel import NO_BITS, load8
 
 FORMAT = 1
-ADVICE = "`corpusmill train lm` makes them; KenLM's files end in .arpa, .klm or .binary."
-MOST = 6  # the highest order
+NGRAM_ADVICE = "`corpusmill train lm` makes them; KenLM's files end in .arpa, .klm or .binary."
+MAX_ORDER = 6  # the highest order
 SPACE = 32
 U = np.uint64
 
@@ -42,10 +42,10 @@ class NgramTable(NamedTuple):
     first   (orders + 1,) the first slot of each order; each has a power of two of them
     """
 
-    first: NDArray[np.int64]
-    keys: NDArray[np.uint64]
-    log: NDArray[np.float32]
-    back: NDArray[np.float32]
+    first: Int64s
+    keys: UInt64s
+    log: Float32s
+    back: Float32s
 
 
 class SentenceScores(NamedTuple):
@@ -53,9 +53,9 @@ class SentenceScores(NamedTuple):
     on those before them; and its number of words, without the end.
     """
 
-    log: NDArray[np.float64]
-    alone: NDArray[np.float64]
-    words: NDArray[np.int64]
+    log: Float64s
+    alone: Float64s
+    words: Int64s
 
 
 @dataclass(frozen=True)
@@ -69,10 +69,10 @@ class NgramModel:
     @classmethod
     def load(cls, path: Path) -> "NgramModel":
         """Raises AssetError if the file is not a model, is damaged, or has a format that this version cannot read."""
-        card, arrays = read_model(path, "language", FORMAT, (), ADVICE)
+        card, arrays = read_model(path, "language", FORMAT, (), NGRAM_ADVICE)
         if card.get("packed"):
             return cls._unpacked(path, card)
-        card, arrays = read_model(path, "language", FORMAT, NgramTable._fields, ADVICE)
+        card, arrays = read_model(path, "language", FORMAT, NgramTable._fields, NGRAM_ADVICE)
         table = NgramTable(**arrays)
         order = card["order"] if isinstance(card.get("order"), int) else 0
         sizes = np.diff(table.first)
@@ -84,7 +84,7 @@ class NgramModel:
     @classmethod
     def _unpacked(cls, path: Path, card: Mapping[str, Any]) -> "NgramModel":
         names = [f"{part}_{n}" for n in range(1, card["order"] + 1) for part in ("next", "log", "back", "children")]
-        card, arrays = read_model(path, "language", FORMAT, ("words", *names[:-1]), ADVICE)
+        card, arrays = read_model(path, "language", FORMAT, ("words", *names[:-1]), NGRAM_ADVICE)
         try:
             keys, logs, backs = ngram_packed.unpack(arrays, card["order"], bool(card["wide"]))
         except (ValueError, KeyError, zstandard.ZstdError) as error:
@@ -102,9 +102,7 @@ class NgramModel:
         return scores
 
 
-def built(
-    keys: list[NDArray[np.uint64]], log: list[NDArray[np.float32]], back: list[NDArray[np.float32]]
-) -> NgramTable:
+def built(keys: list[UInt64s], log: list[Float32s], back: list[Float32s]) -> NgramTable:
     """The tables of n-grams, from their keys, log probabilities and back-off weights by order."""
     sizes = [1 << max(1, (len(part) * 3 // 2).bit_length()) for part in keys]
     first = np.cumsum([0, *sizes]).astype(np.int64)
@@ -115,9 +113,7 @@ def built(
 
 
 @kernel
-def _insert(
-    table: NgramTable, n: int, keys: NDArray[np.uint64], log: NDArray[np.float32], back: NDArray[np.float32]
-) -> None:
+def _insert(table: NgramTable, n: int, keys: UInt64s, log: Float32s, back: Float32s) -> None:
     first, mask = table.first[n], U(table.first[n + 1] - table.first[n] - 1)
     for i in range(len(keys)):
         slot = keys[i] & mask
@@ -143,9 +139,9 @@ def find(table: NgramTable, n: int, key: np.uint64) -> int:
 
 @kernel
 def _score(text: TextBuffer, order: int, table: NgramTable, out: SentenceScores) -> None:
-    history = np.empty(MOST, U)  # the previous words, the nearest first
-    backs = np.zeros(MOST + 1, np.float32)  # back-off weights of the contexts of 1, 2, … previous words
-    fresh = np.zeros(MOST + 1, np.float32)
+    history = np.empty(MAX_ORDER, U)  # the previous words, the nearest first
+    backs = np.zeros(MAX_ORDER + 1, np.float32)  # back-off weights of the contexts of 1, 2, … previous words
+    fresh = np.zeros(MAX_ORDER + 1, np.float32)
     for s in range(len(text.offsets) - 1):
         at, end = text.offsets[s], text.offsets[s + 1]
         history[0] = START
@@ -185,7 +181,7 @@ def _score(text: TextBuffer, order: int, table: NgramTable, out: SentenceScores)
             for longer in range(matched, known_context + 1):
                 out.log[s] += backs[longer]
             context = min(context + 1, order - 1)
-            for i in range(min(context, MOST - 1), 0, -1):
+            for i in range(min(context, MAX_ORDER - 1), 0, -1):
                 history[i] = history[i - 1]
             history[0] = word
             known_context = min(matched, order - 1)

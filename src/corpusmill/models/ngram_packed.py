@@ -17,17 +17,18 @@ import zstandard
 from numpy.typing import NDArray
 
 from corpusmill.models.ngram_keys import END, START, UNKNOWN, extend
+from corpusmill.text.array_types import Bytes, Float32s, Int64s, UInt64s
 from corpusmill.text.compile import kernel
 from corpusmill.text.hashing import xxh64
 from corpusmill.text.lowlevel import NO_BITS
 
 STEPS = 24  # to a factor of ten
-SPECIAL = (UNKNOWN, START, END)
+SPECIAL_WORDS = (UNKNOWN, START, END)
 U = np.uint64
 Arrays = dict[str, NDArray[Any]]
 
 
-def pack(words: Sequence[str], grams: Sequence[NDArray[np.int64]], logs: Any, backs: Any) -> Arrays:
+def pack(words: Sequence[str], grams: Sequence[Int64s], logs: Any, backs: Any) -> Arrays:
     """The arrays of a packed model.
 
     words   sorted
@@ -52,8 +53,8 @@ def unpack(arrays: Mapping[str, NDArray[Any]], order: int, wide: bool) -> tuple[
     """
     names = bytes(_plain(arrays["words"], np.uint8)).split(b"\n")
     ends = np.cumsum([len(name) for name in names])
-    hashes = np.concatenate([np.array(SPECIAL, U), _hashes(np.frombuffer(b"".join(names), np.uint8), ends)])
-    columns: list[NDArray[np.int64]] = []
+    hashes = np.concatenate([np.array(SPECIAL_WORDS, U), _hashes(np.frombuffer(b"".join(names), np.uint8), ends)])
+    columns: list[Int64s] = []
     keys, logs, backs = [], [], []
     for n in range(1, order + 1):
         if n > 1:
@@ -69,19 +70,19 @@ def unpack(arrays: Mapping[str, NDArray[Any]], order: int, wide: bool) -> tuple[
     return keys, logs, backs
 
 
-def quantised(log: NDArray[np.float32]) -> NDArray[np.uint8]:
+def quantised(log: Float32s) -> Bytes:
     """log10 of numbers of at most 1 in steps; those below 10 ** -10.6 become that."""
     return np.clip(np.rint(-log.astype(np.float64) * STEPS), 0, 255).astype(np.uint8)
 
 
-def _rows_among(rows: NDArray[np.int64], sorted_rows: NDArray[np.int64]) -> NDArray[np.int64]:
+def _rows_among(rows: Int64s, sorted_rows: Int64s) -> Int64s:
     """The positions of rows in others that are sorted."""
     width = 1 << 20
     weights = np.array([width**power for power in reversed(range(rows.shape[1]))], np.int64)
     return np.searchsorted(sorted_rows @ weights, rows @ weights)
 
 
-def _compressed(array: NDArray[Any]) -> NDArray[np.uint8]:
+def _compressed(array: NDArray[Any]) -> Bytes:
     data = array.astype(array.dtype.newbyteorder("<")).tobytes()
     return np.frombuffer(zstandard.ZstdCompressor(level=19).compress(data), np.uint8)
 
@@ -92,14 +93,14 @@ def _plain(array: NDArray[Any], dtype: Any) -> NDArray[Any]:
 
 
 @kernel
-def extend_all(keys: NDArray[np.uint64], words: NDArray[np.uint64]) -> None:
+def extend_all(keys: UInt64s, words: UInt64s) -> None:
     """Put a word before each n-gram."""
     for i in range(len(keys)):
         keys[i] = extend(keys[i], words[i])
 
 
 @kernel
-def _hashes(data: NDArray[np.uint8], ends: NDArray[np.int64]) -> NDArray[np.uint64]:
+def _hashes(data: Bytes, ends: Int64s) -> UInt64s:
     out = np.empty(len(ends), U)
     start = 0
     for i in range(len(ends)):

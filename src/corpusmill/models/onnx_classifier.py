@@ -5,7 +5,7 @@ A text is cut into windows of tokens. What the model computes for a window must 
 score of a document would depend on its neighbours in a batch. Alone it does, by construction, with `batch: 1`: each
 window is computed by itself, in its own length. In larger batches padding and other shapes of matrices change the last
 digits of floating-point sums, so every batch has a shape that follows from the length of its windows: this is padded
-to a multiple of PAD_TO, and the rows to `batch`. Scores are rounded to DIGITS digits, which hides what is left between
+to a multiple of PAD_TO, and the rows to `batch`. Scores are rounded to SCORE_DIGITS digits, which hides what is left between
 one batch size and another, and between processors. A dynamically quantized model takes its scales from all of a batch:
 for it, only `batch: 1` is right.
 """
@@ -19,17 +19,17 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from corpusmill import assets
 from corpusmill.assets.extras import ONNX
 from corpusmill.errors import AssetError, RecipeError, did_you_mean
+from corpusmill.text.array_types import Float32s, Float64s
 
 Activation = Literal["auto", "none", "softmax", "sigmoid"]
 Combine = Literal["mean", "max"]
-DIGITS = 4  # after the decimal point
+SCORE_DIGITS = 4  # after the decimal point
 PAD_TO = 32  # tokens
-HEAD = 16  # characters of a text that are tokenized for each token of a window, at first
+CHARS_PER_TOKEN = 16  # characters of a text that are tokenized for each token of a window, at first
 PADDING = ("[PAD]", "<pad>", "<|pad|>", "<|endoftext|>", "</s>")
 BATCH = 32  # windows at a time on an accelerator
 INPUTS = ("input_ids", "attention_mask", "token_type_ids", "position_ids")
@@ -126,7 +126,7 @@ class OnnxClassifier:
     batch: int
     pad: int  # the id of padding, which the model does not look at
 
-    def scores(self, texts: pa.LargeStringArray) -> NDArray[np.float32]:
+    def scores(self, texts: pa.LargeStringArray) -> Float32s:
         """(documents, labels) scores, NaN for a text without words."""
         windows: list[Window] = []
         rows: list[int] = []
@@ -143,13 +143,13 @@ class OnnxClassifier:
             scores[np.array(rows)[first]] = (
                 sums if self.settings.combine == "mean" else np.maximum.reduceat(outputs, first)
             )
-        return np.round(scores, DIGITS).astype(np.float32)
+        return np.round(scores, SCORE_DIGITS).astype(np.float32)
 
     def _windows(self, text: str) -> list[Window]:
         """The windows of a text that are read: all, or as many as the settings say, evenly spread from its beginning to its
         end; the first, if it is one."""
         limit = self.settings.windows
-        characters = HEAD * self.settings.window
+        characters = CHARS_PER_TOKEN * self.settings.window
         while limit == 1 and characters < len(text):  # not the whole of a book for its beginning
             cut = text.rfind(" ", characters // 2, characters) + 1 or characters
             encoding = self.tokenizer.encode(text[:cut])
@@ -164,7 +164,7 @@ class OnnxClassifier:
             return windows
         return [windows[i * (len(windows) - 1) // (limit - 1)] for i in range(limit)]
 
-    def _outputs(self, windows: Sequence[Window]) -> NDArray[np.float64]:
+    def _outputs(self, windows: Sequence[Window]) -> Float64s:
         """(windows, labels) what the model says of each, after the activation."""
         outputs = np.empty((len(windows), len(self.config.labels)))
         for rows, length in self._batches(windows):
@@ -174,7 +174,7 @@ class OnnxClassifier:
             return 1 / (1 + np.exp(-outputs))
         if kind == "softmax":
             powers = np.exp(outputs - outputs.max(axis=1, keepdims=True, initial=-np.inf))
-            shares: NDArray[np.float64] = powers / powers.sum(axis=1, keepdims=True)
+            shares: Float64s = powers / powers.sum(axis=1, keepdims=True)
             return shares
         return outputs
 
@@ -193,7 +193,7 @@ class OnnxClassifier:
             yield order[at:stop], length
             at = stop
 
-    def _run(self, windows: Sequence[Window], length: int) -> NDArray[np.float64]:
+    def _run(self, windows: Sequence[Window], length: int) -> Float64s:
         """(windows, labels) outputs. Rows that are missing in the batch repeat the last one."""
         ids = np.full((self.batch, length), self.pad, np.int64)
         types, mask = np.zeros_like(ids), np.zeros_like(ids)
@@ -212,7 +212,7 @@ class OnnxClassifier:
                 f"{self.files.config.name} has {len(self.config.labels)} labels: not a classifier of texts, or not the "
                 "config.json of this model."
             )
-        used: NDArray[np.float64] = np.asarray(outputs[: len(windows)], np.float64)
+        used: Float64s = np.asarray(outputs[: len(windows)], np.float64)
         return used
 
 

@@ -22,8 +22,9 @@ from corpusmill.models.fasttext_file import MAGIC as FASTTEXT
 from corpusmill.models.fasttext_file import read_labels
 from corpusmill.models.model_file import read_model, write_model
 from corpusmill.models.quality_score import LENGTHS, Linear, score_texts
-from corpusmill.models.quality_shape import FEATURES
+from corpusmill.models.quality_shape import SHAPE_FEATURES
 from corpusmill.store.arrays import MAGIC, map_arrays
+from corpusmill.text.array_types import Float32s
 from corpusmill.text.buffers import view
 from corpusmill.text.unicode import classes
 
@@ -31,7 +32,7 @@ QUALITY_EN = "quality-en"  # ships; scripts/train_quality.py makes it
 FORMAT = 2  # changes if the same file would give other scores
 FIRST = 1  # the format without a shape
 PARTS = ("weights", "lengths", "bias", "shape")
-ADVICE = "`corpusmill train quality` makes them; a fastText classifier is a .bin or .ftz."
+QUALITY_ADVICE = "`corpusmill train quality` makes them; a fastText classifier is a .bin or .ftz."
 BITS = (10, 26)  # minimum and maximum of log2(weights)
 
 
@@ -50,7 +51,9 @@ class QualityModel:
         """Raises AssetError if the file is not a quality model, is damaged, or has a format that this version cannot
         read."""
         first = _is_of_the_first_format(path)
-        card, arrays = read_model(path, "quality", FIRST if first else FORMAT, PARTS[: 3 if first else 4], ADVICE)
+        card, arrays = read_model(
+            path, "quality", FIRST if first else FORMAT, PARTS[: 3 if first else 4], QUALITY_ADVICE
+        )
         weights, lengths, bias = (arrays[part] for part in PARTS[:3])
         shape = arrays.get("shape", NO_SHAPE)
         bits = len(weights).bit_length() - 1
@@ -70,22 +73,17 @@ class QualityModel:
         }
         write_model(path, FORMAT, {**self.card, "checksum": checksum(arrays)}, arrays)
 
-    def scores(self, texts: pa.LargeStringArray) -> NDArray[np.float32]:
+    def scores(self, texts: pa.LargeStringArray) -> Float32s:
         """(documents,) the probability that each is good, 0 to 1; NaN for a text without tokens."""
         scores = np.empty(len(texts), np.float32)
         score_texts(view(texts), self.linear, classes(), scores)
         return scores
 
 
-NO_SHAPE = np.zeros((FEATURES, 3), np.float32)
+NO_SHAPE = np.zeros((SHAPE_FEATURES, 3), np.float32)
 
 
-def linear(
-    weights: NDArray[Any],
-    lengths: NDArray[np.float32],
-    bias: NDArray[np.float32],
-    shape: NDArray[np.float32] = NO_SHAPE,
-) -> Linear:
+def linear(weights: NDArray[Any], lengths: Float32s, bias: Float32s, shape: Float32s = NO_SHAPE) -> Linear:
     """A model as the kernels take it. Weights are rounded to float16, as in files."""
     rounded = weights.astype(np.float16).astype(np.float32)
     own, looks = np.array(lengths, np.float32), np.array(shape, np.float32)
@@ -137,11 +135,13 @@ class Scorer:
         if self.good is None:
             raise RecipeError(
                 f"{self.model}: set `good` to the label that means good, as in good: {labels[0]}. It has "
-                f"{some(labels)}."
+                f"{list_labels(labels)}."
             )
         if self.good not in labels:
             suggestion = did_you_mean(self.good, labels) or "."
-            raise RecipeError(f'good: "{self.good}" is not a label of {self.model}{suggestion} It has {some(labels)}.')
+            raise RecipeError(
+                f'good: "{self.good}" is not a label of {self.model}{suggestion} It has {list_labels(labels)}.'
+            )
 
     def scores(self, texts: pa.LargeStringArray) -> pa.Array:
         """(documents,) float32, 0 to 1; null for a text without words."""
@@ -169,6 +169,6 @@ def is_fasttext(path: Path) -> bool:
     )
 
 
-def some(labels: list[str]) -> str:
+def list_labels(labels: list[str]) -> str:
     """All labels, or the first few of many."""
     return ", ".join(labels) if len(labels) <= 12 else f"{', '.join(labels[:12])} and {len(labels) - 12} more"

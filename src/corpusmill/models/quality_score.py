@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from corpusmill.models.quality_shape import (
     ALONE,
@@ -26,23 +25,23 @@ from corpusmill.models.quality_shape import (
     CLOSES,
     COMMA,
     COMMAS,
-    COUNTS,
     DIGIT,
     DIGITS,
     END,
     ENDS,
-    FEATURES,
     IN_LINE,
-    KINDS,
     LINES,
     LONG,
     MIXED,
+    RECENT_SLOTS,
     REPEATED,
+    SHAPE_FEATURES,
     SHORT,
     SINGLE,
-    SLOTS,
     SYMBOL,
     SYMBOLS,
+    TALLY_COUNTS,
+    TOKEN_KINDS,
     TOKENS,
     UPPER,
     WORD,
@@ -54,6 +53,7 @@ from corpusmill.models.quality_shape import (
     recurs,
     weigh,
 )  # fmt: skip
+from corpusmill.text.array_types import Bools, Bytes, Float32s, Int32s, Int64s
 from corpusmill.text.buffers import TextBuffer, view
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.folded_hash import word_hash
@@ -62,10 +62,10 @@ from corpusmill.text.lowlevel import NO_BITS, Bits, U, borrowed, load8
 from corpusmill.text.plain_tokens import next_of_block
 from corpusmill.text.unicode import Classes, borrowed_classes, classes
 
-LINE_END = U(0x0A0D0A0D0A0D0A0D)  # in place of the hash of a line break
+LINE_END_HASH = U(0x0A0D0A0D0A0D0A0D)  # in place of the hash of a line break
 NO_WORD = U(0)  # before the first token
 LINE_FEED = ord("\n")
-BLOCK = 4096  # features that are collected before their weights are added up: 16 KiB, which fits the L1 cache
+FEATURE_BLOCK = 4096  # features that are collected before their weights are added up: 16 KiB, which fits the L1 cache
 LENGTHS = 32  # powers of two with a weight: documents are smaller than 2 GiB
 
 
@@ -78,18 +78,18 @@ class Linear(NamedTuple):
     shape     (FEATURES, 3) float32: weight, low, high of each
     """
 
-    weights: NDArray[np.float32]
-    lengths: NDArray[np.float32]
+    weights: Float32s
+    lengths: Float32s
     bias: np.float32
     shift: np.uint64
-    shape: NDArray[np.float32]
+    shape: Float32s
 
 
 @kernel
-def score_texts(text: TextBuffer, model: Linear, classes: Classes, scores: NDArray[np.float32]) -> None:
+def score_texts(text: TextBuffer, model: Linear, classes: Classes, scores: Float32s) -> None:
     """Write the probability of "good" of each document, (documents,); NaN for one without tokens."""
-    rows = np.empty(BLOCK, np.int32)
-    looks = np.empty(FEATURES, np.float32)
+    rows = np.empty(FEATURE_BLOCK, np.int32)
+    looks = np.empty(SHAPE_FEATURES, np.float32)
     tally = new_tally()
     for d in range(len(scores)):
         at: Any = text.offsets[d]
@@ -116,13 +116,11 @@ def score_texts(text: TextBuffer, model: Linear, classes: Classes, scores: NDArr
 
 @kernel
 def new_tally() -> Tally:
-    return Tally(np.zeros(COUNTS, np.int64), np.zeros(SLOTS, np.uint64))
+    return Tally(np.zeros(TALLY_COUNTS, np.int64), np.zeros(RECENT_SLOTS, np.uint64))
 
 
 @kernel
-def measure_shapes(
-    text: TextBuffer, shift: Bits, classes: Classes, rows: NDArray[np.int32], shapes: NDArray[np.float32]
-) -> None:
+def measure_shapes(text: TextBuffer, shift: Bits, classes: Classes, rows: Int32s, shapes: Float32s) -> None:
     """Write what each document looks like, (documents, FEATURES); zeros for one without tokens.
 
     rows   scratch, room for the features of the longest document
@@ -139,14 +137,7 @@ def measure_shapes(
 
 @kernel
 def find_features(
-    data: NDArray[np.uint8],
-    at: int,
-    hi: int,
-    before: Bits,
-    shift: Bits,
-    classes: Classes,
-    rows: NDArray[np.int32],
-    tally: Tally,
+    data: Bytes, at: int, hi: int, before: Bits, shift: Bits, classes: Classes, rows: Int32s, tally: Tally
 ) -> Any:
     """Write the rows of the next features of data[at:hi], two per token; returns (at, before, features) for the next
     call.
@@ -171,14 +162,14 @@ def find_features(
         if start == end:
             break
         if before != NO_WORD and ends_line(data, at, start):
-            rows[features] = LINE_END >> shift
-            rows[features + 1] = pair(before, LINE_END) >> shift
+            rows[features] = LINE_END_HASH >> shift
+            rows[features + 1] = pair(before, LINE_END_HASH) >> shift
             counts[IN_LINE] += (features - counted) >> 1
             counts[AT_END] = kind & CLOSES != 0
             count_line(tally)
             features += 2
             counted = features
-            before = LINE_END
+            before = LINE_END_HASH
         h = word_hash(data, start, end)
         rows[features] = h >> shift
         rows[features + 1] = pair(before, h) >> shift
@@ -186,9 +177,9 @@ def find_features(
         before = h
         at = end
         size = end - start
-        kind = KINDS[load8(data, start)]
+        kind = TOKEN_KINDS[load8(data, start)]
         word, capital = kind & WORD, (kind & CAPITAL) // CAPITAL
-        second = (KINDS[load8(data, start + 1)] & CAPITAL) // CAPITAL & (size > 1)
+        second = (TOKEN_KINDS[load8(data, start + 1)] & CAPITAL) // CAPITAL & (size > 1)
         words += word
         size_of_words += size * word
         capitals += capital
@@ -234,7 +225,7 @@ def pair(before: Bits, h: Bits) -> Bits:
 
 
 @inlined
-def ends_line(data: NDArray[np.uint8], at: int, start: int) -> bool:
+def ends_line(data: Bytes, at: int, start: int) -> bool:
     """Whether the white space data[at:start] contains a line feed."""
     ends = False
     while at < start:
@@ -244,7 +235,7 @@ def ends_line(data: NDArray[np.uint8], at: int, start: int) -> bool:
 
 
 @inlined
-def length_weight(lengths: NDArray[np.float32], tokens: int) -> Any:
+def length_weight(lengths: Float32s, tokens: int) -> Any:
     """The weight of a length, interpolated between those of the powers of two on both sides."""
     power, share = length_place(tokens)
     return (1.0 - share) * lengths[power] + share * lengths[power + 1]
@@ -268,20 +259,20 @@ def probability(odds: Any) -> Any:
 @kernel
 def train_epoch(
     text: TextBuffer,
-    order: NDArray[np.int64],
-    good: NDArray[np.bool_],
-    importance: NDArray[np.float32],
-    offset: NDArray[np.float32],
+    order: Int64s,
+    good: Bools,
+    importance: Float32s,
+    offset: Float32s,
     shift: Bits,
     rate: float,
     decay: float,
     use_length: bool,
     classes: Classes,
-    weights: NDArray[np.float32],
-    lengths: NDArray[np.float32],
-    bias: NDArray[np.float32],
-    squares: NDArray[np.float32],
-    rows: NDArray[np.int32],
+    weights: Float32s,
+    lengths: Float32s,
+    bias: Float32s,
+    squares: Float32s,
+    rows: Int32s,
 ) -> float:
     """One epoch over documents in `order`, updating the model after each; returns the mean loss.
 
@@ -340,8 +331,8 @@ def warm_up() -> None:
         text, order, good, importance, offset, shift,
         0.1, 0.0, True, classes(), weights, lengths, bias, squares, rows,
     )  # fmt: skip
-    measure_shapes(text, shift, classes(), rows, np.empty((1, FEATURES), np.float32))
-    shape = np.zeros((FEATURES, 3), np.float32)
+    measure_shapes(text, shift, classes(), rows, np.empty((1, SHAPE_FEATURES), np.float32))
+    shape = np.zeros((SHAPE_FEATURES, 3), np.float32)
     for array in (weights, lengths, shape):
         array.flags.writeable = False
     score_texts(text, Linear(weights, lengths, bias[0], shift, shape), classes(), np.empty(1, np.float32))

@@ -1,18 +1,18 @@
 """What a text looks like, whatever its words are: shares of capitals, digits, punctuation, lengths of words and lines.
 
-They are counted token by token, while `quality_score` hashes these, and become FEATURES numbers for each document.
+They are counted token by token, while `quality_score` hashes these, and become SHAPE_FEATURES numbers for each document.
 Menus, tables, keywords and badly recognised print differ from sentences in them, in words that no training text had.
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from corpusmill.text.array_types import Float32s, Int64s, UInt64s
 from corpusmill.text.compile import inlined
 from corpusmill.text.lowlevel import NO_BITS, Bits, U
 
-NAMES = (
+SHAPE_NAMES = (
     "log_tokens",  # base 2
     "log_lines",
     "log_tokens_per_line",
@@ -32,14 +32,14 @@ NAMES = (
     "ended_lines",  # of lines, by . ? ! or a quote
     "in_long_lines",  # of tokens: in lines of more than 12
 )
-FEATURES = len(NAMES)
+SHAPE_FEATURES = len(SHAPE_NAMES)
 OF_LENGTH = 3  # the first of them, which a model without length leaves out
 (
     TOKENS, LINES, WORDS, BYTES, CAPITALISED, UPPER, MIXED, DIGITS, ENDS, COMMAS, SYMBOLS, SINGLE, LONG, SHORT,
     REPEATED, SHORT_LINES, ENDED, IN_LONG, IN_LINE, AT_END,
 ) = range(20)  # fmt: skip
-COUNTS = 20
-SLOTS = 1024  # of words that occurred lately; a later word takes the slot of an earlier one
+TALLY_COUNTS = 20
+RECENT_SLOTS = 1024  # of words that occurred lately; a later word takes the slot of an earlier one
 RECENT = 100  # words
 LOW = (1 << 24) - 1  # bits of a slot that say when; the others are of the word's hash
 
@@ -63,18 +63,18 @@ def _kind(byte: int) -> int:
     return COMMA if character == "," else SYMBOL
 
 
-KINDS = np.array([_kind(byte) for byte in range(256)], np.int64)
+TOKEN_KINDS = np.array([_kind(byte) for byte in range(256)], np.int64)
 
 
 class Tally(NamedTuple):
     """Counts of the document at hand.
 
-    counts   (COUNTS,) int64
-    recent   (SLOTS,) uint64: by the low bits of their hashes, the words that occurred last, and when, see LOW
+    counts   (TALLY_COUNTS,) int64
+    recent   (RECENT_SLOTS,) uint64: by the low bits of their hashes, the words that occurred last, and when, see LOW
     """
 
-    counts: NDArray[np.int64]
-    recent: NDArray[np.uint64]
+    counts: Int64s
+    recent: UInt64s
 
 
 @inlined
@@ -97,9 +97,9 @@ def count_line(tally: Tally) -> None:
 
 
 @inlined
-def recurs(h: Bits, now: Any, recent: NDArray[np.uint64]) -> Any:
+def recurs(h: Bits, now: Any, recent: UInt64s) -> Any:
     """Whether the word occurred among the last; it is noted. `now` counts the words from 1."""
-    slot = np.int64(h & U(SLOTS - 1))
+    slot = np.int64(h & U(RECENT_SLOTS - 1))
     noted = recent[slot]
     mark = h & ~U(LOW)
     recent[slot] = mark | U(now & LOW)
@@ -107,8 +107,8 @@ def recurs(h: Bits, now: Any, recent: NDArray[np.uint64]) -> Any:
 
 
 @inlined
-def features_of(tally: Tally, features: NDArray[np.float32]) -> None:
-    """Write the features, (FEATURES,), of a document with at least one token, whose lines have all been counted."""
+def features_of(tally: Tally, features: Float32s) -> None:
+    """Write the features, (SHAPE_FEATURES,), of a document with at least one token, whose lines have all been counted."""
     counts = tally.counts
     tokens, lines, words = float(counts[TOKENS]), float(counts[LINES]), float(max(counts[WORDS], 1))
     features[0], features[1], features[2] = np.log2(tokens), np.log2(lines), np.log2(tokens / lines)
@@ -122,9 +122,9 @@ def features_of(tally: Tally, features: NDArray[np.float32]) -> None:
 
 
 @inlined
-def weigh(shape: NDArray[np.float32], features: NDArray[np.float32]) -> Any:
-    """The sum of the features, each within its bounds, by their weights: shape (FEATURES, 3) weight, low, high."""
+def weigh(shape: Float32s, features: Float32s) -> Any:
+    """The sum of the features, each within its bounds, by their weights: shape (SHAPE_FEATURES, 3) weight, low, high."""
     total = 0.0
-    for i in range(FEATURES):
+    for i in range(SHAPE_FEATURES):
         total += shape[i, 0] * min(max(features[i], shape[i, 1]), shape[i, 2])
     return total

@@ -25,21 +25,21 @@ O200K = (
     rf"[^\r\n\p{{L}}\p{{N}}]?{_UPPER}*{_LOWER}+{_SHORT}|[^\r\n\p{{L}}\p{{N}}]?{_UPPER}+{_LOWER}*{_SHORT}"
     r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
-END = "<|endoftext|>"
+END_OF_TEXT = "<|endoftext|>"
 ENCODINGS: dict[str, tuple[str, dict[str, int]]] = {
-    "r50k_base": (GPT2, {END: 50256}),
-    "p50k_base": (GPT2, {END: 50256}),
+    "r50k_base": (GPT2, {END_OF_TEXT: 50256}),
+    "p50k_base": (GPT2, {END_OF_TEXT: 50256}),
     "cl100k_base": (
         CL100K,
         {
-            END: 100257,
+            END_OF_TEXT: 100257,
             "<|fim_prefix|>": 100258,
             "<|fim_middle|>": 100259,
             "<|fim_suffix|>": 100260,
             "<|endofprompt|>": 100276,
         },
     ),
-    "o200k_base": (O200K, {END: 199999, "<|endofprompt|>": 200018}),
+    "o200k_base": (O200K, {END_OF_TEXT: 199999, "<|endofprompt|>": 200018}),
 }
 
 # The character that byte-level BPE writes for each byte: a printable one for itself, others from 256 on.
@@ -81,7 +81,7 @@ def as_json(data: bytes, path: Path) -> dict[str, Any]:
         raise AssetError(f"{path}: two tokens have the same rank: the file is damaged. Copy it again.")
     pattern, special = ENCODINGS[name]
     ordered = sorted(ranks, key=lambda token: ranks[token])
-    merges = [[written(part) for part in pair] for token in ordered if (pair := _pair(token, ranks))]
+    merges = [[to_characters(part) for part in pair] for token in ordered if (pair := _pair(token, ranks))]
     flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
     split = {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
     # The pattern of GPT-2 is the default of ByteLevel, and some engines support it only in that form.
@@ -96,14 +96,14 @@ def as_json(data: bytes, path: Path) -> dict[str, Any]:
         "decoder": byte_level,
         "model": {
             "type": "BPE",
-            "vocab": {written(token): rank for token, rank in ranks.items()},
+            "vocab": {to_characters(token): rank for token, rank in ranks.items()},
             "merges": merges,
             "ignore_merges": True,  # a word that is a token is that token, as in tiktoken
         },
     }
 
 
-def written(token: bytes) -> str:
+def to_characters(token: bytes) -> str:
     """Bytes in the characters of byte-level BPE."""
     return "".join(BYTE_CHARACTERS[byte] for byte in token)
 

@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 
 from corpusmill.errors import AssetError
 from corpusmill.models.tokenizer import Tokenizer, clean
+from corpusmill.text.array_types import Int64s
 from corpusmill.tokens.breaks import INSIDE, SplitAt, breaks, pieces_of, token_ends
-
-Int64s = NDArray[np.int64]
 
 
 def token_breaks(tokenizer: Tokenizer, texts: pa.Array, ids: NDArray[Any], lengths: Int64s, at: SplitAt) -> Int64s:

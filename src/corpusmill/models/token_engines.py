@@ -15,17 +15,16 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from corpusmill.assets.extras import TIKTOKEN
 from corpusmill.errors import AssetError
 from corpusmill.models import sentencepiece_file
 from corpusmill.models.tiktoken_file import GPT2
 from corpusmill.models.tokenizer_file import Definition, pre_tokenizers
+from corpusmill.text.array_types import Int64s, UInt32s
 
 EngineName = Literal["auto", "gigatoken", "tokenizers", "tiktoken", "sentencepiece"]
-Encoded = tuple[NDArray[np.uint32], NDArray[np.int64]]
-Int64s = NDArray[np.int64]
+Encoded = tuple[UInt32s, Int64s]
 
 
 class Engine(Protocol):
@@ -44,7 +43,7 @@ class Engine(Protocol):
 class Reference(Engine, Protocol):
     """An engine that also knows which characters of a text each token stands for."""
 
-    def spans(self, text: str) -> tuple[NDArray[np.uint32], Int64s, Int64s]:
+    def spans(self, text: str) -> tuple[UInt32s, Int64s, Int64s]:
         """The ids of one text; the first character of each token, and its end."""
 
 
@@ -65,7 +64,7 @@ class HuggingFace:
         # One text per call: batch calls start a thread pool, which workers must not have (3.1 MB/s against 2.6).
         return _flat(self._native.encode(t, add_special_tokens=False).ids for t in texts.to_pylist())
 
-    def spans(self, text: str) -> tuple[NDArray[np.uint32], Int64s, Int64s]:
+    def spans(self, text: str) -> tuple[UInt32s, Int64s, Int64s]:
         encoding = self._native.encode(text, add_special_tokens=False)
         return _columns(encoding.ids, encoding.offsets)
 
@@ -81,7 +80,7 @@ class SentencePiece:
     def encode(self, texts: pa.LargeStringArray) -> Encoded:
         return _flat(self._native.encode_as_ids(t) for t in texts.to_pylist())
 
-    def spans(self, text: str) -> tuple[NDArray[np.uint32], Int64s, Int64s]:
+    def spans(self, text: str) -> tuple[UInt32s, Int64s, Int64s]:
         mapping = self._native.encode_as_offset_mapping(text)
         return _columns(mapping["ids"], mapping["offsets"])
 
@@ -176,7 +175,11 @@ def _ranks(definition: Definition, token_bytes: dict[str, bytes]) -> dict[bytes,
     order = [definition.ids[token] for token in dict.fromkeys(merged)]
     if order != sorted(order):
         raise ValueError("its merges are not in the order of their ids")
-    tokens = token_bytes if model.get("ignore_merges") else [*merged, *(token for token in token_bytes if len(token_bytes[token]) == 1)]
+    tokens = (
+        token_bytes
+        if model.get("ignore_merges")
+        else [*merged, *(token for token in token_bytes if len(token_bytes[token]) == 1)]
+    )
     ranks = {token_bytes[token]: definition.ids[token] for token in tokens if token not in definition.added}
     if any(bytes([byte]) not in ranks for byte in range(256)):
         raise ValueError("it does not have a token for every byte")
@@ -205,6 +208,6 @@ def _flat(documents: Iterable[Any]) -> Encoded:
     return (np.concatenate(arrays) if arrays else np.empty(0, np.uint32)), offsets
 
 
-def _columns(ids: list[int], spans: list[tuple[int, int]]) -> tuple[NDArray[np.uint32], Int64s, Int64s]:
+def _columns(ids: list[int], spans: list[tuple[int, int]]) -> tuple[UInt32s, Int64s, Int64s]:
     at = np.array(spans, np.int64).reshape(-1, 2)
     return np.array(ids, np.uint32), at[:, 0], at[:, 1]

@@ -28,6 +28,7 @@ from corpusmill.models import sentencepiece_file, token_engines
 from corpusmill.models.token_engines import Engine, EngineName, Reference
 from corpusmill.models.tokenizer_file import Definition
 from corpusmill.models.tokenizer_name import asset_of
+from corpusmill.text.array_types import Int64s, UInt32s
 from corpusmill.tokens.counts import lay_out
 
 # Strings on which engines have disagreed: white space around a word, contractions, digits, combining marks without a
@@ -50,11 +51,11 @@ PROBE = (
 )
 
 
-OWN = 2000  # tokens of the vocabulary that are used as probe strings, too
+PROBE_TOKENS = 2000  # tokens of the vocabulary that are used as probe strings, too
 
 
-KEPT = 16  # tokenizers, and engines, of a process: those of files that have changed go
-Asked = tuple[str, EngineName, str | None, str | None, tuple[str, ...]]  # the arguments of `load`
+CACHED_TOKENIZERS = 16  # tokenizers, and engines, of a process: those of files that have changed go
+LoadArguments = tuple[str, EngineName, str | None, str | None, tuple[str, ...]]  # the arguments of `load`
 
 
 class CrossCheck(NamedTuple):
@@ -78,10 +79,10 @@ class Tokenizer:
     engine: Engine
     fallback: str | None  # why "auto" did not choose the fast engine; None if it did, or the engine was named
     definition: Definition = field(repr=False)
-    asked: Asked
+    asked: LoadArguments
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _again, (self.asked, self.fingerprint)
+        return _reload, (self.asked, self.fingerprint)
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -93,14 +94,14 @@ class Tokenizer:
         """The engine that defines the right ids; it may be the one in use."""
         return _reference(self.definition, _ends(self.eos, self.bos, self.asked[-1]))
 
-    def encode(self, texts: pa.Array) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+    def encode(self, texts: pa.Array) -> tuple[UInt32s, Int64s]:
         """The ids of each document's text, without BOS and EOS: ids (tokens,) and offsets (documents + 1,).
 
         A null, and a string that is not UTF-8, has no tokens.
         """
         return self.engine.encode(clean(texts))
 
-    def encode_documents(self, texts: pa.Array) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    def encode_documents(self, texts: pa.Array) -> tuple[NDArray[Any], Int64s]:
         """The ids of each document with BOS, if there is one, and EOS: ids (tokens,) of `dtype`, and lengths
         (documents,), each >= 1."""
         ids, offsets = self.encode(texts)
@@ -109,9 +110,9 @@ class Tokenizer:
         lay_out(ids, offsets, -1 if self.bos_id is None else self.bos_id, self.eos_id, out)
         return out, lengths
 
-    def count(self, texts: pa.Array) -> NDArray[np.int64]:
+    def count(self, texts: pa.Array) -> Int64s:
         """(documents,) tokens of each document's text, without BOS and EOS."""
-        counts: NDArray[np.int64] = np.diff(self.encode(texts)[1])
+        counts: Int64s = np.diff(self.encode(texts)[1])
         return counts
 
     def decode(self, ids: Iterable[int]) -> str:
@@ -160,8 +161,8 @@ def load(
     return _load(definition, end, begin, (str(spec), engine, eos, bos, controls))
 
 
-@lru_cache(KEPT)
-def _load(definition: Definition, end: str, begin: str | None, arguments: Asked) -> Tokenizer:
+@lru_cache(CACHED_TOKENIZERS)
+def _load(definition: Definition, end: str, begin: str | None, arguments: LoadArguments) -> Tokenizer:
     spec, engine, _, _, controls = arguments
     chosen, fallback = _choose(engine, definition, _ends(end, begin, controls))
     return Tokenizer(
@@ -179,7 +180,7 @@ def _load(definition: Definition, end: str, begin: str | None, arguments: Asked)
     )
 
 
-def _again(arguments: Asked, fingerprint: str) -> Tokenizer:
+def _reload(arguments: LoadArguments, fingerprint: str) -> Tokenizer:
     """The tokenizer in another process. Raises AssetError if its file has changed."""
     tokenizer = load(*arguments)
     if tokenizer.fingerprint != fingerprint:
@@ -208,7 +209,7 @@ def _choose(name: EngineName, definition: Definition, ends: tuple[str, ...]) -> 
     chosen = "gigatoken" if name == "auto" else name
     # Its own tokens as texts: an engine that splits differently misses those that cross a split.
     added_texts = [f"a{content} b" for content in definition.added if content not in controls]
-    probes = [*PROBE, *lookalikes, *added_texts, *definition.sample(OWN)]
+    probes = [*PROBE, *lookalikes, *added_texts, *definition.sample(PROBE_TOKENS)]
     try:
         engine = _engine(chosen, definition, ends)
         differing = _differing(engine, reference, pa.array(probes, pa.large_string()))
@@ -236,17 +237,17 @@ def _refuse_controls(engine: Engine, definition: Definition, controls: dict[str,
         )
 
 
-@lru_cache(KEPT)
+@lru_cache(CACHED_TOKENIZERS)
 def _reference(definition: Definition, ends: tuple[str, ...]) -> Reference:
     return token_engines.reference(definition, ends)
 
 
-@lru_cache(KEPT)
+@lru_cache(CACHED_TOKENIZERS)
 def _engine(name: str, definition: Definition, ends: tuple[str, ...]) -> Engine:
     return token_engines.make(name, definition, ends)
 
 
-@lru_cache(KEPT)
+@lru_cache(CACHED_TOKENIZERS)
 def _original(definition: Definition) -> Any:
     from tokenizers import Tokenizer as Native
 

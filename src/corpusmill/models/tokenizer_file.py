@@ -11,20 +11,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from corpusmill import assets
 from corpusmill.errors import AssetError
 from corpusmill.models import sentencepiece_file, tiktoken_file
 from corpusmill.models.sentencepiece_file import CONTROL, USER_DEFINED
+from corpusmill.text.array_types import Int64s
 
 EOS_NAMES = ("<|endoftext|>", "</s>", "<|end_of_text|>", "<eos>")  # in order of preference
 FILES = ("tokenizer.json", "tokenizer.model")  # in a folder, in order of preference
-MOST = 2**32  # ids are 32 bits wide
+ID_LIMIT = 2**32  # ids are 32 bits wide
 # What in a model makes the reference draw at random: BPE's dropout (Provilkov et al. 2020, arXiv:1910.13267), and the
 # sampling of Unigram (Kudo 2018, arXiv:1804.10959), which tokenizers 0.23 neither writes nor reads.
 AT_RANDOM = ("dropout", "alpha", "nbest_size")
-BYTES = {character: byte for byte, character in enumerate(tiktoken_file.BYTE_CHARACTERS)}
+BYTE_OF_CHARACTER = {character: byte for byte, character in enumerate(tiktoken_file.BYTE_CHARACTERS)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +67,7 @@ class Definition:
                 definition = _of_json(path, json.loads(data))
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 raise AssetError(_no_json(path, error)) from error
-        wrong = [token for token, i in definition.ids.items() if not (isinstance(i, int) and 0 <= i < MOST)]
+        wrong = [token for token, i in definition.ids.items() if not (isinstance(i, int) and 0 <= i < ID_LIMIT)]
         if wrong or not definition.ids:
             problem = f"the id of {wrong[0]!r} is {definition.ids[wrong[0]]!r}" if wrong else "it has no tokens"
             raise AssetError(f"{path}: {problem}; ids are integers from 0 of at most 32 bits. The file is damaged.")
@@ -94,8 +94,7 @@ class Definition:
         """The token that begins a document. Raises AssetError if there is no token of this name, or it is EOS."""
         if bos == eos:
             raise AssetError(
-                f'{self.path}: "{bos}" ends every document, so every next one already begins after it. '
-                "Leave out `bos`."
+                f'{self.path}: "{bos}" ends every document, so every next one already begins after it. Leave out `bos`.'
             )
         if bos not in self.added:
             raise AssetError(
@@ -162,7 +161,7 @@ class Definition:
         if token in self.added:
             return token.encode()
         try:
-            return bytes(map(BYTES.__getitem__, token))
+            return bytes(map(BYTE_OF_CHARACTER.__getitem__, token))
         except KeyError:
             return None
 
@@ -179,7 +178,7 @@ class Definition:
         return [self.look(token) for token in tokens[:: -(-len(tokens) // limit) or 1]]
 
     @cached_property
-    def sizes(self) -> NDArray[np.int64] | None:
+    def sizes(self) -> Int64s | None:
         """(vocabulary,) bytes of each token of a byte-level BPE; None for other tokenizers."""
         if self.token_bytes is None:
             return None

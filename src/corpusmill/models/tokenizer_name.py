@@ -10,7 +10,7 @@ from corpusmill.errors import AssetError, did_you_mean
 from corpusmill.models.tokenizer_file import FILES, config_of
 
 SHIPPED = ("gpt2", "bytes")  # in MANIFEST.json
-BESIDE = ("tokenizer_config.json",)  # it names the token that ends a document
+CONFIG_FILES = ("tokenizer_config.json",)  # it names the token that ends a document
 FILE = re.compile(r"\.(json|model|tiktoken|gz)$")
 
 
@@ -32,7 +32,7 @@ def asset_of(spec: str) -> str:
     if path:
         return spec
     try:
-        _, name = hub.locate(repo, FILES, BESIDE)
+        _, name = hub.locate(repo, FILES, CONFIG_FILES)
     except hub.NotHere as error:
         raise AssetError(_not_here(repo, error.why)) from error
     return f"{hub.SCHEME}{repo}/{name}"
@@ -64,7 +64,7 @@ def _not_here(repo: hub.Repo, why: str) -> str:
     at = f" --revision {repo.revision}" * (repo.revision != hub.MAIN)
     return (
         f"{repo}: this is a model on the Hugging Face Hub; its tokenizer is not in the cache on this machine, and "
-        f"{why}. Where there is a network: `hf download {repo.name} {FILES[0]} {BESIDE[0]}{at} --local-dir {folder}`, "
+        f"{why}. Where there is a network: `hf download {repo.name} {FILES[0]} {CONFIG_FILES[0]}{at} --local-dir {folder}`, "
         f"and write in the recipe: `- tokenize/bpe: {{tokenizer: {folder}/{FILES[0]}}}`. A model with terms also "
         f"needs that you accept them on its page, and a token: `hf auth login`, or HF_TOKEN. Of tokenizers, "
         f"{' and '.join(SHIPPED)} ship."

@@ -18,7 +18,16 @@ from numpy.typing import NDArray
 from corpusmill import assets
 from corpusmill.errors import AssetError, RecipeError
 from corpusmill.models.model_file import read_model
-from corpusmill.models.toxicity_score import FEATURES, KINDS, SPELLING, Out, WordTable, make_slots, score_sentences
+from corpusmill.models.toxicity_score import (
+    KIND_FEATURES,
+    SPELLING,
+    WORD_KINDS,
+    SentenceOutput,
+    WordTable,
+    make_slots,
+    score_sentences,
+)
+from corpusmill.text.array_types import Bools, Bytes, Float32s, Int64s
 from corpusmill.text.buffers import view
 from corpusmill.text.folded_hash import word_hashes
 from corpusmill.text.lexicon import find_words, read_words
@@ -32,7 +41,7 @@ PARTS = ("words", "kinds", "weights", "bias", "close")
 MISSPELLED = frozenset(
     {1, 14, 15, 16, 17, 23, 25}
 )  # kinds of words that are known with a letter left out or two swapped
-FEWEST = 4  # letters of a word as it is written then
+MIN_MISSPELLED = 4  # letters of a word as it is written then
 
 
 @dataclass(frozen=True)
@@ -45,12 +54,12 @@ class ToxicityScores:
     worst       (documents,) the number of the sentence with the highest score, -1 if no sentence has a word
     """
 
-    documents: NDArray[np.float32]
-    spans: NDArray[np.int64]
-    offsets: NDArray[np.int64]
-    sentences: NDArray[np.float32]
-    words: NDArray[np.int64]
-    worst: NDArray[np.int64]
+    documents: Float32s
+    spans: Int64s
+    offsets: Int64s
+    sentences: Float32s
+    words: Int64s
+    worst: Int64s
 
 
 @dataclass(frozen=True)
@@ -62,7 +71,7 @@ class ToxicityModel:
 
     card: Mapping[str, Any]
     table: WordTable
-    weights: NDArray[np.float32]
+    weights: Float32s
     bias: float
 
     @classmethod
@@ -71,11 +80,11 @@ class ToxicityModel:
         card, arrays = read_model(path, "toxicity", FORMAT, PARTS, "scripts/make_toxicity.py makes it.")
         words, close = (bytes(arrays[part]).decode(errors="replace").split("\n") for part in ("words", "close"))
         kinds, weights, bias = np.array(arrays["kinds"]), np.array(arrays["weights"]), np.array(arrays["bias"])
-        if kinds.shape != (len(words),) or weights.shape != (len(words) + FEATURES,) or bias.shape != (1,):
+        if kinds.shape != (len(words),) or weights.shape != (len(words) + KIND_FEATURES,) or bias.shape != (1,):
             raise AssetError(f"{path}: the arrays of the toxicity model do not fit together: damaged. Get it again.")
         if len(words) >= SPELLING:
             raise AssetError(f"{path}: {len(words):,} words, more than {SPELLING:,}: damaged. Get it again.")
-        if kinds.max() >= KINDS:
+        if kinds.max() >= WORD_KINDS:
             raise AssetError(f"{path}: a word has the kind {kinds.max()}: damaged. Get it again.")
         weights.flags.writeable = False
         return cls(card, word_table(words, kinds, close), weights, float(bias[0]))
@@ -84,12 +93,12 @@ class ToxicityModel:
         spans, offsets = sentence_spans(texts)
         sentences, words = np.empty(len(spans), np.float32), np.empty(len(spans), np.int64)
         documents, worst = np.empty(len(texts), np.float32), np.empty(len(texts), np.int64)
-        out = Out(sentences, words, documents, worst)
+        out = SentenceOutput(sentences, words, documents, worst)
         score_sentences(view(texts), spans, offsets, self.table, self.weights, self.bias, classes(), out)
         return ToxicityScores(documents, spans, offsets, sentences, words, worst)
 
 
-def word_table(words: Sequence[str], kinds: NDArray[np.uint8], close: Sequence[str]) -> WordTable:
+def word_table(words: Sequence[str], kinds: Bytes, close: Sequence[str]) -> WordTable:
     """The words, and the spellings of them that are not words themselves.
 
     words   in lower case; kinds: (words,)
@@ -110,9 +119,9 @@ def word_table(words: Sequence[str], kinds: NDArray[np.uint8], close: Sequence[s
 
 def spellings(word: str) -> Iterator[str]:
     """A word with one letter after the first left out, or with two neighbours swapped."""
-    if len(word) > FEWEST:
+    if len(word) > MIN_MISSPELLED:
         yield from (word[:i] + word[i + 1 :] for i in range(1, len(word)))
-    if len(word) >= FEWEST:
+    if len(word) >= MIN_MISSPELLED:
         yield from (word[:i] + word[i + 1] + word[i] + word[i + 2 :] for i in range(len(word) - 1))
 
 
@@ -170,14 +179,14 @@ class Rater:
         return columns
 
 
-def spread(values: NDArray[Any], valid: NDArray[np.bool_]) -> pa.Array:
+def spread(values: NDArray[Any], valid: Bools) -> pa.Array:
     """The values in the rows that are valid, null in the others."""
     column = np.zeros(len(valid), values.dtype)
     column[valid] = values
     return pa.array(column, mask=~valid)
 
 
-def lists(counts: NDArray[np.int64], parts: list[NDArray[Any]], kind: pa.DataType) -> pa.ListArray:
+def lists(counts: Int64s, parts: list[NDArray[Any]], kind: pa.DataType) -> pa.ListArray:
     """(documents,) lists of `counts` structs each, with the parts as fields."""
     fields = list(kind.value_type)
     values = pa.StructArray.from_arrays(

@@ -9,14 +9,14 @@ from urllib.parse import urlsplit
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from corpusmill.errors import RecipeError
 from corpusmill.models.tokenizer import Tokenizer
+from corpusmill.text.array_types import UInt32s
 from corpusmill.tokens.sampling import sampling_hash
 
 BEGIN, END = "URL:", "\n\n"  # encoded by themselves, so that their ids are the same before and after every host
-LONGEST = 253  # characters of a host name (RFC 1035, section 2.3.4); longer ones are none
+LONGEST_HOST = 253  # characters of a host name (RFC 1035, section 2.3.4); longer ones are none
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +35,7 @@ class UrlPrefix:
         if not 0 <= self.share <= 1:
             raise RecipeError(f"prefix: share is from 0 to 1, got {self.share}")
 
-    def ids(self, tokenizer: Tokenizer, ids: pa.Array, urls: pa.Array) -> list[NDArray[np.uint32]]:
+    def ids(self, tokenizer: Tokenizer, ids: pa.Array, urls: pa.Array) -> list[UInt32s]:
         """The ids of the prefix of each document; none where it has none.
 
         ids, urls   (documents,)
@@ -51,7 +51,7 @@ class UrlPrefix:
         ]
 
 
-def marks(tokenizer: Tokenizer) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+def marks(tokenizer: Tokenizer) -> tuple[UInt32s, UInt32s]:
     """The ids with which every prefix begins, and ends."""
     ids, offsets = tokenizer.encode(pa.array([BEGIN, END], pa.large_string()))
     return ids[: offsets[1]], ids[offsets[1] :]
@@ -67,4 +67,4 @@ def host(url: str | None) -> str:
         name = urlsplit(url or "").hostname or ""
     except ValueError:
         return ""
-    return name if len(name) <= LONGEST and "\n" not in name else ""
+    return name if len(name) <= LONGEST_HOST and "\n" not in name else ""

@@ -14,19 +14,20 @@ from numpy.typing import NDArray
 
 from corpusmill import assets
 from corpusmill.models.close_pairs import LanguagePair, compare, make_pair
-from corpusmill.models.common_words import MOST, NO_GROUP, CommonWords, count_words
+from corpusmill.models.common_words import MAX_TIMES, NO_GROUP, CommonWords, count_words
 from corpusmill.models.fasttext import FastText
 from corpusmill.models.fasttext_file import read_labels
 from corpusmill.models.wide_file import COMMON, NOTHING, Tables, read_card, read_tables
 from corpusmill.models.wide_parts import cut_parts
-from corpusmill.models.wide_score import COUNTS, NO_NAME, UNIT, Wide, gather, name_texts, score
+from corpusmill.models.wide_score import MAX_COUNTED, NO_NAME, UNIT, Wide, gather, name_texts, score
+from corpusmill.text.array_types import Bools, Bytes, Float32s, Int16s, Int64s
 from corpusmill.text.buffers import PAD
 
 LID_WIDE = "lid.wide"
 LID_176 = "lid.176.ftz"  # Joulin et al. 2016, arXiv:1612.03651: 176 languages, the model of CCNet and FineWeb
 UNKNOWN = "unknown"
 ALIASES = {"als": "gsw"}  # lid.176's code for Alemannic is ISO 639-3's for Tosk Albanian
-SHORT = 200  # bytes below which lid.176 has a say
+SHORT_TEXT = 200  # bytes below which lid.176 has a say
 BLENDED = 10  # its labels that count
 # Chosen on development parts, see benchmarks/RESULTS.md.
 SHARE = 0.7  # of naive Bayes in the blend
@@ -39,11 +40,11 @@ MISFIT, TIMES_EXPECTED = 1.6, 1.35
 FLOOR_AGREED, FLOOR_ALONE = 2.5, 0.6
 AGREED = 0.2  # score of lid.176
 MISFIT_SHORT = 1.0  # more is allowed to short texts, of which many misfit
-# Above this misfit, and from SHORT bytes on, common words are looked at. A text is in none of the languages where a
+# Above this misfit, and from SHORT_TEXT bytes on, common words are looked at. A text is in none of the languages where a
 # stranger has LEAD more of its words, and LEAD_SHARE of the text more; and it is in its own where that has OWN, and no
 # fewer than any stranger.
 MISFIT_COMMON = 1.0
-LEAD, LEAD_SHARE, OWN = 2 * MOST + 1, 0.1, 3  # by three different words or more
+LEAD, LEAD_SHARE, OWN = 2 * MAX_TIMES + 1, 0.1, 3  # by three different words or more
 
 # Text that fits its class so many times worse than expected may be in more than one language; so may text that is in
 # none, or that lid.176 calls something else. It is one where some language is so far above the class of what is none,
@@ -57,10 +58,10 @@ MAIN, OF_MAIN = 0.6, 0.01
 class WideScores(NamedTuple):
     """What `score` says of texts; see there."""
 
-    offsets: NDArray[np.int64]
-    scores: NDArray[np.float32]
-    weights: NDArray[np.int64]
-    best: NDArray[np.float32]
+    offsets: Int64s
+    scores: Float32s
+    weights: Int64s
+    best: Float32s
 
 
 class LanguageShares(NamedTuple):
@@ -69,9 +70,9 @@ class LanguageShares(NamedTuple):
     doubtful   (texts,) whether part of it may be in another language than the rest
     """
 
-    shares: NDArray[np.float32]
-    unknown: NDArray[np.bool_]
-    doubtful: NDArray[np.bool_]
+    shares: Float32s
+    unknown: Bools
+    doubtful: Bools
 
 
 @dataclass(frozen=True)
@@ -80,24 +81,28 @@ class WideModel:
 
     names: list[str]
     pairs: list[tuple[int, int, LanguagePair]]
-    _known_to_lid_176: NDArray[np.int64]  # (labels of lid.176,) their places in `names`
+    _known_to_lid_176: Int64s  # (labels of lid.176,) their places in `names`
     _model: Wide
     _common: CommonWords
-    _group: NDArray[np.int16]  # (names,) of the lists of common words
+    _group: Int16s  # (names,) of the lists of common words
 
     @classmethod
     def load(cls, path: Path) -> "WideModel":
         """Raises AssetError if the file is not such a model."""
-        return cls._made(read_card(path), read_tables(path))
+        return cls._from_tables(read_card(path), read_tables(path))
 
     @classmethod
-    def _made(cls, card: dict[str, Any], tables: Tables) -> "WideModel":
+    def _from_tables(cls, card: dict[str, Any], tables: Tables) -> "WideModel":
         classes: list[str] = card["classes"]
         names = all_names(classes)
         also = [ALIASES.get(label, label) for label in assets.load(LID_176, read_labels)]
         position = {name: i for i, name in enumerate(names)}
         pairs = [
-            (position[first], position[second], make_pair(tables[f"{first}-{second}"], tables[f"{first}-{second}-weights"]))
+            (
+                position[first],
+                position[second],
+                make_pair(tables[f"{first}-{second}"], tables[f"{first}-{second}-weights"]),
+            )
             for first, second in card["pairs"]
         ]
         model = Wide(
@@ -108,7 +113,7 @@ class WideModel:
             prior=tables["prior"],
             expected=tables["expected"],
             name=np.array([NO_NAME if name == NOTHING else position[name] for name in classes], np.int32),
-            logs=np.rint(np.log1p(np.arange(COUNTS)) * UNIT).astype(np.int32),
+            logs=np.rint(np.log1p(np.arange(MAX_COUNTED)) * UNIT).astype(np.int32),
             step=card["step"],
             depth=card["depth"],
         )
@@ -118,7 +123,7 @@ class WideModel:
         common = CommonWords(*(tables[COMMON + name] for name in CommonWords._fields))
         return cls(names, pairs, np.array([position[label] for label in also]), model, common, group)
 
-    def share(self, data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> LanguageShares:
+    def share(self, data: Bytes, offsets: Int64s) -> LanguageShares:
         """What each text is in.
 
         data   readable for PAD bytes after the last text
@@ -129,12 +134,12 @@ class WideModel:
         judged.doubtful[rows] = self._is_language(scored, rows)
         return judged
 
-    def _judge(self, data: NDArray[np.uint8], scored: WideScores) -> LanguageShares:
+    def _judge(self, data: Bytes, scored: WideScores) -> LanguageShares:
         """See `share`. Text that is not in any language may be doubtful, too."""
         offsets = scored.offsets
         texts = len(offsets) - 1
         shares, misfit, expected = self._name(scored)
-        short: NDArray[np.bool_] = np.asarray(np.diff(offsets) < SHORT)
+        short: Bools = np.asarray(np.diff(offsets) < SHORT_TEXT)
         self._look_twice(data, offsets, short, shares)
         doubted = np.flatnonzero(short | (misfit > self._limit(expected, shares, np.zeros(texts, np.bool_))))
         theirs = self._by_lid_176(data, offsets[:-1][doubted], offsets[1:][doubted])
@@ -150,9 +155,7 @@ class WideModel:
         self._look_at_common_words(data, offsets, np.flatnonzero(looked_at), shares, unknown)
         return LanguageShares(shares, unknown, doubtful)
 
-    def main_language(
-        self, data: NDArray[np.uint8], first: NDArray[np.int64], last: NDArray[np.int64], windows: int
-    ) -> tuple[NDArray[np.int64], LanguageShares]:
+    def main_language(self, data: Bytes, first: Int64s, last: Int64s, windows: int) -> tuple[Int64s, LanguageShares]:
         """Which texts have a main language, and what their parts in it are in, all others left out: where these are
         doubtful, too, the text has none.
 
@@ -175,21 +178,21 @@ class WideModel:
         sound = ~judged.doubtful
         return texts[enough][sound], LanguageShares(judged.shares[sound], judged.unknown[sound], judged.doubtful[sound])
 
-    def _score(self, data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> WideScores:
+    def _score(self, data: Bytes, offsets: Int64s) -> WideScores:
         texts = len(offsets) - 1
         scores = np.empty((texts, self._model.table.shape[1]), np.float32)
         scored = WideScores(offsets, scores, np.empty(texts, np.int64), np.empty(texts, np.float32))
         score(data, offsets, self._model, scored.scores, scored.weights, scored.best)
         return scored
 
-    def _is_language(self, scored: WideScores, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def _is_language(self, scored: WideScores, rows: Int64s) -> Bools:
         """Whether some language fits these texts far better than the class of what is no language."""
         full = scored.scores[rows, : len(self._model.prior)] + self._model.prior
         nothing = self._model.name == NO_NAME
         lead = full[:, ~nothing].max(axis=1, initial=-np.inf) - full[:, nothing].max(axis=1, initial=-np.inf)
         return np.asarray(lead >= OVER_NOTHING * np.diff(scored.offsets)[rows])
 
-    def _name(self, scored: WideScores) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
+    def _name(self, scored: WideScores) -> tuple[Float32s, Float32s, Float32s]:
         """Shares, misfit and expected misfit by naive Bayes alone."""
         texts = len(scored.weights)
         shares, misfit, expected = np.empty((texts, len(self.names)), np.float32), *np.empty((2, texts), np.float32)
@@ -197,12 +200,7 @@ class WideModel:
         return shares, misfit, expected
 
     def _look_at_common_words(
-        self,
-        data: NDArray[np.uint8],
-        offsets: NDArray[np.int64],
-        rows: NDArray[np.int64],
-        shares: NDArray[np.float32],
-        unknown: NDArray[np.bool_],
+        self, data: Bytes, offsets: Int64s, rows: Int64s, shares: Float32s, unknown: Bools
     ) -> None:
         """Correct which of these texts are in none of the languages, where their most common words say so."""
         group = self._group[best_of(shares[rows])]
@@ -212,25 +210,17 @@ class WideModel:
         unknown[rows[(lead >= LEAD) & (lead >= LEAD_SHARE * words)]] = True
         unknown[rows[(lead <= 0) & (own >= OWN)]] = False
 
-    def _limit(
-        self, expected: NDArray[np.float32], shares: NDArray[np.float32], agreed: NDArray[np.bool_]
-    ) -> NDArray[np.float32]:
+    def _limit(self, expected: Float32s, shares: Float32s, agreed: Bools) -> Float32s:
         """(texts,) the misfit above which a text is in none of the languages.
 
         agreed   whether lid.176 names the same language
         """
         alone = ~np.isin(best_of(shares), self._known_to_lid_176)
         expecting = np.maximum(np.where(agreed, FLOOR_AGREED, FLOOR_ALONE), TIMES_EXPECTED * expected)
-        limit: NDArray[np.float32] = np.where(agreed | alone, expecting, MISFIT)
+        limit: Float32s = np.where(agreed | alone, expecting, MISFIT)
         return limit
 
-    def _look_twice(
-        self,
-        data: NDArray[np.uint8],
-        offsets: NDArray[np.int64],
-        short: NDArray[np.bool_],
-        shares: NDArray[np.float32],
-    ) -> None:
+    def _look_twice(self, data: Bytes, offsets: Int64s, short: Bools, shares: Float32s) -> None:
         """Give the sum of the shares of a close pair to the one that fits better."""
         best = best_of(shares)
         for first, second, pair in self.pairs:
@@ -240,9 +230,7 @@ class WideModel:
                 both = shares[rows, first] + shares[rows, second]
                 shares[rows, first], shares[rows, second] = np.where(is_first, both, 0), np.where(is_first, 0, both)
 
-    def _blend(
-        self, rows: NDArray[np.int64], theirs: NDArray[np.float32], scored: WideScores, shares: NDArray[np.float32]
-    ) -> None:
+    def _blend(self, rows: Int64s, theirs: Float32s, scored: WideScores, shares: Float32s) -> None:
         """Replace the shares of short texts by those of naive Bayes, less sharp, and of lid.176 together."""
         sizes = np.diff(scored.offsets)[rows]
         own, misfit = np.empty((len(rows), shares.shape[1]), np.float32), np.empty((2, len(rows)), np.float32)
@@ -254,9 +242,7 @@ class WideModel:
         blended = (share * own + (1 - share) * theirs) ** SHARPER
         shares[rows] = blended / np.maximum(blended.sum(axis=1, keepdims=True), np.finfo(np.float32).tiny)
 
-    def _by_lid_176(
-        self, data: NDArray[np.uint8], first: NDArray[np.int64], last: NDArray[np.int64]
-    ) -> NDArray[np.float32]:
+    def _by_lid_176(self, data: Bytes, first: Int64s, last: Int64s) -> Float32s:
         """(texts, names) the scores of lid.176 for data[first:last]."""
         labels, scores = lid_176().predict_spans(data, first, last, BLENDED)
         theirs = np.zeros((len(first), len(self.names)), np.float32)
@@ -276,12 +262,12 @@ def all_names(classes: list[str]) -> list[str]:
     return list(dict.fromkeys([name for name in classes if name != NOTHING] + also))
 
 
-def best_of(shares: NDArray[np.float32]) -> NDArray[np.int64]:
+def best_of(shares: Float32s) -> Int64s:
     """(texts,) the name with the largest share of each; there may be no texts."""
     return shares.argmax(axis=1) if len(shares) else np.empty(0, np.int64)
 
 
-def sums(values: NDArray[Any], begin: NDArray[np.int64]) -> NDArray[Any]:
+def sums(values: NDArray[Any], begin: Int64s) -> NDArray[Any]:
     """Of the rows from each of `begin` to the next; none is empty."""
     return np.add.reduceat(values, begin, axis=0) if len(begin) else values[:0]
 
@@ -290,9 +276,7 @@ def lid_176() -> FastText:
     return assets.load(LID_176, FastText.load)
 
 
-def prepare(
-    data: NDArray[np.uint8], first: NDArray[np.int64], last: NDArray[np.int64], bounds: NDArray[np.int64]
-) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+def prepare(data: Bytes, first: Int64s, last: Int64s, bounds: Int64s) -> tuple[Bytes, Int64s]:
     """The spans of each text, joined by spaces: in NFC, and in lower case if all letters are capitals.
 
     bounds   (texts + 1,) the spans of text i are bounds[i] to bounds[i + 1]

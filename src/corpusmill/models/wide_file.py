@@ -20,15 +20,16 @@ from numpy.typing import NDArray
 from corpusmill import assets
 from corpusmill.errors import AssetError
 from corpusmill.models.common_words import make_common_words
+from corpusmill.text.array_types import Bytes, Int8s
 from corpusmill.text.compile import cache_folder
 
-MAGIC = b"CMWIDE1 "
+WIDE_MAGIC = b"CMWIDE1 "
 FORMAT = 3
 NOTHING = "zxx"  # py3langid's class of what is no language: never a name
 ROW = 64  # bytes of a cache line
 # What is mapped. `moves` and `states`, 40 MB, are copied instead: both are read at each byte of text, and mapped pages
 # are small ones (4 KiB), whose addresses take the processor a fifth of the time.
-MAPPED = ("table", "ceiling")
+MAPPED_TABLES = ("table", "ceiling")
 SUMS = "sums.json"  # written last
 COMMON = "common-"  # before the names of the arrays of `common_words.CommonWords`
 Tables = dict[str, NDArray[Any]]
@@ -39,7 +40,7 @@ def read_card(path: Path) -> dict[str, Any]:
     with path.open("rb") as file:
         line = file.readline()
     try:
-        card = json.loads(line.removeprefix(MAGIC))
+        card = json.loads(line.removeprefix(WIDE_MAGIC))
         assert isinstance(card, dict) and card["format"] == FORMAT
     except (ValueError, KeyError, AssertionError) as error:
         raise AssetError(f"{path}: not a language model of corpusmill, or one of another version") from error
@@ -47,7 +48,7 @@ def read_card(path: Path) -> dict[str, Any]:
 
 
 def read_tables(path: Path) -> Tables:
-    """The arrays of the model, those of MAPPED as `wide_score.Wide` has them. Raises AssetError if it is damaged."""
+    """The arrays of the model, those of MAPPED_TABLES as `wide_score.Wide` has them. Raises AssetError if it is damaged."""
     root = cache_folder()
     if root is None:
         return unpacked(path)
@@ -88,7 +89,7 @@ def unpacked(path: Path) -> Tables:
         raise AssetError(f"{path}: not a language model of corpusmill, or a damaged one ({why})") from error
 
 
-def aligned(table: NDArray[np.int8]) -> NDArray[np.int8]:
+def aligned(table: Int8s) -> Int8s:
     """The table in rows of whole cache lines, columns of 0 behind: a quarter faster."""
     rows, columns = table.shape
     width = -(-columns // ROW) * ROW
@@ -121,12 +122,14 @@ def mapped(folder: Path) -> Tables | None:
             path = folder / file
             if checksum(np.memmap(path, np.uint8, "r")) != expected:
                 return None
-            tables[path.stem] = np.asarray(np.load(path, mmap_mode="c")) if path.stem in MAPPED else np.load(path)
+            tables[path.stem] = (
+                np.asarray(np.load(path, mmap_mode="c")) if path.stem in MAPPED_TABLES else np.load(path)
+            )
     except (ValueError, AttributeError, FileNotFoundError):  # no JSON, no object, no array; an empty file
         return None
     return tables
 
 
-def checksum(data: NDArray[np.uint8]) -> str:
+def checksum(data: Bytes) -> str:
     """XXH3, which finds damage at the speed of memory."""
     return xxhash.xxh3_128_hexdigest(data.data)

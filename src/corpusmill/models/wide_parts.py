@@ -7,14 +7,14 @@ quotation speak against the main language in full, and for whichever class is mi
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from corpusmill.text.array_types import Bytes, Int32s, Int64s
 from corpusmill.text.compile import kernel
 from corpusmill.text.scripts import FIRST, SCRIPT, SCRIPTS, STOP, range_of
 from corpusmill.text.unicode import BREAK, SPACE, TERMINAL, Classes, class_of, classes, decode
 
-LONG = 100  # characters after which a part ends at the next white space, and half as many more without one
-LEAST = 20  # letters of a part that a sentence or line may end: menus are not read word by word
+LONG_PART = 100  # characters after which a part ends at the next white space, and half as many more without one
+MIN_PART_LETTERS = 20  # letters of a part that a sentence or line may end: menus are not read word by word
 NO_SCRIPT = -1
 # Japanese is written in several.
 ONE_SCRIPT = dict.fromkeys(("hiragana", "katakana", "bopomofo"), "han")
@@ -27,32 +27,32 @@ class ScriptParts(NamedTuple):
     bounds        (texts + 1,) the parts of text i are bounds[i] to bounds[i + 1]
     """
 
-    first: NDArray[np.int64]
-    last: NDArray[np.int64]
-    letters: NDArray[np.int64]
-    bounds: NDArray[np.int64]
+    first: Int64s
+    last: Int64s
+    letters: Int64s
+    bounds: Int64s
 
 
-def cut_parts(data: NDArray[np.uint8], first: NDArray[np.int64], last: NDArray[np.int64], windows: int) -> ScriptParts:
+def cut_parts(data: Bytes, first: Int64s, last: Int64s, windows: int) -> ScriptParts:
     """The parts of data[first:last]; a text is `windows` spans one after the other, and a part is in one of them."""
     capacity = int((last - first).sum())
     begin, end, letters = np.empty((3, capacity), np.int64)
     parts = ScriptParts(begin, end, letters, np.zeros(len(first) // windows + 1, np.int64))
-    _cut(data, first, last, windows, classes(), FIRST, STOP, _script, LEAST, parts)
+    _cut(data, first, last, windows, classes(), FIRST, STOP, _script, MIN_PART_LETTERS, parts)
     count = parts.bounds[-1]
     return ScriptParts(begin[:count], end[:count], letters[:count], parts.bounds)
 
 
 @kernel
 def _cut(
-    data: NDArray[np.uint8],
-    first: NDArray[np.int64],
-    last: NDArray[np.int64],
+    data: Bytes,
+    first: Int64s,
+    last: Int64s,
     windows: int,
     classes: Classes,
-    range_first: NDArray[np.int32],
-    range_stop: NDArray[np.int32],
-    range_script: NDArray[np.int32],
+    range_first: Int32s,
+    range_stop: Int32s,
+    range_script: Int32s,
     min_letters: int,
     parts: ScriptParts,
 ) -> None:
@@ -75,7 +75,9 @@ def _cut(
             characters += 1
             at += size
             kind = class_of(classes, point)
-            ends = at >= end or characters >= LONG + LONG // 2 or (characters >= LONG and kind & SPACE != 0)
+            ends = (
+                at >= end or characters >= LONG_PART + LONG_PART // 2 or (characters >= LONG_PART and kind & SPACE != 0)
+            )
             if letters >= min_letters and not ends:
                 ends = kind & BREAK != 0
             if letters >= min_letters and kind & TERMINAL != 0 and not ends:

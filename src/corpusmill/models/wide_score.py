@@ -9,19 +9,19 @@ there. Source: Lui and Baldwin 2011 (langid.py), ACL I11-1062, whose model py3la
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from corpusmill.text.array_types import Bools, Bytes, Float32s, Int8s, Int32s, Int64s, UInt32s
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.lowlevel import Bits, load8
 
 UNIT = 1024  # log(1 + count) is an integer in these parts, so that sums do not depend on their order
-COUNTS = 1024  # further occurrences of one n-gram in one text do not count
-BLOCK = 256  # n-grams summed in 32 bits: 256 * 7098 * 127 < 2**31
+MAX_COUNTED = 1024  # further occurrences of one n-gram in one text do not count
+NGRAM_BLOCK = 256  # n-grams summed in 32 bits: 256 * 7098 * 127 < 2**31
 NO_NAME = -1
-LEAST = -20  # log of the smallest share that is counted
+MIN_LOG_SHARE = -20  # log of the smallest share that is counted
 FIRST_CAPITALS, LAST_CAPITALS = 0xC3, 0xD6  # lead bytes of Latin, Greek, Cyrillic and Armenian letters
 BLANK = np.uint8(0x20)
-STARTS = 4  # places of a text that are read at once: one byte waits for the one before, and the memory is slow
+PARALLEL_READS = 4  # places of a text that are read at once: one byte waits for the one before, and the memory is slow
 
 
 class Wide(NamedTuple):
@@ -34,33 +34,25 @@ class Wide(NamedTuple):
     prior     (classes,) float32
     expected  (classes,) float32: misfit of a text that has each n-gram as often as the class; see `name_texts`
     name      (classes,) int32: which name a class has; NO_NAME for the class of what is no language
-    logs      (COUNTS,) int32: log(1 + count) in UNITs
+    logs      (MAX_COUNTED,) int32: log(1 + count) in UNITs
     step      what 1 in `table` is
     depth     bytes of the longest n-gram
     """
 
-    moves: NDArray[np.uint32]
-    states: NDArray[np.int32]
-    table: NDArray[np.int8]
-    ceiling: NDArray[np.int8]
-    prior: NDArray[np.float32]
-    expected: NDArray[np.float32]
-    name: NDArray[np.int32]
-    logs: NDArray[np.int32]
+    moves: UInt32s
+    states: Int32s
+    table: Int8s
+    ceiling: Int8s
+    prior: Float32s
+    expected: Float32s
+    name: Int32s
+    logs: Int32s
     step: float
     depth: int
 
 
 @kernel
-def gather(
-    data: NDArray[np.uint8],
-    first: NDArray[np.int64],
-    last: NDArray[np.int64],
-    bounds: NDArray[np.int64],
-    out: NDArray[np.uint8],
-    offsets: NDArray[np.int64],
-    odd: NDArray[np.bool_],
-) -> None:
+def gather(data: Bytes, first: Int64s, last: Int64s, bounds: Int64s, out: Bytes, offsets: Int64s, odd: Bools) -> None:
     """Write the spans of each text after each other, a space between them, and all white space as spaces.
 
     first, last   (spans,) of `data`; empty ones are left out
@@ -85,7 +77,7 @@ def gather(
 
 
 @inlined
-def put_spaced(data: NDArray[np.uint8], begin: int, end: int, out: NDArray[np.uint8], p: int) -> Any:
+def put_spaced(data: Bytes, begin: int, end: int, out: Bytes, p: int) -> Any:
     """Write data[begin:end] at out[p:], each white space of Unicode and U+200B, the zero-width space, as a space, and
     without U+00AD, U+2060 and U+FEFF, which are not seen; returns its end."""
     at = begin
@@ -125,7 +117,7 @@ def put_spaced(data: NDArray[np.uint8], begin: int, end: int, out: NDArray[np.ui
 
 
 @inlined
-def has_marks(text: NDArray[np.uint8]) -> bool:
+def has_marks(text: Bytes) -> bool:
     """Whether there are combining diacritics (U+0300 to U+036F) or conjoining letters of Korean."""
     suspects = 0
     for at in range(len(text)):
@@ -142,7 +134,7 @@ def has_marks(text: NDArray[np.uint8]) -> bool:
 
 
 @inlined
-def may_be_capitals(text: NDArray[np.uint8]) -> bool:
+def may_be_capitals(text: Bytes) -> bool:
     """Whether there may be capitals and no other letters that have them; a False is certain."""
     capitals = False
     for at in range(len(text)):
@@ -158,14 +150,7 @@ def may_be_capitals(text: NDArray[np.uint8]) -> bool:
 
 
 @kernel
-def score(
-    data: NDArray[np.uint8],
-    offsets: NDArray[np.int64],
-    model: Wide,
-    scores: NDArray[np.float32],
-    weights: NDArray[np.int64],
-    best: NDArray[np.float32],
-) -> None:
+def score(data: Bytes, offsets: Int64s, model: Wide, scores: Float32s, weights: Int64s, best: Float32s) -> None:
     """The score of every class for each text.
 
     scores    (texts, classes) written: without the prior
@@ -175,7 +160,7 @@ def score(
     table, logs, ceiling = model.table, model.logs, model.ceiling
     classes = table.shape[1]
     counts = np.zeros(len(table), np.int32)
-    ngrams = np.empty(len(table) + STARTS, np.int32)
+    ngrams = np.empty(len(table) + PARALLEL_READS, np.int32)
     block = np.empty(classes, np.int32)
     total = np.empty(classes, np.int64)
     for i in range(len(offsets) - 1):
@@ -183,11 +168,11 @@ def score(
         total[:] = 0
         weight = np.int64(0)
         best_total = np.int64(0)
-        for begin in range(0, distinct, BLOCK):
+        for begin in range(0, distinct, NGRAM_BLOCK):
             block[:] = 0
-            for j in range(begin, min(begin + BLOCK, distinct)):
+            for j in range(begin, min(begin + NGRAM_BLOCK, distinct)):
                 ngram = ngrams[j]
-                times = logs[min(counts[ngram], COUNTS - 1)]
+                times = logs[min(counts[ngram], MAX_COUNTED - 1)]
                 counts[ngram] = 0
                 weight += times
                 best_total += times * np.int64(ceiling[ngram])
@@ -203,21 +188,14 @@ def score(
 
 
 @inlined
-def count(
-    data: NDArray[np.uint8],
-    begin: int,
-    end: int,
-    model: Wide,
-    counts: NDArray[np.int32],
-    ngrams: NDArray[np.int32],
-) -> int:
+def count(data: Bytes, begin: int, end: int, model: Wide, counts: Int32s, ngrams: Int32s) -> int:
     """Count the n-grams of data[begin:end] in `counts`, and write the distinct ones to `ngrams`; returns how many.
 
     counts   (n-grams + 1,) 0 on entry; at 0 it is of no use afterwards
     """
     moves, states = model.moves, model.states
     n = 0
-    quarter = (end - begin) // STARTS
+    quarter = (end - begin) // PARALLEL_READS
     state = np.int64(0)
     at = begin
     if quarter > 4 * model.depth:
@@ -247,12 +225,12 @@ def count(
 
 
 @inlined
-def step(moves: NDArray[np.uint32], states: NDArray[np.int32], state: Bits, byte: Bits) -> Bits:
+def step(moves: UInt32s, states: Int32s, state: Bits, byte: Bits) -> Bits:
     return np.int64(moves[np.int64(states[state, 0]) + np.int64(byte)])
 
 
 @inlined
-def note(ngram: int, counts: NDArray[np.int32], ngrams: NDArray[np.int32], n: int) -> int:
+def note(ngram: int, counts: Int32s, ngrams: Int32s, n: int) -> int:
     """Written in any case, and kept if it is new: a branch would be mispredicted too often."""
     ngrams[n] = ngram
     n += (counts[ngram] == 0) & (ngram != 0)
@@ -262,15 +240,15 @@ def note(ngram: int, counts: NDArray[np.int32], ngrams: NDArray[np.int32], n: in
 
 @kernel
 def name_texts(
-    offsets: NDArray[np.int64],
-    scores: NDArray[np.float32],
-    weights: NDArray[np.int64],
-    best: NDArray[np.float32],
+    offsets: Int64s,
+    scores: Float32s,
+    weights: Int64s,
+    best: Float32s,
     model: Wide,
     heat: float,
-    shares: NDArray[np.float32],
-    misfit: NDArray[np.float32],
-    expected: NDArray[np.float32],
+    shares: Float32s,
+    misfit: Float32s,
+    expected: Float32s,
 ) -> None:
     """The share of each name, and how badly the likeliest class fits each text.
 
@@ -297,7 +275,7 @@ def name_texts(
         factor = heat / np.sqrt(offsets[i + 1] - offsets[i] + 1.0)
         total = 0.0
         for c in range(classes):
-            if model.name[c] != NO_NAME and (full[c] - full[top]) * factor > LEAST:
+            if model.name[c] != NO_NAME and (full[c] - full[top]) * factor > MIN_LOG_SHARE:
                 share = np.exp((full[c] - full[top]) * factor)
                 shares[i, model.name[c]] += np.float32(share)
                 total += share

@@ -32,7 +32,7 @@ from corpusmill.storage import make_dir
 from corpusmill.store.arrays import map_arrays
 from corpusmill.store.run_folder import RunFolder
 from corpusmill.text import suffixes
-from corpusmill.text.suffixes import DEPTH, KINDS, LETTER, Suffixes
+from corpusmill.text.suffixes import DEPTH, ENTRY_KINDS, LETTER, Suffixes
 
 FOLDER = "find"
 CONTEXT = 60  # bytes on each side of a passage that are shown
@@ -182,7 +182,7 @@ class TextIndex:
         Source: Liu et al. 2025 (OLMoTrace), arXiv:2504.07096, section 3: maximal matching spans.
         """
         encoded = text.encode()
-        kinds = KINDS[np.frombuffer(encoded, np.uint8)]
+        kinds = ENTRY_KINDS[np.frombuffer(encoded, np.uint8)]
         found: list[CopiedSpan] = []
         reached = 0
         for start in sorted({0, *suffixes.entries_within(encoded)}):

@@ -289,10 +289,10 @@ def _olmo(folder: Path, names: list[str]) -> Found:
 
 def _llmc(folder: Path, names: list[str]) -> Found:
     """Each header says what kind of ids the file has, and how many."""
-    from corpusmill.tokens.llmc_header import HEADER, MAGIC
+    from corpusmill.tokens.llmc_header import HEADER, LLMC_MAGIC
 
     problems, tokens = [], 0
-    widths = {kind: width for width, kind in MAGIC.items()}
+    widths = {kind: width for width, kind in LLMC_MAGIC.items()}
     for name in names:
         with (folder / name).open("rb") as file:
             header = np.frombuffer(file.read(4 * HEADER).ljust(4 * HEADER, b"\0"), "<i4")

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from corpusmill.errors import ShardError
 from corpusmill.shards.layout import PADDING
 from corpusmill.shards.reader import Shards
-from corpusmill.tokens.packing import Int64s
+from corpusmill.text.array_types import Int64s
 
 TOKENS_PER_BLOCK = 1 << 22  # tokens; a block ends with the document that reaches this size
 

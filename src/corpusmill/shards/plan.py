@@ -16,8 +16,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from corpusmill.text.array_types import Int64s
 from corpusmill.tokens.breaks import SplitAt
-from corpusmill.tokens.packing import Int64s, Method, Remainder
+from corpusmill.tokens.packing import Method, Remainder
 
 
 @dataclass(frozen=True)

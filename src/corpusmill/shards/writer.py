@@ -18,7 +18,7 @@ from corpusmill.shards.plan import ShardCuts, StreamPlan
 from corpusmill.shards.sample import SampleIds, texts
 from corpusmill.storage import checksum
 from corpusmill.store.tables import TableWriter
-from corpusmill.tokens.packing import Int64s
+from corpusmill.text.array_types import Int64s
 
 DOCUMENT_TABLE = pa.schema(
     [

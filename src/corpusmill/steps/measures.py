@@ -164,27 +164,23 @@ def text(s: NDArray[Any]) -> dict[str, pa.Array]:
     return {name: pa.array(values) for name, values in columns.items()}
 
 
-def spacy_stats(texts: pa.LargeStringArray, *, contained: bool = False) -> NDArray[Any]:
-    """The statistics over spaCy's English words. Imported here: to compile it takes 15 s, and few runs need it."""
-    from corpusmill.text.spacy_stats import spacy_document_stats
+def word_stats(
+    texts: pa.LargeStringArray, words: Literal["spacy", "script"], *, contained: bool = False
+) -> NDArray[Any]:
+    """The statistics over spaCy's English words, or those of `text.script_words`. Imported here: to compile it takes
+    15 s, and few runs need it."""
+    from corpusmill.text.script_stats import stats_over
 
-    return spacy_document_stats(texts, contained=contained)
-
-
-def script_stats(texts: pa.LargeStringArray, *, contained: bool = False) -> NDArray[Any]:
-    """The statistics over the words of `text.script_words`. Imported here as `spacy_stats` is."""
-    from corpusmill.text.script_stats import script_document_stats
-
-    return script_document_stats(texts, contained=contained)
+    return stats_over(texts, words, contained=contained)
 
 
 MEASURES = {
     "stats": Measure(document_stats, stats),
     "contained": Measure(partial(document_stats, contained=True), stats),
-    "stats_spacy": Measure(spacy_stats, stats),
-    "contained_spacy": Measure(partial(spacy_stats, contained=True), stats),
-    "stats_by_script": Measure(script_stats, stats),
-    "contained_by_script": Measure(partial(script_stats, contained=True), stats),
+    "stats_spacy": Measure(partial(word_stats, words="spacy"), stats),
+    "contained_spacy": Measure(partial(word_stats, words="spacy", contained=True), stats),
+    "stats_by_script": Measure(partial(word_stats, words="script"), stats),
+    "contained_by_script": Measure(partial(word_stats, words="script", contained=True), stats),
     "basic": Measure(document_stats, basic),
     "text": Measure(document_stats, text),
 }

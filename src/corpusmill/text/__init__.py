@@ -2,6 +2,7 @@
 
 Kit, on which all others are built:
 
+    array_types    short names for the types of arrays
     compile        the decorator for kernels: numba, without the GIL, with a cache that is never stale
     buffers        an Arrow string array as bytes and offsets, and back
     lowlevel       unaligned loads, 128-bit products, bit counting
@@ -30,9 +31,8 @@ Measures of a document:
     lines          statistics of lines and paragraphs
     grams          words -> repeated n-grams
     spacy_words    words as spaCy's English tokenizer cuts them, by `spacy_rules` and `spacy_affixes`
-    spacy_stats    the statistics of `stats` over these words
     script_words   these, cut further in scripts without spaces
-    script_stats   the statistics of `stats` over those, and how many of certain words occur
+    script_stats   the statistics of `stats` over either, and how many of certain words occur
     word_counts    how many words, at the speed of memory
     sentences      how many sentences, and where
     scripts        letters by script

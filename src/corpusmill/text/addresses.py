@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from corpusmill.text.array_types import Bools, Bytes, Int32s, Int64s, UInt64s
 from corpusmill.text.buffers import PAD, view
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.hashing import K0, K1, P1, mix, quick_hash
-from corpusmill.text.lowlevel import Bits, U, load8
+from corpusmill.text.lowlevel import Bits, U, is_digit, is_letter, load8
 
 _PARTS = re.compile(
     r"(?:(?:[a-z][a-z0-9+.-]*:)?//)?"  # scheme
@@ -31,9 +31,6 @@ FIRST_SEPARATOR, LAST_SEPARATOR = 0x1C, 0x1F  # str.isspace is true of these fou
 WWW = np.frombuffer(b"www.", np.uint8)
 NOWHERE = -1
 
-Bytes = NDArray[np.uint8]
-Spans = NDArray[np.int64]
-
 
 @dataclass(frozen=True)
 class Address:
@@ -44,10 +41,10 @@ class Address:
     query: str  # "?q=1", empty if there is none
 
     @classmethod
-    def of(cls, url: str) -> "Address":
+    def from_url(cls, url: str) -> "Address":
         """The parts of a URL, or of a bare "host/path". Never fails: without a host, `host` is empty.
 
-        >>> Address.of("HTTPS://me@Example.COM.:8080/A/b/?q=1#top")
+        >>> Address.from_url("HTTPS://me@Example.COM.:8080/A/b/?q=1#top")
         Address(host='example.com', path='/A/b', query='?q=1')
         """
         parts = _PARTS.match(url.strip())
@@ -68,7 +65,7 @@ class Addresses(NamedTuple):
     """
 
     data: Bytes
-    spans: Spans
+    spans: Int64s
 
 
 class Hashes(NamedTuple):
@@ -81,12 +78,12 @@ class Hashes(NamedTuple):
     shift   how many bits are below the top bits
     """
 
-    keys: NDArray[np.uint64]
-    first: NDArray[np.int32]
+    keys: UInt64s
+    first: Int32s
     shift: np.uint64
 
     @classmethod
-    def of(cls, keys: NDArray[np.uint64]) -> "Hashes":
+    def from_keys(cls, keys: UInt64s) -> "Hashes":
         keys = np.unique(keys)
         bits = max(len(keys).bit_length() - 2, 1)
         shift = np.uint64(64 - bits)
@@ -95,14 +92,14 @@ class Hashes(NamedTuple):
 
 
 def parse(urls: pa.StringArray | pa.LargeStringArray) -> Addresses:
-    """The address of each URL, as `Address.of`, which parses the few that are not ASCII; none for a null."""
+    """The address of each URL, as `Address.from_url`, which parses the few that are not ASCII; none for a null."""
     text = view(urls.cast(pa.large_string()))
     data = np.empty(int(text.offsets[-1] - text.offsets[0]) + PAD, np.uint8)
     spans = np.empty((len(urls), 6), np.int64)
     used = _parse(text.data, text.offsets, data, spans)
     others: list[bytes] = []
     for row in np.flatnonzero(spans[:, 0] == NOWHERE).tolist():
-        address = Address.of(urls[row].as_py())
+        address = Address.from_url(urls[row].as_py())
         parts = [address.host, address.path, address.query]
         encoded_parts = [part.encode() for part in (*parts, "", "".join(parts).lower())]
         spans[row] = np.cumsum([used, *map(len, encoded_parts)])
@@ -129,18 +126,18 @@ def page_hashes(entries: Iterable[str]) -> Hashes:
 def _hashes(entries: Iterable[str], pages: bool) -> Hashes:
     addresses = parse(pa.array(entries, pa.large_string()))
     keys = np.empty(len(addresses.spans), np.uint64)
-    return Hashes.of(keys[: _keys(addresses, pages, keys)])
+    return Hashes.from_keys(keys[: _keys(addresses, pages, keys)])
 
 
-def find_domains(addresses: Addresses, selected: NDArray[np.bool_], listed: Hashes) -> Spans:
-    """(documents, 2) where in `data` the longest listed domain of each selected address begins and ends, -1 for none: its
-    host or a parent domain; of an IP address the whole alone."""
+def find_domains(addresses: Addresses, selected: Bools, listed: Hashes) -> Int64s:
+    """(documents, 2) where in `data` the longest listed domain of each selected address begins and ends, -1 for none:
+    its host or a parent domain; of an IP address the whole alone."""
     spans = np.empty((len(selected), 2), np.int64)
     _find_domains(addresses, selected, listed, spans)
     return spans
 
 
-def find_pages(addresses: Addresses, selected: NDArray[np.bool_], listed: Hashes) -> Spans:
+def find_pages(addresses: Addresses, selected: Bools, listed: Hashes) -> Int64s:
     """(documents, 2) where in `data` the deepest listed page of each selected address begins and ends, -1 for none: the
     address without a leading "www.", with its query or without, or a folder above it."""
     spans = np.empty((len(selected), 2), np.int64)
@@ -160,7 +157,7 @@ def sites(addresses: Addresses) -> pa.StringArray:
     return pieces(addresses, spans)
 
 
-def site_keys(addresses: Addresses) -> NDArray[np.uint64]:
+def site_keys(addresses: Addresses) -> UInt64s:
     """(documents,) a hash of the registered domain of each, or of the host that has none; 0 without a host."""
     spans = np.empty((len(addresses.spans), 2), np.int64)
     _find_sites(addresses, *_suffixes(), spans)
@@ -171,13 +168,13 @@ def site_keys(addresses: Addresses) -> NDArray[np.uint64]:
 
 
 @kernel
-def _site_keys(data: Bytes, spans: Spans, keys: NDArray[np.uint64]) -> None:
+def _site_keys(data: Bytes, spans: Int64s, keys: UInt64s) -> None:
     for i in range(len(keys)):
         if spans[i, 1] > spans[i, 0]:
             keys[i] = quick_hash(data, spans[i, 0], spans[i, 1] - spans[i, 0])
 
 
-def pieces(addresses: Addresses, spans: Spans) -> pa.StringArray:
+def pieces(addresses: Addresses, spans: Int64s) -> pa.StringArray:
     """The strings data[begin:end] of each span, null where it begins at -1."""
     offsets = np.zeros(len(spans) + 1, np.int32)
     present = spans[:, 0] != NOWHERE
@@ -204,7 +201,7 @@ def top_level_domains() -> tuple[str, ...]:
 
 
 @cache
-def _suffixes() -> tuple[Hashes, NDArray[np.uint8]]:
+def _suffixes() -> tuple[Hashes, Bytes]:
     """The rules of publicsuffix.org that are installed with publicsuffixlist, by the name without "*." and "!"; and
     which of EXACT, WILDCARD and EXCEPTION there are for each key."""
     from publicsuffixlist import PSLFILE
@@ -218,13 +215,13 @@ def _suffixes() -> tuple[Hashes, NDArray[np.uint8]]:
             for spelled in (name,) if name.isascii() else (name, name.encode("idna").decode("ascii")):
                 kinds[spelled] = kinds.get(spelled, 0) | kind
     keys = _hashes_of_names(list(kinds))
-    listed = Hashes.of(keys)
+    listed = Hashes.from_keys(keys)
     by_key = np.zeros(len(listed.keys), np.uint8)
     by_key[np.searchsorted(listed.keys, keys)] = list(kinds.values())
     return listed, by_key
 
 
-def _hashes_of_names(names: Sequence[str]) -> NDArray[np.uint64]:
+def _hashes_of_names(names: Sequence[str]) -> UInt64s:
     text = view(pa.array(names, pa.large_string()))
     spans = np.repeat(text.offsets[1:, None], 6, axis=1)
     spans[:, 0] = text.offsets[:-1]
@@ -239,16 +236,6 @@ def _is_space(byte: Bits) -> Any:
 
 
 @inlined
-def _is_letter(byte: Bits) -> Any:
-    return 97 <= (byte | 0x20) <= 122
-
-
-@inlined
-def _is_digit(byte: Bits) -> Any:
-    return ZERO <= byte <= NINE
-
-
-@inlined
 def _ends_host(byte: Bits) -> Any:
     return byte in (SLASH, QUESTION, HASH)
 
@@ -257,9 +244,9 @@ def _ends_host(byte: Bits) -> Any:
 def _after_scheme(data: Bytes, at: int, end: int) -> Any:
     """Where the scheme and its "//" end, or `at`."""
     i = at
-    if i < end and _is_letter(load8(data, i)):
+    if i < end and is_letter(load8(data, i)):
         byte = load8(data, i)
-        while i < end and (_is_letter(byte) or _is_digit(byte) or byte in (PLUS, DOT, DASH)):
+        while i < end and (is_letter(byte) or is_digit(byte) or byte in (PLUS, DOT, DASH)):
             i += 1
             byte = load8(data, i)
         if i == end or byte != COLON:
@@ -269,7 +256,7 @@ def _after_scheme(data: Bytes, at: int, end: int) -> Any:
 
 
 @kernel
-def _parse(data: Bytes, offsets: Spans, out: Bytes, spans: Spans) -> int:
+def _parse(data: Bytes, offsets: Int64s, out: Bytes, spans: Int64s) -> int:
     """Write the addresses of URLs to `out`, and to `spans` where they are; returns how many bytes were written.
 
     A URL with other characters than ASCII begins at -1, and is left to the caller.
@@ -309,7 +296,7 @@ def _parse(data: Bytes, offsets: Spans, out: Bytes, spans: Spans) -> int:
             host_end -= 1
         if at < end and load8(data, at) == COLON:
             at += 1
-            while at < end and _is_digit(load8(data, at)):
+            while at < end and is_digit(load8(data, at)):
                 at += 1
 
         path = at
@@ -353,7 +340,7 @@ def _key(h: Bits, size: int) -> Bits:
 
 
 @inlined
-def _place(listed: Hashes, key: Bits) -> Any:
+def _find_key(listed: Hashes, key: Bits) -> Any:
     """Where the key is in `listed`, or -1."""
     at = np.int64(listed.first[key >> listed.shift])
     while listed.keys[at] < key:
@@ -370,13 +357,13 @@ def _is_ip(data: Bytes, begin: int, end: int) -> Any:
                 return False
         return True
     for i in range(begin, end):
-        if not _is_digit(load8(data, i)) and load8(data, i) != DOT:
+        if not is_digit(load8(data, i)) and load8(data, i) != DOT:
             return False
     return True
 
 
 @kernel
-def _find_domains(addresses: Addresses, selected: NDArray[np.bool_], listed: Hashes, domains: Spans) -> None:
+def _find_domains(addresses: Addresses, selected: Bools, listed: Hashes, domains: Int64s) -> None:
     data, spans = addresses
     for d in range(len(spans)):
         domains[d, :] = NOWHERE
@@ -388,12 +375,12 @@ def _find_domains(addresses: Addresses, selected: NDArray[np.bool_], listed: Has
         for i in range(end - 1, begin - 1, -1):
             h = _step(h, load8(data, i))
             ends = i == begin or (not is_ip and load8(data, i - 1) == DOT)
-            if ends and _place(listed, _key(h, end - i)) >= 0:
+            if ends and _find_key(listed, _key(h, end - i)) >= 0:
                 domains[d, 0], domains[d, 1] = i, end
 
 
 @kernel
-def _find_pages(addresses: Addresses, selected: NDArray[np.bool_], listed: Hashes, pages: Spans) -> None:
+def _find_pages(addresses: Addresses, selected: Bools, listed: Hashes, pages: Int64s) -> None:
     data, spans = addresses
     for d in range(len(spans)):
         pages[d, :] = NOWHERE
@@ -404,7 +391,7 @@ def _find_pages(addresses: Addresses, selected: NDArray[np.bool_], listed: Hashe
         for i in range(begin, spans[d, 3] + 1):
             folder = spans[d, 1] <= i < spans[d, 2] and load8(data, i) == SLASH
             ends = folder or i == spans[d, 2] or i == spans[d, 3]
-            if ends and _place(listed, _key(h, i - begin)) >= 0:
+            if ends and _find_key(listed, _key(h, i - begin)) >= 0:
                 pages[d, 0], pages[d, 1] = begin, i
             if i < spans[d, 3]:
                 h = _step(h, load8(data, i))
@@ -420,7 +407,7 @@ def _page(data: Bytes, begin: int, end: int) -> Any:
 
 
 @kernel
-def _keys(addresses: Addresses, pages: bool, keys: NDArray[np.uint64]) -> int:
+def _keys(addresses: Addresses, pages: bool, keys: UInt64s) -> int:
     """Write the key of each host, or of each page if it has a host; returns how many there are."""
     data, spans = addresses
     count = 0
@@ -442,7 +429,7 @@ def _keys(addresses: Addresses, pages: bool, keys: NDArray[np.uint64]) -> int:
 
 
 @kernel
-def _find_sites(addresses: Addresses, rules: Hashes, kinds: NDArray[np.uint8], domains: Spans) -> None:
+def _find_sites(addresses: Addresses, rules: Hashes, kinds: Bytes, domains: Int64s) -> None:
     """Write where the registered domain of each host begins and ends, -1 if it has none.
 
     The public suffix is that of the longest rule: its own labels, one more for a wildcard and one less for an
@@ -464,7 +451,7 @@ def _find_sites(addresses: Addresses, rules: Hashes, kinds: NDArray[np.uint8], d
                 continue
             empty |= load8(data, i) == DOT
             depth += 1
-            at = _place(rules, _key(h, end - i))
+            at = _find_key(rules, _key(h, end - i))
             if at >= 0:
                 if kinds[at] & EXCEPTION:
                     public = depth - 1
@@ -482,7 +469,7 @@ def _find_sites(addresses: Addresses, rules: Hashes, kinds: NDArray[np.uint8], d
 
 
 @kernel
-def _copy(data: Bytes, spans: Spans, out: Bytes) -> None:
+def _copy(data: Bytes, spans: Int64s, out: Bytes) -> None:
     used = 0
     for d in range(len(spans)):
         if spans[d, 0] != NOWHERE:

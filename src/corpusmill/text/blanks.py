@@ -4,9 +4,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from corpusmill.text import simd
+from corpusmill.text.array_types import Bools, Bytes, Int64s
 from corpusmill.text.buffers import PAD, TextBuffer, keep_nulls, to_arrow, view
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.lowlevel import NO_BITS, ONE, U, copy_bytes, load8, lowest_bit, moved_up
@@ -18,7 +18,7 @@ ALL_LINES = 1 << 40  # more than a document can have
 _masks = simd.masks(simd.either(simd.equal(" "), simd.equal("\t")), simd.equal("\n"), simd.equal("\t"))
 
 
-class Layout(NamedTuple):
+class WhiteSpace(NamedTuple):
     r"""What becomes of blanks, which are spaces and tabs.
 
     spaces        a run of two or more after another character of the line becomes one space; blanks before "\n", "\n"
@@ -34,8 +34,8 @@ class Layout(NamedTuple):
 
 def lay_out(
     texts: pa.LargeStringArray,
-    layout: Layout,
-    replaced: NDArray[np.bool_] | None = None,
+    layout: WhiteSpace,
+    replaced: Bools | None = None,
     others: pa.LargeStringArray | None = None,
 ) -> pa.LargeStringArray:
     """Each document with its white space as the layout says.
@@ -58,15 +58,12 @@ def lay_out(
 
 @kernel
 def _lay_out(
-    text: TextBuffer,
-    layout: Layout,
-    replaced: NDArray[np.bool_],
-    others: TextBuffer,
-    out: NDArray[np.uint8],
-    offsets: NDArray[np.int64],
+    text: TextBuffer, layout: WhiteSpace, replaced: Bools, others: TextBuffer, out: Bytes, offsets: Int64s
 ) -> bool:
     """Write all documents; returns whether anything changed. If not, nothing is written but the offsets."""
-    pending: Any = text.offsets[0]  # from here to the present document, the texts stay as they are and are not written yet
+    pending: Any = text.offsets[
+        0
+    ]  # from here to the present document, the texts stay as they are and are not written yet
     other_row = 0
     for d in range(len(replaced)):
         lo, hi = text.offsets[d], text.offsets[d + 1]
@@ -93,9 +90,7 @@ def _lay_out(
 
 
 @kernel
-def _rewrite(
-    data: NDArray[np.uint8], lo: int, hi: int, change: int, layout: Layout, out: NDArray[np.uint8], p: int
-) -> Any:
+def _rewrite(data: Bytes, lo: int, hi: int, change: int, layout: WhiteSpace, out: Bytes, p: int) -> Any:
     """Write the document data[lo:hi] at out[p:], of which `change` is the first byte to change; returns its end."""
     position: Any = np.intp(lo)
     while change >= 0:
@@ -119,7 +114,7 @@ def _is_white(byte: Any) -> bool:
 
 
 @inlined
-def _next_place(data: NDArray[np.uint8], lo: int, at: int, hi: int, layout: Layout) -> Any:
+def _next_place(data: Bytes, lo: int, at: int, hi: int, layout: WhiteSpace) -> Any:
     """The first place from `at` on that makes the white space around it change; -1 if there is none.
 
     at   the beginning `lo` of the document, or behind white space
@@ -169,9 +164,7 @@ def _next_place(data: NDArray[np.uint8], lo: int, at: int, hi: int, layout: Layo
 
 
 @inlined
-def _write_gap(
-    data: NDArray[np.uint8], lo: int, start: int, end: int, hi: int, layout: Layout, out: NDArray[np.uint8], p: int
-) -> Any:
+def _write_gap(data: Bytes, lo: int, start: int, end: int, hi: int, layout: WhiteSpace, out: Bytes, p: int) -> Any:
     """Write the white space data[start:end] of the document data[lo:hi] at out[p:]; returns its end."""
     if not layout.spaces and layout.indentation:
         run = 0
@@ -212,4 +205,4 @@ def _write_gap(
 
 def warm_up() -> None:
     texts = pa.array(["a  b", "c"], pa.large_string())
-    lay_out(texts, Layout(True, True, ALL_LINES))
+    lay_out(texts, WhiteSpace(True, True, ALL_LINES))

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from corpusmill.text.array_types import Bools, Float64s, Int32s, Int64s, UInt16s, UInt32s, UInt64s
 from corpusmill.text.compile import kernel
 from corpusmill.text.sketch import unequal_lanes
 
@@ -14,7 +14,7 @@ WAYS = 2  # of cutting a document into n-grams, at most, and bits of a member th
 LEADERS = 16  # documents of a bucket that later ones are compared with at most, which bounds the cost of large buckets
 
 
-def scatter(keys: NDArray[np.uint64], slices: int) -> tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.uint32]]:
+def scatter(keys: UInt64s, slices: int) -> tuple[Int64s, UInt64s, UInt32s]:
     """Sort the keys of a unit's documents by partition, keeping the order of documents within each.
 
     keys      (documents, bands)
@@ -34,13 +34,7 @@ def scatter(keys: NDArray[np.uint64], slices: int) -> tuple[NDArray[np.int64], N
 
 
 @kernel
-def _scatter(
-    keys: NDArray[np.uint64],
-    bits: int,
-    offsets: NDArray[np.int64],
-    sorted_keys: NDArray[np.uint64],
-    rows: NDArray[np.uint32],
-) -> None:
+def _scatter(keys: UInt64s, bits: int, offsets: Int64s, sorted_keys: UInt64s, rows: UInt32s) -> None:
     documents, bands = keys.shape
     for d in range(documents):
         for b in range(bands):
@@ -61,7 +55,7 @@ def _top(key: np.uint64, bits: int) -> np.int64:
     return np.int64(key >> np.uint64(64 - bits)) if bits > 0 else np.int64(0)
 
 
-def shared(keys: NDArray[np.uint64]) -> tuple[NDArray[np.int32], int]:
+def shared(keys: UInt64s) -> tuple[Int32s, int]:
     """Number the buckets of two records or more with the same key.
 
     keys      (records,)
@@ -73,7 +67,7 @@ def shared(keys: NDArray[np.uint64]) -> tuple[NDArray[np.int32], int]:
 
 
 @kernel
-def _shared(keys: NDArray[np.uint64], bucket: NDArray[np.int32]) -> int:
+def _shared(keys: UInt64s, bucket: Int32s) -> int:
     size = 16
     while size < 2 * len(keys):
         size *= 2
@@ -115,10 +109,10 @@ class Leaders(NamedTuple):
     counts      (2,) pairs whose sketches were compared; pairs that were not, though neither of the two reached `high`
     """
 
-    documents: NDArray[np.int64]
-    sketches: NDArray[np.uint64]
-    bucket: NDArray[np.int64]
-    counts: NDArray[np.int64]
+    documents: Int64s
+    sketches: UInt64s
+    bucket: Int64s
+    counts: Int64s
 
 
 def no_leaders(words: int) -> Leaders:
@@ -127,7 +121,7 @@ def no_leaders(words: int) -> Leaders:
     return Leaders(np.zeros(LEADERS, np.int64), np.zeros((LEADERS, words), np.uint64), bucket, np.zeros(2, np.int64))
 
 
-class Met(NamedTuple):
+class BucketMatches(NamedTuple):
     """What became of each record of some buckets, (records,) each.
 
     leads   whether it is a leader
@@ -135,21 +129,21 @@ class Met(NamedTuple):
     rank    how many records of its bucket were before it
     """
 
-    leads: NDArray[np.bool_]
-    mask: NDArray[np.uint16]
-    rank: NDArray[np.int32]
+    leads: Bools
+    mask: UInt16s
+    rank: Int32s
 
 
-def candidates(
-    bucket: NDArray[np.int32],
-    documents: NDArray[np.int64],
-    rows: NDArray[np.int64],
-    sketches: NDArray[np.uint64],
+def candidate_pairs(
+    bucket: Int32s,
+    documents: Int64s,
+    rows: Int64s,
+    sketches: UInt64s,
     lanes: int,
     low: float,
     high: float,
     state: Leaders,
-) -> Met:
+) -> BucketMatches:
     """Candidate pairs of near-duplicates within buckets, without comparing all with all.
 
     bucket     (records,) the bucket of each record, from `shared`, rising, without the records with unique keys
@@ -163,24 +157,26 @@ def candidates(
     A record is compared with the leaders of its bucket: the earlier records that did not reach `high` with a leader
     themselves, at most LEADERS of them. So a bucket of n records costs at most n * LEADERS comparisons.
     """
-    matches = Met(np.zeros(len(bucket), bool), np.zeros(len(bucket), np.uint16), np.zeros(len(bucket), np.int32))
+    matches = BucketMatches(
+        np.zeros(len(bucket), bool), np.zeros(len(bucket), np.uint16), np.zeros(len(bucket), np.int32)
+    )
     unequal_low, unequal_high = lanes - int(np.ceil(low * lanes - 1e-9)), lanes - int(np.ceil(high * lanes - 1e-9))
-    _candidates(bucket, documents, rows, sketches, unequal_low, unequal_high, state, matches)
+    _candidate_pairs(bucket, documents, rows, sketches, unequal_low, unequal_high, state, matches)
     return matches
 
 
 @kernel
-def _candidates(
-    bucket: NDArray[np.int32],
-    documents: NDArray[np.int64],
-    rows: NDArray[np.int64],
-    sketches: NDArray[np.uint64],
+def _candidate_pairs(
+    bucket: Int32s,
+    documents: Int64s,
+    rows: Int64s,
+    sketches: UInt64s,
     unequal_low: int,
     unequal_high: int,
     state: Leaders,
-    matches: Met,
+    matches: BucketMatches,
 ) -> None:
-    """At most `unequal_low` lanes of a candidate pair, and `unequal_high` of one that is not compared further, differ."""
+    """At most `unequal_low` lanes of a candidate pair differ, and `unequal_high` of one that ends the comparisons."""
     now, counts = state.bucket, state.counts
     for i in range(len(bucket)):
         if bucket[i] != now[0]:
@@ -212,19 +208,13 @@ def _candidates(
         now[1] += 1
 
 
-def pairs_of(mask: NDArray[np.uint16]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def pairs_of(mask: UInt16s) -> tuple[Int64s, Int64s]:
     """(pairs,) the rows of masks, and which of the leaders, of each bit that is set."""
     rows = [np.flatnonzero(mask >> k & 1) for k in range(LEADERS)]
     return np.concatenate(rows), np.repeat(np.arange(LEADERS), [len(leader_rows) for leader_rows in rows])
 
 
-def jaccard(
-    a: NDArray[np.int64],
-    b: NDArray[np.int64],
-    hashes: NDArray[np.uint64],
-    offsets: NDArray[np.int64],
-    sizes: NDArray[np.int32],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def jaccard(a: Int64s, b: Int64s, hashes: UInt64s, offsets: Int64s, sizes: Int32s) -> tuple[Float64s, Float64s]:
     """The exact Jaccard similarity of pairs of sets, and what the second of them has alone; of sets that are cut in
     several ways the lower similarity, and the larger share.
 
@@ -241,13 +231,7 @@ def jaccard(
 
 @kernel
 def _jaccard(
-    a: NDArray[np.int64],
-    b: NDArray[np.int64],
-    hashes: NDArray[np.uint64],
-    offsets: NDArray[np.int64],
-    sizes: NDArray[np.int32],
-    similarity: NDArray[np.float64],
-    alone: NDArray[np.float64],
+    a: Int64s, b: Int64s, hashes: UInt64s, offsets: Int64s, sizes: Int32s, similarity: Float64s, alone: Float64s
 ) -> None:
     bit = np.uint64(1)
     for p in range(len(a)):
@@ -275,9 +259,7 @@ def _jaccard(
             alone[p] = max(alone[p], (size_b - common) / size_b if size_b else 0.0)
 
 
-def in_ways(
-    ways: Sequence[tuple[NDArray[np.uint64], NDArray[np.int64]]],
-) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int32]]:
+def in_ways(ways: Sequence[tuple[UInt64s, Int64s]]) -> tuple[UInt64s, Int64s, Int32s]:
     """Sets whose members say in which ways of cutting a document they occur: one that is the same in two is held once.
 
     ways      for each, WAYS at most: hashes, with repetitions, and (sets + 1,) the first of each set
@@ -298,14 +280,7 @@ def in_ways(
 
 
 @kernel
-def _joined(
-    a: NDArray[np.uint64],
-    a_ends: NDArray[np.int64],
-    b: NDArray[np.uint64],
-    b_ends: NDArray[np.int64],
-    out: NDArray[np.uint64],
-    ends: NDArray[np.int64],
-) -> int:
+def _joined(a: UInt64s, a_ends: Int64s, b: UInt64s, b_ends: Int64s, out: UInt64s, ends: Int64s) -> int:
     size = 0
     for d in range(len(ends) - 1):
         i, i_end = a_ends[d], a_ends[d + 1]
@@ -329,7 +304,7 @@ def _joined(
     return size
 
 
-def distinct(hashes: NDArray[np.uint64], offsets: NDArray[np.int64]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+def distinct(hashes: UInt64s, offsets: Int64s) -> tuple[UInt64s, Int64s]:
     """Each set sorted and distinct."""
     out = np.empty(len(hashes), np.uint64)
     ends = np.zeros(len(offsets), np.int64)
@@ -338,9 +313,7 @@ def distinct(hashes: NDArray[np.uint64], offsets: NDArray[np.int64]) -> tuple[ND
 
 
 @kernel
-def _distinct(
-    hashes: NDArray[np.uint64], offsets: NDArray[np.int64], out: NDArray[np.uint64], ends: NDArray[np.int64]
-) -> int:
+def _distinct(hashes: UInt64s, offsets: Int64s, out: UInt64s, ends: Int64s) -> int:
     """Bucket sort: there are half as many to as many buckets as members, and hashes are evenly distributed."""
     begin = np.empty(0, np.int64)  # where each bucket begins in `spare`
     counts = np.empty(0, np.int64)  # distinct members of each bucket so far
@@ -384,13 +357,7 @@ def _distinct(
 
 
 @kernel
-def take_sets(
-    hashes: NDArray[np.uint64],
-    offsets: NDArray[np.int64],
-    sets: NDArray[np.int64],
-    places: NDArray[np.int64],
-    out: NDArray[np.uint64],
-) -> None:
+def take_sets(hashes: UInt64s, offsets: Int64s, sets: Int64s, places: Int64s, out: UInt64s) -> None:
     """Copy some sets, each hashes[offsets[s]:offsets[s + 1]], to out[places[i]:places[i + 1]]."""
     for i in range(len(sets)):
         first = offsets[sets[i]]
@@ -399,12 +366,7 @@ def take_sets(
 
 @kernel
 def settle(
-    later: NDArray[np.int32],
-    earlier: NDArray[np.int32],
-    similarity: NDArray[np.float64],
-    threshold: float,
-    duplicate_of: NDArray[np.int32],
-    score: NDArray[np.float64],
+    later: Int32s, earlier: Int32s, similarity: Float64s, threshold: float, duplicate_of: Int32s, score: Float64s
 ) -> None:
     """Decide on documents in order of preference: each is dropped for the most similar one that is kept, the preferred
     of equals, if it is at least as similar as the threshold.
@@ -429,7 +391,7 @@ def warm_up() -> None:
     scatter(keys, 2)
     bucket, _ = shared(keys[:, 0].copy())
     bucket.sort()
-    candidates(bucket, np.arange(2), np.arange(2), np.zeros((2, 1), np.uint64), 4, 0.5, 0.9, no_leaders(1))
+    candidate_pairs(bucket, np.arange(2), np.arange(2), np.zeros((2, 1), np.uint64), 4, 0.5, 0.9, no_leaders(1))
     sets = distinct(np.array([2, 1, 1], np.uint64), np.array([0, 1, 3]))
     similarity, _ = jaccard(np.array([0]), np.array([1]), *in_ways([sets, sets]))
     for array in sets:  # as from a mapped file: another type to numba

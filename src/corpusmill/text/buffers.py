@@ -10,10 +10,11 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
+
+from corpusmill.text.array_types import Bytes, Int64s
 
 PAD = 64
-LONGEST = 2**31 - 2 * PAD  # bytes of a document; positions inside one are int32
+MAX_DOCUMENT_BYTES = 2**31 - 2 * PAD  # bytes of a document; positions inside one are int32
 
 
 class TextBuffer(NamedTuple):
@@ -23,8 +24,8 @@ class TextBuffer(NamedTuple):
     offsets   (documents + 1,) int64: document d is data[offsets[d]:offsets[d + 1]]
     """
 
-    data: NDArray[np.uint8]
-    offsets: NDArray[np.int64]
+    data: Bytes
+    offsets: Int64s
 
 
 def view(texts: pa.LargeStringArray | pa.ChunkedArray) -> TextBuffer:
@@ -52,9 +53,11 @@ def view(texts: pa.LargeStringArray | pa.ChunkedArray) -> TextBuffer:
     first, last = int(offsets[0]), int(offsets[-1])
     if first < 0 or last > len(data) or (lengths < 0).any():
         raise ValueError(f"offsets must not decrease and be within 0..{len(data)}; they range from {first} to {last}")
-    if lengths.max() >= LONGEST:
+    if lengths.max() >= MAX_DOCUMENT_BYTES:
         where = int(lengths.argmax())
-        raise ValueError(f"document {where} has {int(lengths[where]):,} bytes, more than {LONGEST:,}: split it first")
+        raise ValueError(
+            f"document {where} has {int(lengths[where]):,} bytes, more than {MAX_DOCUMENT_BYTES:,}: split it first"
+        )
     if last + PAD > len(data):
         padded = np.empty(last - first + PAD, np.uint8)
         padded[: last - first] = data[first:last]
@@ -63,11 +66,11 @@ def view(texts: pa.LargeStringArray | pa.ChunkedArray) -> TextBuffer:
     return _text(data, offsets)
 
 
-def _offsets(texts: pa.LargeStringArray) -> NDArray[np.int64]:
+def _offsets(texts: pa.LargeStringArray) -> Int64s:
     return np.frombuffer(texts.buffers()[1], np.int64)[texts.offset : texts.offset + len(texts) + 1]
 
 
-def _text(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> TextBuffer:
+def _text(data: Bytes, offsets: Int64s) -> TextBuffer:
     # Writable and read-only arrays are two types to numba, and kernels would be compiled for both.
     data, offsets = data[:], offsets[:]
     data.setflags(write=False)
@@ -75,13 +78,13 @@ def _text(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> TextBuffer:
     return TextBuffer(data, offsets)
 
 
-def to_arrow(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> pa.LargeStringArray:
+def to_arrow(data: Bytes, offsets: Int64s) -> pa.LargeStringArray:
     """The strings data[offsets[i]:offsets[i + 1]], sharing memory with both arrays. `view` of it needs no copy if
     `data` has PAD more bytes after the last string."""
     return pa.LargeStringArray.from_buffers(len(offsets) - 1, pa.py_buffer(offsets), pa.py_buffer(data))
 
 
-def grown(array: NDArray[np.uint8], used: int, extra: int) -> NDArray[np.uint8]:
+def grown(array: Bytes, used: int, extra: int) -> Bytes:
     """A copy of array[:used] with room for at least `extra` bytes after it, and at least 1.5 times as large."""
     bigger = np.empty(max(used + extra, len(array) + len(array) // 2), array.dtype)
     bigger[:used] = array[:used]

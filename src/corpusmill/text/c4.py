@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from corpusmill.text import simd
+from corpusmill.text.array_types import Bytes, Int64s
 from corpusmill.text.buffers import PAD, TextBuffer, keep_nulls, to_arrow, view
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.hashing import strip
@@ -69,9 +69,9 @@ class C4Result:
     """
 
     text: pa.LargeStringArray
-    verdict: NDArray[np.uint8]
-    lines: NDArray[np.int64]
-    sentences: NDArray[np.int64]
+    verdict: Bytes
+    lines: Int64s
+    sentences: Int64s
 
 
 class LineRules(NamedTuple):
@@ -139,13 +139,7 @@ def clean_lines(
 
 @kernel
 def _clean_all(
-    text: TextBuffer,
-    classes: Classes,
-    rules: LineRules,
-    out: NDArray[np.uint8],
-    offsets: NDArray[np.int64],
-    verdict: NDArray[np.uint8],
-    lines: NDArray[np.int64],
+    text: TextBuffer, classes: Classes, rules: LineRules, out: Bytes, offsets: Int64s, verdict: Bytes, lines: Int64s
 ) -> None:
     size = longest(text.offsets)
     s = make_scratch(size, most_words(size))
@@ -159,16 +153,16 @@ def _clean_all(
 
 @kernel
 def _clean(
-    data: NDArray[np.uint8],
+    data: Bytes,
     lo: int,
     hi: int,
     breaks: int,
     classes: Classes,
     rules: LineRules,
     s: SpanScratch,
-    out: NDArray[np.uint8],
+    out: Bytes,
     begin: int,
-    lines: NDArray[np.int64],
+    lines: Int64s,
 ) -> Any:
     """Write the kept lines of data[lo:hi] to out[begin:]; returns (end, verdict)."""
     p = begin
@@ -233,9 +227,7 @@ def _has_long_word(s: SpanScratch, word: int, end_word: int, limit: int) -> bool
 
 
 @kernel
-def _copy(
-    data: NDArray[np.uint8], at: int, end: int, citations: bool, classes: Classes, out: NDArray[np.uint8], p: int
-) -> int:
+def _copy(data: Bytes, at: int, end: int, citations: bool, classes: Classes, out: Bytes, p: int) -> int:
     """Copy a line to out[p:], without its citations if `citations`; returns where it ends.
 
     Writes up to 64 bytes more, which the next line overwrites.
@@ -263,7 +255,7 @@ def _copy(
 
 
 @kernel
-def _citation_end(data: NDArray[np.uint8], at: int, end: int, classes: Classes) -> int:
+def _citation_end(data: Bytes, at: int, end: int, classes: Classes) -> int:
     r"""The end of `\\[\\d*]|\\[edit]|\\[citation needed]` at the bracket, or `at` if it does not match."""
     i = at + 1
     while i < end:
@@ -286,7 +278,7 @@ def _citation_end(data: NDArray[np.uint8], at: int, end: int, classes: Classes) 
 
 
 @kernel
-def _ends_well(text: NDArray[np.uint8], start: int, end: int, apostrophe: bool) -> Any:
+def _ends_well(text: Bytes, start: int, end: int, apostrophe: bool) -> Any:
     if end == start:
         return False
     last = text[end - 1]
@@ -304,7 +296,7 @@ def _is_ending(byte: Any, apostrophe: bool) -> Any:
 
 
 @kernel
-def _phrases_in(text: NDArray[np.uint8], start: int, end: int) -> int:
+def _phrases_in(text: Bytes, start: int, end: int) -> int:
     """Which PHRASES occur in text[start:end], as bits."""
     phrases = 0
     for block in range(start, end, 64):
@@ -322,7 +314,7 @@ def _phrases_in(text: NDArray[np.uint8], start: int, end: int) -> int:
 
 
 @inlined
-def _is_phrase(text: NDArray[np.uint8], start: int, at: int, end: int, k: int) -> int:
+def _is_phrase(text: Bytes, start: int, at: int, end: int, k: int) -> int:
     """1 if phrase k is at `at` in text[start:end], else 0."""
     size = _AT[k + 1] - _AT[k]
     if at < start or at + size > end:
@@ -337,7 +329,7 @@ def _is_phrase(text: NDArray[np.uint8], start: int, at: int, end: int, k: int) -
 
 
 @kernel
-def _has(text: NDArray[np.uint8], start: int, end: int, byte: int) -> bool:
+def _has(text: Bytes, start: int, end: int, byte: int) -> bool:
     present = False
     for i in range(start, end):
         present |= text[i] == byte
@@ -345,7 +337,7 @@ def _has(text: NDArray[np.uint8], start: int, end: int, byte: int) -> bool:
 
 
 @kernel
-def _strip_in_place(text: NDArray[np.uint8], begin: int, end: int, classes: Classes) -> Any:
+def _strip_in_place(text: Bytes, begin: int, end: int, classes: Classes) -> Any:
     """Move text[begin:end].strip() to the front; returns its size. Only removed citations leave space to strip."""
     first, last = strip(text, begin, end, classes)
     if first > begin:

@@ -6,14 +6,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from corpusmill.text import simd
+from corpusmill.text.array_types import Bytes, Int64s, UInt16s, UInt64s
 from corpusmill.text.buffers import PAD, TextBuffer, keep_nulls, to_arrow, view
 from corpusmill.text.compile import kernel
 from corpusmill.text.entities import entity_end
 from corpusmill.text.lowlevel import NO_BITS, ONE, U, copy_bytes, load8, lowest_bit
-from corpusmill.text.sets import find, room_for
+from corpusmill.text.sets import find, table_of
 from corpusmill.text.spans import below
 from corpusmill.text.unicode import decode
 
@@ -41,7 +41,7 @@ MAY_COMPOSE = 1 << 8  # with the character before it, in NFC
 DECOMPOSES = 1 << 9
 CLASS = 0xFF
 # All that may be marks or decompose: ideographs, syllables of Hangul (by rule) and private characters are left out.
-SCRIPTS = (
+MARK_RANGES = (
     range(0xC0, 0x3400), range(0xA000, 0xAC00), range(0xD7B0, 0xD800), range(0xF900, 0x17000), range(0x18D00, 0x20000),
     range(0x2F800, 0x2FA20), range(0xE0000, 0xE0200),
 )  # fmt: skip
@@ -56,9 +56,9 @@ class Characters(NamedTuple):
     pairs   uint64: a hash set of code points that compose, first << 21 | second
     """
 
-    kinds: NDArray[np.uint8]
-    marks: NDArray[np.uint16]
-    pairs: NDArray[np.uint64]
+    kinds: Bytes
+    marks: UInt16s
+    pairs: UInt64s
 
 
 _masks = simd.masks(
@@ -79,7 +79,7 @@ def characters() -> Characters:
         kinds[first : last + 1] |= INVISIBLE
     marks = np.zeros(1 << 21, np.uint16)
     composed = []
-    for code_points in SCRIPTS:
+    for code_points in MARK_RANGES:
         marks[code_points.start : code_points.stop] |= np.fromiter(
             map(unicodedata.combining, map(chr, code_points)), np.uint16
         )
@@ -94,21 +94,13 @@ def characters() -> Characters:
                     marks[second] |= MAY_COMPOSE
     kinds[list(HANGUL_ENDS)] |= UNSURE
     kinds[(marks & (CLASS | MAY_COMPOSE)) != 0] |= MARK
-    pairs = _hash_set(np.array(composed, np.uint64))
+    pairs, _ = table_of(np.array(composed, np.uint64), np.zeros(len(composed), np.int32))
     for table in (kinds, marks, pairs):
         table.setflags(write=False)
     return Characters(kinds, marks, pairs)
 
 
-@kernel
-def _hash_set(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    table = np.zeros(room_for(len(keys)), np.uint64)
-    for key in keys:
-        table[find(table, len(table) - 1, key)] = key
-    return table
-
-
-def kinds_in(texts: pa.LargeStringArray, kinds: int) -> NDArray[np.uint8]:
+def kinds_in(texts: pa.LargeStringArray, kinds: int) -> Bytes:
     """(documents,) which of the `kinds` are in each document; none are in a null.
 
     A document without UNSURE is in NFC: this is the quick check of UAX 15, which here also sees which characters that
@@ -121,7 +113,7 @@ def kinds_in(texts: pa.LargeStringArray, kinds: int) -> NDArray[np.uint8]:
 
 
 @kernel
-def _find(text: TextBuffer, tables: Characters, kinds: int, out: NDArray[np.uint8]) -> None:
+def _find(text: TextBuffer, tables: Characters, kinds: int, out: Bytes) -> None:
     data = text.data
     for d in range(len(out)):
         at: Any = text.offsets[d]
@@ -151,7 +143,7 @@ def _find(text: TextBuffer, tables: Characters, kinds: int, out: NDArray[np.uint
 
 
 @kernel
-def _may_change(data: NDArray[np.uint8], lo: int, at: int, code_point: Any, tables: Characters) -> bool:
+def _may_change(data: Bytes, lo: int, at: int, code_point: Any, tables: Characters) -> bool:
     """Whether the MARK at `at`, or one before it, may change in the NFC of data[lo:]."""
     if at == lo:
         return False
@@ -184,9 +176,7 @@ def replace_kinds(texts: pa.LargeStringArray, kinds: int) -> pa.LargeStringArray
 
 
 @kernel
-def _replace(
-    text: TextBuffer, kinds: NDArray[np.uint8], selected: int, out: NDArray[np.uint8], offsets: NDArray[np.int64]
-) -> None:
+def _replace(text: TextBuffer, kinds: Bytes, selected: int, out: Bytes, offsets: Int64s) -> None:
     data = text.data
     p = np.intp(0)
     for d in range(len(offsets) - 1):

@@ -7,11 +7,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from corpusmill.text.array_types import Bytes, UInt64s
 from corpusmill.text.buffers import TextBuffer, view
 from corpusmill.text.compile import inlined, kernel
-from corpusmill.text.hashing import quick_hash
-from corpusmill.text.lowlevel import load8
-from corpusmill.text.sets import find, never_zero, slots_for
+from corpusmill.text.hashing import quick_hash, quick_hashes
+from corpusmill.text.lowlevel import is_letter, load8
+from corpusmill.text.sets import find, never_zero, table_of
 
 # Reserved words of C, C++, C#, Go, Java, JavaScript, PHP, Python, Ruby, Rust, Swift and TypeScript, without those that
 # are as frequent in prose ("in", "is", "as", "and", "not", "or", "to", "of").
@@ -25,26 +26,26 @@ _KEYWORDS = """
     where while with yield False None True
 """
 KEYWORDS = tuple(_KEYWORDS.split())
-LONGEST = max(map(len, KEYWORDS))
+LONGEST_KEYWORD = max(map(len, KEYWORDS))
 SYMBOLS = "{}[]();=<>_&|"
 CLOSERS = "})],;"
 
 # The classes of each byte, as bits.
 SPACE, WORD, SYMBOL, CLOSER, INSIDE = 1, 2, 4, 8, 16
-KINDS = np.zeros(256, np.uint8)
-KINDS[list(b" \t\n\r\x0b\x0c")] |= SPACE
-KINDS[[byte for byte in range(256) if byte >= 0x80 or chr(byte).isalnum() or byte == ord("_")]] |= WORD
-KINDS[list(SYMBOLS.encode())] |= SYMBOL
-KINDS[list(CLOSERS.encode())] |= CLOSER
-KINDS[0x80:0xC0] |= INSIDE
+CODE_BYTES = np.zeros(256, np.uint8)
+CODE_BYTES[list(b" \t\n\r\x0b\x0c")] |= SPACE
+CODE_BYTES[[byte for byte in range(256) if byte >= 0x80 or chr(byte).isalnum() or byte == ord("_")]] |= WORD
+CODE_BYTES[list(SYMBOLS.encode())] |= SYMBOL
+CODE_BYTES[list(CLOSERS.encode())] |= CLOSER
+CODE_BYTES[0x80:0xC0] |= INSIDE
 LF, SEMICOLON, COLON, OPEN, CLOSE, SLASH, STAR, AT, LESS = b"\n;:{)/*@<"
 DIRECTIVES = np.frombuffer(b"#include#define", np.uint8)
 
-COUNTS = np.dtype([(name, np.int64) for name in ("words", "keywords", "chars", "symbols", "lines", "code_lines")])
+CODE_COUNTS = np.dtype([(name, np.int64) for name in ("words", "keywords", "chars", "symbols", "lines", "code_lines")])
 
 
 def code_counts(texts: pa.LargeStringArray) -> NDArray[Any]:
-    r"""Evidence of code in each document, (documents,) COUNTS; a null counts as "".
+    r"""Evidence of code in each document, (documents,) CODE_COUNTS; a null counts as "".
 
     words        runs of ASCII letters, digits, "_" and characters beyond ASCII
     keywords     words that are in KEYWORDS, case-sensitive
@@ -55,41 +56,34 @@ def code_counts(texts: pa.LargeStringArray) -> NDArray[Any]:
                  "/*", "*/", "#include", "#define", or with "@", "<" or "</" and a letter
     """
     text = view(texts)
-    out = np.zeros(len(text.offsets) - 1, COUNTS)
+    out = np.zeros(len(text.offsets) - 1, CODE_COUNTS)
     _count_all(text, _keyword_table(), out)
     return out
 
 
 @cache
-def _keyword_table() -> NDArray[np.uint64]:
-    table = np.zeros(slots_for(len(KEYWORDS)), np.uint64)
-    _fill(view(pa.array(KEYWORDS, pa.large_string())), table)
+def _keyword_table() -> UInt64s:
+    keys = quick_hashes(pa.array(KEYWORDS, pa.large_string()))
+    table, _ = table_of(keys, np.zeros(len(keys), np.int32))
     table.setflags(write=False)
     return table
 
 
 @kernel
-def _fill(words: TextBuffer, table: NDArray[np.uint64]) -> None:
-    for w in range(len(words.offsets) - 1):
-        key = never_zero(quick_hash(words.data, words.offsets[w], words.offsets[w + 1] - words.offsets[w]))
-        table[find(table, len(table) - 1, key)] = key
-
-
-@kernel
-def _count_all(text: TextBuffer, keywords: NDArray[np.uint64], out: NDArray[Any]) -> None:
+def _count_all(text: TextBuffer, keywords: UInt64s, out: NDArray[Any]) -> None:
     for d in range(len(out)):
         _count(text.data, text.offsets[d], text.offsets[d + 1], keywords, out[d])
 
 
 @kernel
-def _count(data: NDArray[np.uint8], lo: int, hi: int, keywords: NDArray[np.uint64], out: Any) -> None:
+def _count(data: Bytes, lo: int, hi: int, keywords: UInt64s, out: Any) -> None:
     words = hits = chars = symbols = lines = code_lines = 0
     none: Any = np.int64(-1)
     first = last = word = none  # first and last byte of the line other than space; first byte of the word
     closers = True  # the line has only closers so far
     for at in range(lo, hi + 1):
         byte = load8(data, at) if at < hi else np.uint8(LF)
-        kind = KINDS[byte]
+        kind = CODE_BYTES[byte]
         if kind & WORD:
             if word < 0:
                 word = np.int64(at)
@@ -115,21 +109,21 @@ def _count(data: NDArray[np.uint8], lo: int, hi: int, keywords: NDArray[np.uint6
 
 
 @inlined
-def _is_keyword(data: NDArray[np.uint8], start: int, size: int, keywords: NDArray[np.uint64]) -> bool:
-    if size < 2 or size > LONGEST:
+def _is_keyword(data: Bytes, start: int, size: int, keywords: UInt64s) -> bool:
+    if size < 2 or size > LONGEST_KEYWORD:
         return False
     key = never_zero(quick_hash(data, start, size))
     return bool(keywords[find(keywords, len(keywords) - 1, key)] == key)
 
 
 @inlined
-def _ends_as_code(data: NDArray[np.uint8], first: int, last: int) -> bool:
+def _ends_as_code(data: Bytes, first: int, last: int) -> bool:
     byte = load8(data, last)
     return bool(byte in (OPEN, SEMICOLON) or (byte == COLON and last > first and load8(data, last - 1) == CLOSE))
 
 
 @inlined
-def _begins_as_code(data: NDArray[np.uint8], first: int, last: int) -> bool:
+def _begins_as_code(data: Bytes, first: int, last: int) -> bool:
     if last == first:
         return False
     byte, second = load8(data, first), load8(data, first + 1)
@@ -138,19 +132,14 @@ def _begins_as_code(data: NDArray[np.uint8], first: int, last: int) -> bool:
     if byte == STAR:
         return bool(second == SLASH)
     if byte == LESS and second == SLASH and last > first + 1:
-        return _is_letter(load8(data, first + 2))
+        return is_letter(load8(data, first + 2))
     if byte in (AT, LESS):
-        return _is_letter(second)
+        return is_letter(second)
     return _has_directive(data, first, last, 0, 8) or _has_directive(data, first, last, 8, 15)
 
 
 @inlined
-def _is_letter(byte: int) -> bool:
-    return bool(97 <= (byte | 32) <= 122)
-
-
-@inlined
-def _has_directive(data: NDArray[np.uint8], first: int, last: int, begin: int, end: int) -> bool:
+def _has_directive(data: Bytes, first: int, last: int, begin: int, end: int) -> bool:
     """Whether data[first:last + 1] begins with DIRECTIVES[begin:end]."""
     same = last - first >= end - begin - 1
     for i in range(begin, end):

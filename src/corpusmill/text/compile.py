@@ -18,7 +18,6 @@ import hashlib
 import importlib
 import os
 import pickle
-import re
 import subprocess
 import sys
 import tempfile
@@ -32,7 +31,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from corpusmill.about import PACKAGE
+from corpusmill.about import PACKAGE, closure, file_of
 from corpusmill.assets import leftovers
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -46,7 +45,6 @@ class _Plain(threading.local):
     within = False  # a kernel that is called as a Python function
 
 
-IMPORT = re.compile(r"^\s*from (corpusmill[\w.]*) import (\([^)]*\)|[^\n]*)", re.MULTILINE)
 POLL = 0.5  # seconds between looks at what the other process has compiled
 _plain = _Plain()
 _refused: dict[Path, str] = {}  # folder -> why
@@ -294,48 +292,15 @@ def fingerprint(module: str | None = None) -> str:
 
     module   None, or one that is not of this package: any kernel of the package
     """
-    wanted = _with_imports(module) if module and _file_of(module) else {path for path, _ in _kernel_sources()}
+    if module and file_of(module):
+        sources = {path for name in closure(module) if (path := file_of(name))}
+    else:
+        sources = {path for path, _ in _kernel_sources()}
     digest = hashlib.sha256(version("numba").encode())
-    for path in sorted(wanted):
+    for path in sorted(sources):
         digest.update(f"\0{path.relative_to(PACKAGE).as_posix()}\0".encode())
         digest.update(_source(path))
     return digest.hexdigest()[:12]
-
-
-@cache
-def _file_of(module: str) -> Path | None:
-    """The source of a module of this package; None of any other, and of the package itself, which imports
-    everything."""
-    first, *rest = module.split(".")
-    if not rest or first != PACKAGE.name:
-        return None
-    path = PACKAGE.joinpath(*rest)
-    return next((file for file in (path.with_suffix(".py"), path / "__init__.py") if file.is_file()), None)
-
-
-@cache
-def _with_imports(module: str) -> set[Path]:
-    """The sources of a module and of all modules of ours that it imports, directly or not."""
-    sources: set[Path] = set()
-    waiting = [module]
-    while waiting:
-        path = _file_of(waiting.pop())
-        if path is None or path in sources:
-            continue
-        sources.add(path)
-        waiting += _imports(path)
-    return sources
-
-
-@cache
-def _imports(path: Path) -> tuple[str, ...]:
-    """What a source imports of this package: modules, and names that may be modules."""
-    found = IMPORT.findall(_source(path).decode())
-    return tuple(
-        name
-        for package, names in found
-        for name in (package, *(f"{package}.{name}" for name in re.findall(r"\w+", names)))
-    )
 
 
 @cache  # three dozen modules of kernels share most of what they import
@@ -347,7 +312,9 @@ def _kernel_sources() -> list[tuple[Path, bytes]]:
     """(file, source) of everything in text/ and its folders, and of each module elsewhere that imports this one."""
     folder = Path(__file__).parent
     sources = [(path, _source(path)) for path in sorted(PACKAGE.rglob("*.py"))]
-    return [(path, source) for path, source in sources if folder in path.parents or b"corpusmill.text.compile" in source]
+    return [
+        (path, source) for path, source in sources if folder in path.parents or b"corpusmill.text.compile" in source
+    ]
 
 
 def kernel_modules() -> list[str]:
@@ -361,7 +328,7 @@ def kernel_modules() -> list[str]:
 
 def imported_kernels() -> list[str]:
     """Those of `kernel_modules` that this process has imported: after a recipe is loaded, those that its steps need."""
-    files = ((name, _file_of(name)) for name in sorted(sys.modules))
+    files = ((name, file_of(name)) for name in sorted(sys.modules))
     return [name for name, path in files if path and b"\n@kernel" in _source(path)]
 
 
@@ -409,7 +376,7 @@ def _half_of(
         return
     # Neighbours by name call each other more often, and the time to compile is roughly proportional to the size.
     sizes = {path: len(source) for path, source in _kernel_sources()}
-    ends = list(accumulate(sizes.get(_file_of(name) or Path(), 0) for name in modules))
+    ends = list(accumulate(sizes.get(file_of(name) or Path(), 0) for name in modules))
     half = [name for name, end in zip(modules, ends) if 2 * end > ends[-1]]
     with tempfile.TemporaryDirectory(prefix="half-", dir=root, ignore_cleanup_errors=True) as folder:
         lock = leftovers.hold(Path(folder))  # or `tidy` of another process finds it
@@ -460,7 +427,7 @@ def is_warm(modules: Sequence[str] | None = None) -> bool:
 
 def kernels_in(modules: Sequence[str]) -> int:
     """How many kernels these modules have."""
-    return sum(_source(path).count(b"\n@kernel") for name in modules if (path := _file_of(name)))
+    return sum(_source(path).count(b"\n@kernel") for name in modules if (path := file_of(name)))
 
 
 def warm(modules: Sequence[str] | None = None, progress: Callable[[int, int], None] = lambda done, total: None) -> None:

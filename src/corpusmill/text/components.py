@@ -1,12 +1,12 @@
 """Connected components: union-find with the smallest number as the root, of all of a graph or of a range of nodes."""
 
 import numpy as np
-from numpy.typing import NDArray
 
+from corpusmill.text.array_types import Int32s, Int64s
 from corpusmill.text.compile import kernel
 
 
-def join(parent: NDArray[np.int32], first: NDArray[np.int64], second: NDArray[np.int64]) -> None:
+def join(parent: Int32s, first: Int64s, second: Int64s) -> None:
     """Add edges between nodes.
 
     parent   (nodes,) of each a node of its component with a number that is not larger; arange to begin with. Changed
@@ -15,7 +15,7 @@ def join(parent: NDArray[np.int32], first: NDArray[np.int64], second: NDArray[np
 
 
 @kernel
-def _join(parent: NDArray[np.int32], first: NDArray[np.int64], second: NDArray[np.int64]) -> None:
+def _join(parent: Int32s, first: Int64s, second: Int64s) -> None:
     for i in range(len(first)):
         a, b = first[i], second[i]
         while parent[a] != a:
@@ -30,7 +30,7 @@ def _join(parent: NDArray[np.int32], first: NDArray[np.int64], second: NDArray[n
             parent[a] = b
 
 
-def roots(parent: NDArray[np.int32]) -> NDArray[np.int32]:
+def roots(parent: Int32s) -> Int32s:
     """(nodes,) the smallest node of each one's component; -1 where `parent` is."""
     root = np.empty(len(parent), np.int32)
     _roots(parent, root)
@@ -38,20 +38,14 @@ def roots(parent: NDArray[np.int32]) -> NDArray[np.int32]:
 
 
 @kernel
-def _roots(parent: NDArray[np.int32], root: NDArray[np.int32]) -> None:
+def _roots(parent: Int32s, root: Int32s) -> None:
     for i in range(len(parent)):  # parents are smaller, so theirs are known
         root[i] = parent[i] if parent[i] == i or parent[i] < 0 else root[parent[i]]
 
 
 def absorb(
-    nodes: NDArray[np.int64],
-    lower: NDArray[np.int64],
-    weights: NDArray[np.int32],
-    start: int,
-    parent: NDArray[np.int32],
-    outside: NDArray[np.int64],
-    weight: NDArray[np.int64],
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    nodes: Int64s, lower: Int64s, weights: Int32s, start: int, parent: Int32s, outside: Int64s, weight: Int64s
+) -> tuple[Int64s, Int64s]:
     """Add edges to a range of nodes that begins with the node `start`.
 
     nodes, lower   (edges,) a node of the range, and one that is not greater, in the range or before it
@@ -70,15 +64,15 @@ def absorb(
 
 @kernel
 def _absorb(
-    nodes: NDArray[np.int64],
-    lower: NDArray[np.int64],
-    weights: NDArray[np.int32],
+    nodes: Int64s,
+    lower: Int64s,
+    weights: Int32s,
     start: int,
-    parent: NDArray[np.int32],
-    outside: NDArray[np.int64],
-    weight: NDArray[np.int64],
-    greater: NDArray[np.int64],
-    lesser: NDArray[np.int64],
+    parent: Int32s,
+    outside: Int64s,
+    weight: Int64s,
+    greater: Int64s,
+    lesser: Int64s,
 ) -> int:
     size = 0
     for i in range(len(nodes)):

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from corpusmill.text import simd
+from corpusmill.text.array_types import Bytes, Int32s, Int64s
 from corpusmill.text.buffers import PAD, TextBuffer, keep_nulls, to_arrow, view
 from corpusmill.text.compile import inlined, kernel
-from corpusmill.text.lowlevel import NO_BITS, ONE, U, copy_bytes, load8, lowest_bit
+from corpusmill.text.lowlevel import NO_BITS, ONE, U, copy_bytes, is_digit, load8, lowest_bit
 from corpusmill.text.sets import room_for
 from corpusmill.text.spans import below
 from corpusmill.text.unicode import encode
@@ -20,7 +20,7 @@ from corpusmill.text.unicode import encode
 HASH, SEMICOLON, X, ZERO, NINE, A, F, Z = b"#;x09afz"
 CASE = np.uint8(0x20)
 SHORTEST, LONGEST_NAME = 4, 32  # bytes of "&lt;"; letters and digits of a name
-MOST_DECIMALS, MOST_HEXADECIMALS = 7, 6
+MAX_DECIMALS, MAX_HEXADECIMALS = 7, 6
 TABLED = 160  # HTML5 gives many numbers below this another meaning: &#128; is "€", as in Windows-1252
 REPLACEMENT, LAST_CODE_POINT = 0xFFFD, 0x10FFFF
 FNV = 0x100000001B3  # the prime of FNV-1a
@@ -39,8 +39,8 @@ class Entities(NamedTuple):
 
     names: TextBuffer
     values: TextBuffer
-    slots: NDArray[np.int32]
-    numbers: NDArray[np.int32]
+    slots: Int32s
+    numbers: Int32s
 
 
 def decode_entities(texts: pa.LargeStringArray) -> pa.LargeStringArray:
@@ -71,7 +71,9 @@ def entities() -> Entities:
             numbers[number] = ord(character)
     for table in (slots, numbers):
         table.setflags(write=False)
-    return Entities(name_buffer, view(pa.array([html5[f"{name};"] for name in names], pa.large_string())), slots, numbers)
+    return Entities(
+        name_buffer, view(pa.array([html5[f"{name};"] for name in names], pa.large_string())), slots, numbers
+    )
 
 
 @cache
@@ -82,7 +84,7 @@ def _growth() -> int:
 
 
 @inlined
-def _hash(data: NDArray[np.uint8], start: int, end: int) -> Any:
+def _hash(data: Bytes, start: int, end: int) -> Any:
     value = U(end - start)
     for at in range(start, end):
         value = (value * U(FNV)) ^ U(load8(data, at))
@@ -90,7 +92,7 @@ def _hash(data: NDArray[np.uint8], start: int, end: int) -> Any:
 
 
 @inlined
-def _slot(data: NDArray[np.uint8], start: int, end: int, names: TextBuffer, slots: NDArray[np.int32]) -> Any:
+def _slot(data: Bytes, start: int, end: int, names: TextBuffer, slots: Int32s) -> Any:
     """The slot of the name data[start:end], or the empty one where it belongs."""
     slot = _hash(data, start, end) & (len(slots) - 1)
     while slots[slot] != 0:
@@ -106,17 +108,12 @@ def _slot(data: NDArray[np.uint8], start: int, end: int, names: TextBuffer, slot
 
 
 @kernel
-def _hash_table(names: TextBuffer) -> NDArray[np.int32]:
+def _hash_table(names: TextBuffer) -> Int32s:
     count = len(names.offsets) - 1
     slots = np.zeros(room_for(count), np.int32)
     for name in range(count):
         slots[_slot(names.data, names.offsets[name], names.offsets[name + 1], names, slots)] = name + 1
     return slots
-
-
-@inlined
-def _is_digit(byte: Any) -> bool:
-    return bool(ZERO <= byte <= NINE)
 
 
 @inlined
@@ -126,7 +123,7 @@ def _is_letter(byte: Any, last: int) -> bool:
 
 
 @inlined
-def entity_end(data: NDArray[np.uint8], at: int, hi: int) -> int:
+def entity_end(data: Bytes, at: int, hi: int) -> int:
     """The end of what is written as an entity is at `at`, which has "&"; `at` if nothing is."""
     i = at + 1
     first = load8(data, i) if i < hi else np.uint8(0)
@@ -135,13 +132,13 @@ def entity_end(data: NDArray[np.uint8], at: int, hi: int) -> int:
         hexadecimal = i < hi and load8(data, i) | CASE == X
         i += hexadecimal
         digits = i
-        limit = min(hi, digits + (MOST_HEXADECIMALS if hexadecimal else MOST_DECIMALS))
-        while i < limit and (_is_digit(load8(data, i)) or (hexadecimal and _is_letter(load8(data, i), F))):
+        limit = min(hi, digits + (MAX_HEXADECIMALS if hexadecimal else MAX_DECIMALS))
+        while i < limit and (is_digit(load8(data, i)) or (hexadecimal and _is_letter(load8(data, i), F))):
             i += 1
         enough = i > digits
     elif _is_letter(first, Z):
         limit = min(hi, i + LONGEST_NAME)
-        while i < limit and (_is_letter(load8(data, i), Z) or _is_digit(load8(data, i))):
+        while i < limit and (_is_letter(load8(data, i), Z) or is_digit(load8(data, i))):
             i += 1
         enough = i > at + 2
     else:
@@ -150,7 +147,7 @@ def entity_end(data: NDArray[np.uint8], at: int, hi: int) -> int:
 
 
 @inlined
-def _code_point(data: NDArray[np.uint8], at: int, end: int, numbers: NDArray[np.int32]) -> Any:
+def _code_point(data: Bytes, at: int, end: int, numbers: Int32s) -> Any:
     """What the number at `at`, "#…;", stands for; -1 for nothing."""
     hexadecimal = load8(data, at + 1) | CASE == X
     number: Any = np.intp(0)
@@ -167,7 +164,7 @@ def _code_point(data: NDArray[np.uint8], at: int, end: int, numbers: NDArray[np.
 
 
 @kernel
-def _decode(text: TextBuffer, tables: Entities, out: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
+def _decode(text: TextBuffer, tables: Entities, out: Bytes, offsets: Int64s) -> None:
     data = text.data
     p = np.intp(0)
     for d in range(len(offsets) - 1):

@@ -4,15 +4,15 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from corpusmill.text import simd
+from corpusmill.text.array_types import Bytes, Int64s
 from corpusmill.text.buffers import PAD, TextBuffer, grown, to_arrow, view
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.lowlevel import ALL_BITS, NO_BITS, U, load8, lowest_bit
 from corpusmill.text.simd import copy_16, copy_16_lower
 from corpusmill.text.spans import below
-from corpusmill.text.unicode import CASED, GAP, IGNORED, MAPPED, NUMBER, POINT, Folding, Gaps, decode, folding, place
+from corpusmill.text.unicode import CASED, GAP, IGNORED, MAPPED, NUMBER, POINT, Folding, Gaps, decode, folding, index_of
 
 SPACE, ZERO, CAPITAL_SIGMA = 32, 48, 0x3A3
 GROWTH = 3  # maximum of bytes that a byte folds to: a Hangul syllable becomes three letters
@@ -56,9 +56,7 @@ def fold(
 
 
 @kernel
-def _fold(
-    text: TextBuffer, first: int, parts: int, folding: Folding, out: NDArray[np.uint8], offsets: NDArray[np.int64]
-) -> int:
+def _fold(text: TextBuffer, first: int, parts: int, folding: Folding, out: Bytes, offsets: Int64s) -> int:
     """Fold documents from `first` on; returns the first that may not have room, or the number of documents."""
     for d in range(first, len(offsets) - 1):
         lo, hi = text.offsets[d], text.offsets[d + 1]
@@ -69,9 +67,7 @@ def _fold(
 
 
 @kernel
-def fold_document(
-    data: NDArray[np.uint8], lo: int, hi: int, f: Folding, out: NDArray[np.uint8], begin: int, parts: int
-) -> int:
+def fold_document(data: Bytes, lo: int, hi: int, f: Folding, out: Bytes, begin: int, parts: int) -> int:
     """Write the folded data[lo:hi] at out[begin:]; returns its end.
 
     f, parts   the tables of what is folded, and the same as bits: EVERYTHING, or others
@@ -111,7 +107,7 @@ def fold_document(
             if plain > 0:
                 continue
         code_point, size = decode(data, at)
-        where = place(f.block_of, code_point)
+        where = index_of(f.block_of, code_point)
         kind = f.kinds[where]
         if kind & NUMBER:  # before GAP: U+FF11 is both
             p = _flush(gap, out, p)
@@ -146,7 +142,7 @@ def fold_document(
 
 
 @inlined
-def _flush(gap: bool, out: NDArray[np.uint8], p: int) -> int:
+def _flush(gap: bool, out: Bytes, p: int) -> int:
     if gap:
         out[p] = SPACE
         return p + 1
@@ -154,14 +150,14 @@ def _flush(gap: bool, out: NDArray[np.uint8], p: int) -> int:
 
 
 @inlined
-def _kind_at(data: NDArray[np.uint8], at: int, f: Folding) -> Any:
+def _kind_at(data: Bytes, at: int, f: Folding) -> Any:
     """(folding bits, bytes) of the character at `at`."""
     code_point, size = decode(data, at)
-    return f.kinds[place(f.block_of, code_point)], size
+    return f.kinds[index_of(f.block_of, code_point)], size
 
 
 @kernel
-def number_end(data: NDArray[np.uint8], at: int, hi: int, f: Folding) -> int:
+def number_end(data: Bytes, at: int, hi: int, f: Folding) -> int:
     r"""The end of `\d+([.,…]\d+)?` at `at`."""
     separated = False
     while at < hi:
@@ -180,7 +176,7 @@ def number_end(data: NDArray[np.uint8], at: int, hi: int, f: Folding) -> int:
 
 
 @kernel
-def _sigma_is_final(data: NDArray[np.uint8], lo: int, at: int, hi: int, f: Folding) -> bool:
+def _sigma_is_final(data: Bytes, lo: int, at: int, hi: int, f: Folding) -> bool:
     """Whether the capital sigma at `at` ends a word: a cased letter before it and none after (Unicode 3.13)."""
     before = at
     cased = False

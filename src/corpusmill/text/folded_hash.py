@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from corpusmill.text.array_types import Bytes, UInt64s
 from corpusmill.text.buffers import TextBuffer, view
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.hashing import K0, K1, K2, mix
@@ -15,7 +15,7 @@ from corpusmill.text.lowlevel import ALL_BITS, Bits, U, load64
 FOLD = U(0x2020202020202020)
 
 
-def word_hashes(words: pa.LargeStringArray) -> NDArray[np.uint64]:
+def word_hashes(words: pa.LargeStringArray) -> UInt64s:
     """`word_hash` of each, (words,); meaningless for an empty one."""
     text = view(words)
     out = np.empty(len(words), np.uint64)
@@ -24,13 +24,13 @@ def word_hashes(words: pa.LargeStringArray) -> NDArray[np.uint64]:
 
 
 @kernel
-def _hash_all(text: TextBuffer, out: NDArray[np.uint64]) -> None:
+def _hash_all(text: TextBuffer, out: UInt64s) -> None:
     for i in range(len(out)):
         out[i] = word_hash(text.data, text.offsets[i], text.offsets[i + 1])
 
 
 @inlined
-def word_hash(data: NDArray[np.uint8], start: Any, end: Any) -> Bits:
+def word_hash(data: Bytes, start: Any, end: Any) -> Bits:
     """A hash of the token data[start:end], ignoring case; reads up to 7 bytes past the end."""
     size = end - start
     if size <= 8:

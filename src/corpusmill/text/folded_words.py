@@ -4,21 +4,19 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from corpusmill.text import simd
-from corpusmill.text.buffers import PAD, TextBuffer, to_arrow, view
+from corpusmill.text.array_types import Bytes, Int64s
+from corpusmill.text.buffers import TextBuffer, view
 from corpusmill.text.compile import kernel
 from corpusmill.text.fold import CAPITAL_SIGMA, number_end
-from corpusmill.text.lowlevel import borrowed, copy_bytes, load8, lowest_bit
-from corpusmill.text.unicode import GAP, MAPPED, NUMBER, Folding, decode, folding, place
+from corpusmill.text.lowlevel import borrowed, load8, lowest_bit
+from corpusmill.text.unicode import GAP, MAPPED, NUMBER, Folding, decode, folding, index_of
 
 _letters = simd.masks(simd.ascii_letter)
 
 
-def folded_words(
-    texts: pa.LargeStringArray, max_words: NDArray[np.int64] | None = None
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def folded_words(texts: pa.LargeStringArray, max_words: Int64s | None = None) -> tuple[Int64s, Int64s]:
     """The span of the original text of every word of `fold(texts)`.
 
     max_words   (documents,) how many words of each, the first ones; None for all
@@ -37,27 +35,8 @@ def folded_words(
     return spans[: offsets[-1]], offsets
 
 
-def texts_at(texts: pa.LargeStringArray, spans: NDArray[np.int64]) -> pa.LargeStringArray:
-    """The text of each of the spans, (spans, 3): document, first byte, end."""
-    text = view(texts)
-    ends = np.zeros(len(spans) + 1, np.int64)
-    np.cumsum(spans[:, 2] - spans[:, 1], out=ends[1:])
-    out = np.empty(int(ends[-1]) + PAD, np.uint8)
-    _copy(text, spans, ends, out)
-    return to_arrow(out, ends)
-
-
 @kernel
-def _copy(text: TextBuffer, spans: NDArray[np.int64], ends: NDArray[np.int64], out: NDArray[np.uint8]) -> None:
-    for i in range(len(spans)):
-        size = ends[i + 1] - ends[i]
-        copy_bytes(text.data, text.offsets[spans[i, 0]] + spans[i, 1], size, out, ends[i])
-
-
-@kernel
-def _folded_words(
-    text: TextBuffer, limits: NDArray[np.int64], folding: Folding, offsets: NDArray[np.int64], spans: NDArray[np.int64]
-) -> None:
+def _folded_words(text: TextBuffer, limits: Int64s, folding: Folding, offsets: Int64s, spans: Int64s) -> None:
     words = 0
     for d in range(len(offsets) - 1):
         words = words_of(text.data, text.offsets[d], text.offsets[d + 1], limits[d], folding, spans, words)
@@ -65,9 +44,7 @@ def _folded_words(
 
 
 @kernel
-def words_of(
-    data: NDArray[np.uint8], lo: int, hi: int, limit: int, f: Folding, spans: NDArray[np.int64], words: int
-) -> int:
+def words_of(data: Bytes, lo: int, hi: int, limit: int, f: Folding, spans: Int64s, words: int) -> int:
     """Append the first words of data[lo:hi], up to `limit`; returns the new number of words."""
     data = borrowed(data)
     start: Any = lo
@@ -92,7 +69,7 @@ def words_of(
                 start = at
                 continue
         code_point, size = decode(data, at)
-        where = place(f.block_of, code_point)
+        where = index_of(f.block_of, code_point)
         kind = f.kinds[where]
         if kind & NUMBER:
             folded_bytes += 1
@@ -116,6 +93,4 @@ def words_of(
 
 
 def warm_up() -> None:
-    texts = pa.array(["É 1.5"], pa.large_string())
-    folded_words(texts)
-    texts_at(texts, np.array([[0, 0, 1]]))
+    folded_words(pa.array(["É 1.5"], pa.large_string()))

@@ -8,8 +8,8 @@ Two n-grams are equal if their words are; words are equal if their 64-bit hashes
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from corpusmill.text.array_types import UInt64s
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.lowlevel import NO_BITS, U
 from corpusmill.text.sets import cleared, find, never_zero
@@ -23,7 +23,7 @@ REPEAT = 3  # words in the sequences that `repeats` counts
 
 
 @kernel
-def gram_statistics(words: int, stop_words: NDArray[np.uint64], contained: bool, s: SpanScratch, out: Any) -> None:
+def gram_statistics(words: int, stop_words: UInt64s, contained: bool, s: SpanScratch, out: Any) -> None:
     """Fill the fields of the record that count words and n-grams; `contained` as for `stats.document_stats`."""
     repeating = _name_words(words, stop_words, s, out)
     for n in range(2, 11):
@@ -44,7 +44,7 @@ def gram_statistics(words: int, stop_words: NDArray[np.uint64], contained: bool,
 
 
 @kernel
-def _name_words(words: int, stop_words: NDArray[np.uint64], s: SpanScratch, out: Any) -> int:
+def _name_words(words: int, stop_words: UInt64s, s: SpanScratch, out: Any) -> int:
     """Name every word, and sum up the properties of words. Returns how many positions of repeated words are in
     s.pos."""
     mask = cleared(s.table, words)

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from corpusmill.text.array_types import Bytes, Int64s, UInt64s
 from corpusmill.text.buffers import TextBuffer, view
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.lowlevel import ALL_BITS, NO_BITS, Bits, U, high_product, load8, load32, load64
@@ -26,7 +26,7 @@ K2, K3 = U(0x8EBC6AF09C88C6E3), U(0x589965CC75374CC3)
 SECOND_SEED = 0x9E3779B97F4A7C15  # of the second half of a 128-bit hash
 
 
-def hash128(texts: pa.LargeStringArray) -> NDArray[np.uint64]:
+def hash128(texts: pa.LargeStringArray) -> UInt64s:
     """A 128-bit key of each document's bytes: XXH64 with seed 0, and with seed SECOND_SEED.
 
     returns   (documents, 2) uint64; a null hashes as ""
@@ -38,7 +38,7 @@ def hash128(texts: pa.LargeStringArray) -> NDArray[np.uint64]:
     return out
 
 
-def hash64(texts: pa.LargeStringArray, seed: int = 0) -> NDArray[np.uint64]:
+def hash64(texts: pa.LargeStringArray, seed: int = 0) -> UInt64s:
     """XXH64 of each document's bytes, (documents,) uint64; a null hashes as ""."""
     text = view(texts)
     out = np.empty((len(text.offsets) - 1, 1), np.uint64)
@@ -46,7 +46,21 @@ def hash64(texts: pa.LargeStringArray, seed: int = 0) -> NDArray[np.uint64]:
     return out[:, 0]
 
 
-def hash_spans(texts: pa.LargeStringArray, spans: NDArray[np.int64], seed: int = 0) -> NDArray[np.uint64]:
+def quick_hashes(texts: pa.LargeStringArray) -> UInt64s:
+    """`quick_hash` of each text, (texts,)."""
+    text = view(texts)
+    out = np.empty(len(texts), np.uint64)
+    _quick_hashes(text, out)
+    return out
+
+
+@kernel
+def _quick_hashes(text: TextBuffer, out: UInt64s) -> None:
+    for i in range(len(out)):
+        out[i] = quick_hash(text.data, text.offsets[i], text.offsets[i + 1] - text.offsets[i])
+
+
+def hash_spans(texts: pa.LargeStringArray, spans: Int64s, seed: int = 0) -> UInt64s:
     """XXH64 of spans of documents, (spans,) uint64.
 
     spans   (spans, 3 or more) int64: document, …, first byte, end (the last two columns), in bytes from the beginning
@@ -70,21 +84,19 @@ def hash_spans(texts: pa.LargeStringArray, spans: NDArray[np.int64], seed: int =
 
 
 @kernel
-def _hash_documents(text: TextBuffer, seed: Bits, out: NDArray[np.uint64]) -> None:
+def _hash_documents(text: TextBuffer, seed: Bits, out: UInt64s) -> None:
     for d in range(len(out)):
         out[d] = xxh64(text.data, text.offsets[d], text.offsets[d + 1], seed)
 
 
 @kernel
-def _hash_spans(
-    data: NDArray[np.uint8], start: NDArray[np.int64], end: NDArray[np.int64], seed: Bits, out: NDArray[np.uint64]
-) -> None:
+def _hash_spans(data: Bytes, start: Int64s, end: Int64s, seed: Bits, out: UInt64s) -> None:
     for i in range(len(out)):
         out[i] = xxh64(data, start[i], end[i], seed)
 
 
 @kernel
-def strip(data: NDArray[np.uint8], start: int, end: int, classes: Classes) -> Any:
+def strip(data: Bytes, start: int, end: int, classes: Classes) -> Any:
     """(start, end) of `data[start:end].strip()`; start == end if nothing is left."""
     while start < end:
         code_point, size = decode(data, start)
@@ -117,7 +129,7 @@ def _merge(h: Bits, lane: Bits) -> Bits:
 
 
 @kernel
-def xxh64(data: NDArray[np.uint8], start: int, end: int, seed: Bits) -> Bits:
+def xxh64(data: Bytes, start: int, end: int, seed: Bits) -> Bits:
     """XXH64 of data[start:end]; does not read beyond."""
     at = start
     if end - start >= 32:
@@ -154,7 +166,7 @@ def mix(a: Bits, b: Bits) -> Bits:
 
 
 @inlined
-def quick_hash(data: NDArray[np.uint8], start: int, size: int) -> Bits:
+def quick_hash(data: Bytes, start: int, size: int) -> Bits:
     """A hash of a word, for tables, and for keys, whose format changes with it; reads up to 7 bytes past the end.
 
     Most words take one load.
@@ -168,7 +180,7 @@ def quick_hash(data: NDArray[np.uint8], start: int, size: int) -> Bits:
 
 
 @kernel
-def _quick_hash_long(data: NDArray[np.uint8], start: int, size: int) -> Bits:
+def _quick_hash_long(data: Bytes, start: int, size: int) -> Bits:
     h = K0
     at = start
     end = start + size
@@ -181,4 +193,4 @@ def _quick_hash_long(data: NDArray[np.uint8], start: int, size: int) -> Bits:
 def warm_up() -> None:
     texts = pa.array(["a text that is longer than its spans"] * 2, pa.large_string())
     for sample in (texts[:1], texts):  # a column of one row is contiguous
-        hash128(sample), hash_spans(sample, np.array([[0, 0, 4]] * len(sample)))
+        quick_hashes(sample), hash128(sample), hash_spans(sample, np.array([[0, 0, 4]] * len(sample)))

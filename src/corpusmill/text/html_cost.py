@@ -12,13 +12,13 @@ and MathML hold such elements.
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from corpusmill.text.array_types import Bytes, UInt64s
 from corpusmill.text.buffers import PAD
 from corpusmill.text.compile import inlined, kernel
-from corpusmill.text.lowlevel import U, load8
+from corpusmill.text.lowlevel import U, is_letter, load8
 
-MANY = 50  # attributes of a tag: the pairs of fewer are not counted
+MIN_COUNTED_ATTRIBUTES = 50  # attributes of a tag: the pairs of fewer are not counted
 LONGEST_LIST = 2000  # formatting elements that are open; those beyond are not counted
 LT, GT, SLASH, BANG, QUESTION, EQUALS, QUOTE, APOSTROPHE, DASH = b"<>/!?=\"'-"
 SPACE, TAB, LF, FF, CR = b" \t\n\f\r"
@@ -42,7 +42,7 @@ class Cost(NamedTuple):
     """What a parser does beyond reading.
 
     attributes   of the tag that has most
-    pairs        of attributes that are compared, in tags of more than MANY
+    pairs        of attributes that are compared, in tags of more than MIN_COUNTED_ATTRIBUTES
     again        formatting elements that are made again
     """
 
@@ -63,12 +63,7 @@ def _is_space(byte: Any) -> bool:
 
 
 @inlined
-def _is_letter(byte: Any) -> bool:
-    return bool(97 <= (byte | 32) <= 122)
-
-
-@inlined
-def _is_among(key: Any, keys: NDArray[np.uint64]) -> bool:
+def _is_among(key: Any, keys: UInt64s) -> bool:
     present = False
     for i in range(len(keys)):
         present = present or keys[i] == key
@@ -76,19 +71,19 @@ def _is_among(key: Any, keys: NDArray[np.uint64]) -> bool:
 
 
 @inlined
-def _name(data: NDArray[np.uint8], at: int, hi: int) -> Any:
+def _name(data: Bytes, at: int, hi: int) -> Any:
     """(key of the name at `at`, where it ends). Of names of more than 8 bytes the key means nothing."""
     key = U(0)
     begin = at
     while at < hi and not _is_space(load8(data, at)) and load8(data, at) != SLASH and load8(data, at) != GT:
         byte = U(load8(data, at))
-        key = (key << U(8)) | (byte | U(32) if _is_letter(byte) else byte)
+        key = (key << U(8)) | (byte | U(32) if is_letter(byte) else byte)
         at += 1
     return (key if at - begin <= 8 else U(0)), at
 
 
 @inlined
-def _attributes(data: NDArray[np.uint8], at: int, hi: int) -> Any:
+def _attributes(data: Bytes, at: int, hi: int) -> Any:
     """(how many attributes a tag has from `at` on, a hash of them, where the tag ends)."""
     count: Any = 0
     begin = at
@@ -127,7 +122,7 @@ def _attributes(data: NDArray[np.uint8], at: int, hi: int) -> Any:
 
 
 @inlined
-def _after_raw(data: NDArray[np.uint8], at: int, hi: int, key: Any) -> int:
+def _after_raw(data: Bytes, at: int, hi: int, key: Any) -> int:
     """Where the end tag of an element begins whose text is not markup."""
     end = hi
     while at < hi and end == hi:
@@ -138,7 +133,7 @@ def _after_raw(data: NDArray[np.uint8], at: int, hi: int, key: Any) -> int:
 
 
 @inlined
-def _after(data: NDArray[np.uint8], at: int, hi: int, is_comment: bool) -> int:
+def _after(data: Bytes, at: int, hi: int, is_comment: bool) -> int:
     """Where a comment, or what is taken for one, ends."""
     while at < hi:
         dashes = not is_comment or (load8(data, at - 1) == DASH and load8(data, at - 2) == DASH)
@@ -150,12 +145,7 @@ def _after(data: NDArray[np.uint8], at: int, hi: int, is_comment: bool) -> int:
 
 @kernel
 def _cost(
-    data: NDArray[np.uint8],
-    hi: int,
-    raw: NDArray[np.uint64],
-    formatting: NDArray[np.uint64],
-    foreign: NDArray[np.uint64],
-    once: NDArray[np.uint64],
+    data: Bytes, hi: int, raw: UInt64s, formatting: UInt64s, foreign: UInt64s, once: UInt64s
 ) -> tuple[int, int, int]:
     max_attributes: Any = 0
     pairs: Any = 0
@@ -178,12 +168,12 @@ def _cost(
             continue
         is_end = at < hi and byte == SLASH
         at += is_end
-        if at >= hi or not _is_letter(load8(data, at)):
+        if at >= hi or not is_letter(load8(data, at)):
             continue
         key, at = _name(data, at, hi)
         count, value_hash, at = _attributes(data, at, hi)
         max_attributes = max(max_attributes, count)
-        if count > MANY:
+        if count > MIN_COUNTED_ATTRIBUTES:
             pairs += count * count
         if _is_among(key, foreign):
             depth = max(0, depth + (-1 if is_end else 1))

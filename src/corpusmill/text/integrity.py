@@ -10,6 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from corpusmill.text import simd
+from corpusmill.text.array_types import Bytes, UInt64s
 from corpusmill.text.buffers import TextBuffer, view
 from corpusmill.text.compile import kernel
 from corpusmill.text.lowlevel import NO_BITS, ONE, Bits, count_bits, load8, lowest_bit, moved_up
@@ -17,10 +18,10 @@ from corpusmill.text.spans import below
 from corpusmill.text.tags import any_markup, elements
 from corpusmill.text.word_counts import word_counts
 
-FLAGS = ("markup", "code", "space", "encoding")
+INTEGRITY_FLAGS = ("markup", "code", "space", "encoding")
 MEASURED = np.dtype(
     [("chars", np.int64), ("words", np.int64), ("symbols", np.int64), ("visible", np.int64)]
-    + [(name, np.bool_) for name in FLAGS]
+    + [(name, np.bool_) for name in INTEGRITY_FLAGS]
 )
 SYMBOLS = "{}[]();=<>_&|"  # those of filter/code
 SPACES, BREAKS = 3, 4  # in a row: too many
@@ -68,7 +69,7 @@ def integrity(texts: pa.LargeStringArray) -> NDArray[Any]:
 
 
 @kernel
-def _measure(text: TextBuffer, names: NDArray[np.uint64], out: NDArray[Any]) -> None:
+def _measure(text: TextBuffer, names: UInt64s, out: NDArray[Any]) -> None:
     for d in range(len(out)):
         at: Any = text.offsets[d]
         hi = text.offsets[d + 1]
@@ -99,7 +100,7 @@ def _measure(text: TextBuffer, names: NDArray[np.uint64], out: NDArray[Any]) -> 
 
 
 @kernel
-def _any_broken(data: NDArray[np.uint8], base: int, hi: int, bits: Bits) -> bool:
+def _any_broken(data: Bytes, base: int, hi: int, bits: Bits) -> bool:
     """Whether a sign of a broken encoding begins at one of the bits, the places of the bytes EF and C3 from `base`."""
     broken = False
     while bits != NO_BITS and not broken:

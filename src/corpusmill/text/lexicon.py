@@ -22,10 +22,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from corpusmill.errors import AssetError
 from corpusmill.text import simd
+from corpusmill.text.array_types import Bytes, Int32s, Int64s, UInt64s
 from corpusmill.text.buffers import TextBuffer, view
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.folded_hash import word_hash, word_hashes
@@ -34,27 +34,15 @@ from corpusmill.text.runs import run_finder
 from corpusmill.text.spans import below
 from corpusmill.text.unicode import ALNUM, Classes, borrowed_classes, class_of, classes, decode
 
-MARKS = "@$!*"
-SUBSTITUTES = {
-    "0": "o",
-    "1": "il",
-    "!": "il",
-    "3": "e",
-    "4": "a",
-    "@": "a",
-    "5": "s",
-    "$": "s",
-    "7": "t",
-    "8": "b",
-    "9": "g",
-}
-SHORTEST, LONGEST = 3, 32  # letters of a word of a list
+WORD_MARKS = "@$!*"
+SUBSTITUTES = dict(pair.split("=") for pair in "0=o 1=il !=il 3=e 4=a @=a 5=s $=s 7=t 8=b 9=g".split())
+SHORTEST_ENTRY, LONGEST_ENTRY = 3, 32  # letters of a word of a list
 STRETCHED = 3  # so many of a letter in a row may stand for fewer, or for more
 SPACED = 4  # minimum of letters in a spaced word
-ROOM = 63  # characters of a written form, after runs are shortened to STRETCHED; one bit each
+FORM_CAPACITY = 63  # characters of a written form, after runs are shortened to STRETCHED; one bit each
 
 AT, DOLLAR, BANG, STAR, BLANK, DOT, DASH, UNDERSCORE = b"@$!* .-_"
-LOWER = 0x20
+LOWER_BIT = 0x20
 
 # The letters that a byte can stand for, bit 0 for "a".
 _MEANS = np.zeros(256, np.uint32)
@@ -64,7 +52,7 @@ for _byte, _letters in SUBSTITUTES.items():
     _MEANS[ord(_byte)] = sum(1 << (ord(_letter) - ord("a")) for _letter in _letters)
 _NOTHING = np.uint32(0)
 
-_next_word = run_finder(MARKS)
+_next_word = run_finder(WORD_MARKS)
 _letter_mask = simd.masks(simd.ascii_letter)
 
 
@@ -77,10 +65,10 @@ class WordList(NamedTuple):
     longest   letters of the longest word
     """
 
-    slots: NDArray[np.uint64]
-    letters: NDArray[np.uint8]
-    start: NDArray[np.int32]
-    first: NDArray[np.int32]
+    slots: UInt64s
+    letters: Bytes
+    start: Int32s
+    first: Int32s
     longest: int
 
 
@@ -103,9 +91,11 @@ def read_words(path: Path) -> WordList:
                     "Spellings with digits, marks or "
                     "spaces are matched automatically: write the plain word"
                 )
-            if not SHORTEST <= len(word) <= LONGEST or any(letter * (STRETCHED + 1) in word for letter in word):
+            if not SHORTEST_ENTRY <= len(word) <= LONGEST_ENTRY or any(
+                letter * (STRETCHED + 1) in word for letter in word
+            ):
                 raise AssetError(
-                    f'{path}:{number}: "{word}" must have {SHORTEST} to {LONGEST} letters, '
+                    f'{path}:{number}: "{word}" must have {SHORTEST_ENTRY} to {LONGEST_ENTRY} letters, '
                     f"and no more than {STRETCHED} of "
                     "the same in a row"
                 )
@@ -132,7 +122,7 @@ def make_words(words: list[str]) -> WordList:
     return WordList(slots, letters, start, first, max(map(len, words)))
 
 
-def find_words(texts: pa.LargeStringArray, words: WordList) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def find_words(texts: pa.LargeStringArray, words: WordList) -> tuple[Int64s, Int64s]:
     """The occurrences of words of a list.
 
     returns   (hits, 3) int64: document, first byte, end, from the beginning of the text; and (documents,) the number of
@@ -140,17 +130,15 @@ def find_words(texts: pa.LargeStringArray, words: WordList) -> tuple[NDArray[np.
     """
     text = view(texts)
     counts = np.zeros(len(text.offsets) - 1, np.int64)
-    hits = np.empty((int(text.offsets[-1] - text.offsets[0]) // SHORTEST + 1, 3), np.int64)
+    hits = np.empty((int(text.offsets[-1] - text.offsets[0]) // SHORTEST_ENTRY + 1, 3), np.int64)
     count = _find(text, words, classes(), counts, hits)
     return hits[:count].copy(), counts
 
 
 @kernel
-def _find(
-    text: TextBuffer, words: WordList, classes: Classes, counts: NDArray[np.int64], hits: NDArray[np.int64]
-) -> int:
+def _find(text: TextBuffer, words: WordList, classes: Classes, counts: Int64s, hits: Int64s) -> int:
     total = 0
-    form = np.empty(ROOM, np.uint8)
+    form = np.empty(FORM_CAPACITY, np.uint8)
     # References to what is handed on for every word would be counted, which takes longer than to look at it.
     data, classes = borrowed(text.data), borrowed_classes(classes)
     words = WordList(
@@ -200,10 +188,10 @@ def _find(
 
 
 @inlined
-def _is_plain(data: NDArray[np.uint8], start: Any, end: Any) -> bool:
+def _is_plain(data: Bytes, start: Any, end: Any) -> bool:
     """Whether a word consists of ASCII letters, none three times in a row, so that no other spelling need be tried."""
     size = end - start
-    if size > LONGEST:
+    if size > LONGEST_ENTRY:
         return False
     (letter,) = _letter_mask(data, start)
     if ~letter & below(size) != NO_BITS:
@@ -221,9 +209,9 @@ def _is_plain(data: NDArray[np.uint8], start: Any, end: Any) -> bool:
 
 
 @inlined
-def _is_listed(data: NDArray[np.uint8], start: Any, end: Any, words: WordList) -> bool:
+def _is_listed(data: Bytes, start: Any, end: Any, words: WordList) -> bool:
     """Whether a plain word is in the list, letter by letter."""
-    if not SHORTEST <= end - start <= words.longest:
+    if not SHORTEST_ENTRY <= end - start <= words.longest:
         return False
     h = word_hash(data, start, end)
     mask = len(words.slots) - 1
@@ -236,7 +224,7 @@ def _is_listed(data: NDArray[np.uint8], start: Any, end: Any, words: WordList) -
 
 
 @kernel
-def _as_written(data: NDArray[np.uint8], start: int, end: int, form: NDArray[np.uint8], words: WordList) -> Any:
+def _as_written(data: Bytes, start: int, end: int, form: Bytes, words: WordList) -> Any:
     """The part of a word that is a spelling of one of the list: all of it, or without marks at its ends; empty if none
     is."""
     letters = False
@@ -244,7 +232,7 @@ def _as_written(data: NDArray[np.uint8], start: int, end: int, form: NDArray[np.
         byte = load8(data, at)
         if _MEANS[np.intp(byte)] == _NOTHING and byte != STAR:  # beyond ASCII, or a digit that stands for no letter
             return start, start
-        letters |= 97 <= (byte | LOWER) <= 122
+        letters |= 97 <= (byte | LOWER_BIT) <= 122
     if not letters:
         return start, start
     lo, hi = start, end
@@ -257,7 +245,7 @@ def _as_written(data: NDArray[np.uint8], start: int, end: int, form: NDArray[np.
         if stripping > 0 and hi - lo == before:
             continue
         filled = _shorten(data, lo, hi, form)
-        if filled >= SHORTEST and _is_form_of_any(form, filled, words):
+        if filled >= SHORTEST_ENTRY and _is_form_of_any(form, filled, words):
             return lo, hi
     return start, start
 
@@ -273,7 +261,7 @@ def _is_stripped(byte: Any, stripping: int) -> bool:
 
 
 @inlined
-def _shorten(data: NDArray[np.uint8], start: int, end: int, form: NDArray[np.uint8]) -> int:
+def _shorten(data: Bytes, start: int, end: int, form: Bytes) -> int:
     """Write data[start:end] in lower case, with at most STRETCHED of the same in a row except stars; returns how many
     characters that are, 0 if there is no room for them."""
     filled = 0
@@ -283,7 +271,7 @@ def _shorten(data: NDArray[np.uint8], start: int, end: int, form: NDArray[np.uin
         same = same + 1 if filled > 0 and form[filled - 1] == byte else 1
         if same > STRETCHED and byte != STAR:
             continue
-        if filled == ROOM:
+        if filled == FORM_CAPACITY:
             return 0
         form[filled] = byte
         filled += 1
@@ -292,11 +280,11 @@ def _shorten(data: NDArray[np.uint8], start: int, end: int, form: NDArray[np.uin
 
 @inlined
 def _lower(byte: Any) -> Any:
-    return byte | LOWER if 65 <= byte <= 90 else byte
+    return byte | LOWER_BIT if 65 <= byte <= 90 else byte
 
 
 @kernel
-def _collect(data: NDArray[np.uint8], start: int, hi: int, form: NDArray[np.uint8], classes: Classes) -> Any:
+def _collect(data: Bytes, start: int, hi: int, form: Bytes, classes: Classes) -> Any:
     """(characters, whether `form` has room for them) of a spaced word: single characters from `start` on, separated by
     the same character, written in lower case. Each can stand for a letter; (1, …) if no other follows."""
     if start + 2 >= hi:
@@ -307,17 +295,17 @@ def _collect(data: NDArray[np.uint8], start: int, hi: int, form: NDArray[np.uint
     characters = 0
     at = start
     while at < hi and _MEANS[np.intp(load8(data, at))] != _NOTHING and not _goes_on(data, at + 1, hi, classes):
-        if characters < ROOM:
+        if characters < FORM_CAPACITY:
             form[characters] = _lower(load8(data, at))
         characters += 1
         if at + 1 >= hi or load8(data, at + 1) != between:
             break
         at += 2
-    return max(characters, 1), characters <= ROOM
+    return max(characters, 1), characters <= FORM_CAPACITY
 
 
 @inlined
-def _goes_on(data: NDArray[np.uint8], at: int, hi: int, classes: Classes) -> bool:
+def _goes_on(data: Bytes, at: int, hi: int, classes: Classes) -> bool:
     """Whether the word before `at` continues there; "!" and "*" at its end are punctuation."""
     while at < hi and (load8(data, at) == BANG or load8(data, at) == STAR):
         at += 1
@@ -331,11 +319,11 @@ def _goes_on(data: NDArray[np.uint8], at: int, hi: int, classes: Classes) -> boo
 
 @inlined
 def _is_alnum(byte: Any) -> Any:
-    return 97 <= (byte | LOWER) <= 122 or 48 <= byte <= 57
+    return 97 <= (byte | LOWER_BIT) <= 122 or 48 <= byte <= 57
 
 
 @inlined
-def _has_alnum(data: NDArray[np.uint8], start: Any, end: Any) -> bool:
+def _has_alnum(data: Bytes, start: Any, end: Any) -> bool:
     """Whether a word has a letter or digit; all its characters beyond ASCII are."""
     at = start
     while at < end and not (load8(data, at) >= 0x80 or _is_alnum(load8(data, at))):
@@ -344,7 +332,7 @@ def _has_alnum(data: NDArray[np.uint8], start: Any, end: Any) -> bool:
 
 
 @kernel
-def _is_form_of_any(form: NDArray[np.uint8], n: int, words: WordList) -> bool:
+def _is_form_of_any(form: Bytes, n: int, words: WordList) -> bool:
     """Whether form[:n] is a spelling of a word of the list."""
     letters = digits = stars = 0
     for i in range(n):
@@ -376,7 +364,7 @@ def _stands_for(byte: Any, letter: Any) -> bool:
 
 
 @inlined
-def _is_masked(form: NDArray[np.uint8], n: int, letters: NDArray[np.uint8], lo: int) -> bool:
+def _is_masked(form: Bytes, n: int, letters: Bytes, lo: int) -> bool:
     for i in range(n):
         if form[i] != STAR and not _stands_for(form[i], letters[lo + i]):
             return False
@@ -384,7 +372,7 @@ def _is_masked(form: NDArray[np.uint8], n: int, letters: NDArray[np.uint8], lo: 
 
 
 @kernel
-def _is_form(form: NDArray[np.uint8], n: int, letters: NDArray[np.uint8], lo: int, hi: int) -> bool:
+def _is_form(form: Bytes, n: int, letters: Bytes, lo: int, hi: int) -> bool:
     """Whether form[:n] is letters[lo:hi], stretched or substituted. "1" can be two letters, so all ways are tried: bit
     i of `ends` is set if the letters so far can end before form[i]."""
     ends = ONE

@@ -3,8 +3,8 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from corpusmill.text.array_types import Bytes
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.hashing import quick_hash
 from corpusmill.text.lowlevel import load8, load32
@@ -19,9 +19,7 @@ SHORT_LINE = 30  # characters
 
 
 @kernel
-def line_statistics(
-    data: NDArray[np.uint8], lo: int, hi: int, breaks: int, classes: Classes, s: SpanScratch, out: Any
-) -> None:
+def line_statistics(data: Bytes, lo: int, hi: int, breaks: int, classes: Classes, s: SpanScratch, out: Any) -> None:
     """Fill the fields of the record that count lines, by the three definitions of a line in `stats.STATS`."""
     lines = bullets = dotted = 0
     newlines = filled = duplicates = duplicate_chars = 0
@@ -70,7 +68,7 @@ def line_statistics(
 
 
 @kernel
-def paragraph_statistics(data: NDArray[np.uint8], lo: int, words: int, breaks: int, s: SpanScratch, out: Any) -> None:
+def paragraph_statistics(data: Bytes, lo: int, words: int, breaks: int, s: SpanScratch, out: Any) -> None:
     """Fill the fields that count paragraphs: `re.split(r"\\n{2,}", text.strip())`."""
     total = duplicates = duplicate_chars = 0
     if words > 0:
@@ -95,13 +93,13 @@ def paragraph_statistics(data: NDArray[np.uint8], lo: int, words: int, breaks: i
 
 
 @inlined
-def _starts_with_bullet(data: NDArray[np.uint8], at: int) -> Any:
+def _starts_with_bullet(data: Bytes, at: int) -> Any:
     head = load32(data, at) & np.uint32(0xFFFFFF)
     return (head & np.uint32(0xFF)) == DASH or head == BULLET
 
 
 @inlined
-def _ends_with_ellipsis(data: NDArray[np.uint8], start: int, end: int) -> Any:
+def _ends_with_ellipsis(data: Bytes, start: int, end: int) -> Any:
     if end - start < 3:
         return False
     tail = load32(data, end - 3) & np.uint32(0xFFFFFF)

@@ -119,6 +119,18 @@ def copy_bytes(typingctx: Any, source: Any, start: Any, size: Any, target: Any, 
 
 
 @inlined
+def is_letter(byte: Any) -> Any:
+    """Whether a byte is an ASCII letter."""
+    return 97 <= (byte | 0x20) <= 122
+
+
+@inlined
+def is_digit(byte: Any) -> Any:
+    """Whether a byte is an ASCII digit."""
+    return 48 <= byte <= 57
+
+
+@inlined
 def moved_up(bits: Bits, before: Bits, by: int) -> Bits:
     """A 64-bit map shifted up by `by` positions and filled from the map of the 64 positions before."""
     return (bits << U(by)) | (before >> U(64 - by))

@@ -4,8 +4,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from corpusmill.text.array_types import Bools, Int64s, UInt32s
 from corpusmill.text.buffers import TextBuffer, view
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.lowlevel import load8
@@ -14,43 +14,43 @@ from corpusmill.text.unicode import BREAK, SPACE, Classes, class_of, classes, de
 LF, CR = 10, 13
 
 
-class Wanted(NamedTuple):
+class CharacterSet(NamedTuple):
     """A set of characters.
 
     ascii   (128,) bool
     wide    (n,) uint32: the code points beyond ASCII
     """
 
-    ascii: NDArray[np.bool_]
-    wide: NDArray[np.uint32]
+    ascii: Bools
+    wide: UInt32s
 
 
-def count_characters(texts: pa.LargeStringArray, characters: str) -> NDArray[np.int64]:
+def count_characters(texts: pa.LargeStringArray, characters: str) -> Int64s:
     """(documents,) `sum(c in characters for c in text)`; 0 for a null."""
     text = view(texts)
     out = np.zeros(len(text.offsets) - 1, np.int64)
-    _count(text, _wanted(characters), out)
+    _count(text, _character_set(characters), out)
     return out
 
 
-def count_bullets(texts: pa.LargeStringArray, bullets: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def count_bullets(texts: pa.LargeStringArray, bullets: str) -> tuple[Int64s, Int64s]:
     """(documents,) each: lines of `text.splitlines()`, and those whose first character after white space is in
     `bullets`; 0 for a null."""
     text = view(texts)
     lines, bulleted = np.zeros(len(text.offsets) - 1, np.int64), np.zeros(len(text.offsets) - 1, np.int64)
-    _count_bullets(text, classes(), _wanted(bullets), lines, bulleted)
+    _count_bullets(text, classes(), _character_set(bullets), lines, bulleted)
     return lines, bulleted
 
 
-def _wanted(characters: str) -> Wanted:
+def _character_set(characters: str) -> CharacterSet:
     points = sorted(set(map(ord, characters)))
     table = np.zeros(128, np.bool_)
     table[[point for point in points if point < 128]] = True
-    return Wanted(table, np.array([point for point in points if point >= 128], np.uint32))
+    return CharacterSet(table, np.array([point for point in points if point >= 128], np.uint32))
 
 
 @kernel
-def _count(text: TextBuffer, characters: Wanted, out: NDArray[np.int64]) -> None:
+def _count(text: TextBuffer, characters: CharacterSet, out: Int64s) -> None:
     for d in range(len(out)):
         hits = 0
         at = text.offsets[d]
@@ -68,9 +68,7 @@ def _count(text: TextBuffer, characters: Wanted, out: NDArray[np.int64]) -> None
 
 
 @kernel
-def _count_bullets(
-    text: TextBuffer, classes: Classes, bullets: Wanted, lines: NDArray[np.int64], bulleted: NDArray[np.int64]
-) -> None:
+def _count_bullets(text: TextBuffer, classes: Classes, bullets: CharacterSet, lines: Int64s, bulleted: Int64s) -> None:
     for d in range(len(lines)):
         lo, hi = text.offsets[d], text.offsets[d + 1]
         begun = False  # the line has a character
@@ -94,7 +92,7 @@ def _count_bullets(
 
 
 @inlined
-def _is_wide(characters: Wanted, code_point: Any) -> Any:
+def _is_wide(characters: CharacterSet, code_point: Any) -> Any:
     present = False
     for i in range(len(characters.wide)):
         present |= characters.wide[i] == code_point

@@ -12,40 +12,40 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from corpusmill.text import simd
+from corpusmill.text.array_types import Bytes, Int64s, UInt64s
 from corpusmill.text.buffers import TextBuffer, view
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.lowlevel import NO_BITS, ONE, load8, lowest_bit
 from corpusmill.text.rewrite import masked
 from corpusmill.text.spans import below
-from corpusmill.text.tags import GT, LONGEST, LT, SLASH, holds, is_name, name_size, name_table
+from corpusmill.text.tags import GT, LONGEST_TAG, LT, SLASH, holds, is_name, name_size, name_table
 
 # Elements that stand in lines of their own, and those that may only stand within such.
-BLOCKS = """
+BLOCK_ELEMENTS = """
     address article aside blockquote body caption center col colgroup dd details dialog dir div dl dt fieldset
     figcaption figure footer form frameset h1 h2 h3 h4 h5 h6 head header hgroup hr html legend li listing main menu nav
     noframes ol optgroup p plaintext pre search section summary table tbody td tfoot th thead tr ul xmp
 """
-INLINES = """
+INLINE_ELEMENTS = """
     a abbr acronym applet area audio b base basefont bdi bdo bgsound big blink br button canvas cite code data datalist
     del dfn em embed font frame i iframe image img input ins kbd label link map mark marquee math meta meter nobr
     noembed noscript object option output param picture progress q rb rp rt rtc ruby s samp script select slot small
     source span strike strong style sub sup svg template textarea time title track tt u var video wbr
 """
-NAMES = tuple(sorted(BLOCKS.split() + INLINES.split()))
+MARKUP_NAMES = tuple(sorted(BLOCK_ELEMENTS.split() + INLINE_ELEMENTS.split()))
 
 
 def _any(names: str) -> str:
     return f"(?:{'|'.join(names.split())})"
 
 
-NAME, BLOCK = _any(" ".join(NAMES)), _any(BLOCKS)
+NAME, BLOCK = _any(" ".join(MARKUP_NAMES)), _any(BLOCK_ELEMENTS)
 REST = r"(?:[\s/][^<>]*)?>"  # of a tag, after its name
 
 QUOTED = r"(?ms:^[ \t]*```.*?^[ \t]*```)|`+[^`\n]+`+"
-TAG = rf"(?i)</?{NAME}{REST}"
+TAG_PATTERN = rf"(?i)</?{NAME}{REST}"
 START = rf"(?i)\A\s*</?{BLOCK}{REST}"
 # A single <p> or <source> may be a word about HTML, or of a usage line. An end tag, a line break or an attribute is
 # hardly ever.
@@ -80,12 +80,12 @@ def tag_counts(texts: pa.LargeStringArray) -> tuple[pa.Int64Array, pa.Int64Array
 
 
 @cache
-def _names() -> NDArray[np.uint64]:
-    return name_table(NAMES)
+def _names() -> UInt64s:
+    return name_table(MARKUP_NAMES)
 
 
 @kernel
-def _count_tags(text: TextBuffer, names: NDArray[np.uint64], counts: NDArray[np.int64]) -> None:
+def _count_tags(text: TextBuffer, names: UInt64s, counts: Int64s) -> None:
     for d in range(len(text.offsets) - 1):
         at: Any = text.offsets[d]
         hi = text.offsets[d + 1]
@@ -100,7 +100,7 @@ def _count_tags(text: TextBuffer, names: NDArray[np.uint64], counts: NDArray[np.
 
 
 @inlined
-def _evidence(data: NDArray[np.uint8], at: int, hi: int, names: NDArray[np.uint64]) -> Any:
+def _evidence(data: Bytes, at: int, hi: int, names: UInt64s) -> Any:
     """Of the "<" at `at`: 2 if it begins a tag, 1 if it looks so, 0 if not."""
     at += 1
     if at < hi and load8(data, at) == SLASH:
@@ -108,7 +108,7 @@ def _evidence(data: NDArray[np.uint8], at: int, hi: int, names: NDArray[np.uint6
     size = name_size(data, at, hi)
     if size == 0:
         return 0
-    if size > LONGEST or at + size >= hi or not is_name(data, at, size, names):
+    if size > LONGEST_TAG or at + size >= hi or not is_name(data, at, size, names):
         return 1
     end = at + size
     byte = load8(data, end)
@@ -129,12 +129,12 @@ def unquoted(texts: pa.LargeStringArray) -> pa.LargeStringArray:
 def tag_share(texts: pa.LargeStringArray) -> pa.DoubleArray:
     """Bytes within tags, of all bytes of each document; null of none."""
     size = pc.cast(pc.binary_length(texts), pa.float64())
-    without_tags = pc.cast(pc.binary_length(pc.replace_substring_regex(texts, TAG, "")), pa.float64())
+    without_tags = pc.cast(pc.binary_length(pc.replace_substring_regex(texts, TAG_PATTERN, "")), pa.float64())
     return pc.if_else(pc.greater(size, 0), pc.divide(pc.subtract(size, without_tags), size), None)
 
 
 def own_lines(texts: pa.LargeStringArray) -> pa.DoubleArray:
-    """Tags of BLOCKS and line breaks, for each line of the document: a line ends at "\\n"."""
+    """Tags of BLOCK_ELEMENTS and line breaks, for each line of the document: a line ends at "\\n"."""
     blocks = pc.count_substring_regex(texts, rf"(?i)<[bh]r\s*/?>|</?{BLOCK}{REST}")
     lines = pc.add(pc.count_substring(texts, "\n"), 1)
     return pc.divide(pc.cast(blocks, pa.float64()), pc.cast(lines, pa.float64()))
@@ -152,7 +152,7 @@ def is_arranged(texts: pa.LargeStringArray) -> pa.BooleanArray:
 
 
 def begins_with_block(texts: pa.LargeStringArray) -> pa.BooleanArray:
-    """Which documents begin, after white space, with a tag of BLOCKS."""
+    """Which documents begin, after white space, with a tag of BLOCK_ELEMENTS."""
     return pc.match_substring_regex(texts, START)
 
 

@@ -1,11 +1,11 @@
 """Short items in spite of misspelt, replaced, missing and additional words: a few of three words in a row lead to them.
 
-A misspelt word in the middle of a question of twelve words leaves no eight in a row. So an item of SHORTEST to LONGEST
-words is also held beside the text word by word, wherever one of its seeds occurs. Its seeds are as many runs of three
-words without a word in common as it has room for, W // 3 of W words: wherever W // 3 - 1 words are wrong, a seed is
-whole (Jokinen and Ukkonen 1991, doi:10.1007/3-540-54345-7_67, on q-grams). Those runs are taken that
+A misspelt word in the middle of a question of twelve words leaves no eight in a row. So an item of SHORTEST_ITEM to
+LONGEST_ITEM words is also aligned with the text word by word, wherever one of its seeds occurs. Its seeds are
+as many runs of three words without a word in common as fit, W // 3 of W words: wherever W // 3 - 1 words are wrong, a
+seed is whole (Jokinen and Ukkonen 1991, doi:10.1007/3-540-54345-7_67, on q-grams). Those runs are taken that
 are rarest by the frequency of their words among the items, so that few places of ordinary text are looked at. A run
-that more than PLACES items share is no seed; an item that loses one has all its other runs instead.
+that more than MAX_SEED_ITEMS items share is no seed; an item that loses one has all its other runs instead.
 
 Words are weighted by log2(items / items with the word): a question is that question while its telling words are there.
 """
@@ -16,23 +16,24 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from corpusmill.text.array_types import Bools, Bytes, Int32s, Int64s, UInt64s
 from corpusmill.text.buffers import TextBuffer, view
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.hashing import P1, quick_hash
 from corpusmill.text.lowlevel import NO_BITS, Bits
-from corpusmill.text.sets import filter_of, find, never_zero, slots_for
+from corpusmill.text.sets import filter_of, find, never_zero, slots_for, table_of
 from corpusmill.text.shingles import count_words, word_places
 from corpusmill.text.spans import longest
 
-SHORTEST, LONGEST = 6, 24  # words of an item that is searched for in this way
-DISTINCT = 5  # words of an item, at least: numbers are all 0, and formulae have few words
+SHORTEST_ITEM, LONGEST_ITEM = 6, 24  # words of an item that is searched for in this way
+MIN_DISTINCT = 5  # words of an item, at least: numbers are all 0, and formulae have few words
 SEED = 3  # words
-PLACES = 64  # of a run among the items; one that is in more is no seed
-SCALE = 8  # of the weights, which are whole numbers
-LOST = 0.1  # share of an item's weight that words may have which are missing or another word
-GARBLED = 0.5  # and with those that are no word
-KNOWN = 2  # items with a word, from which on it is a word
-WIDE = 32  # bytes of the longest word that may be misspelt
+MAX_SEED_ITEMS = 64  # of a run among the items; one that is in more is no seed
+WEIGHT_SCALE = 8  # of the weights, which are whole numbers
+MAX_LOST_SHARE = 0.1  # share of an item's weight that words may have which are missing or another word
+MAX_GARBLED_SHARE = 0.5  # and with those that are no word
+MIN_KNOWN_ITEMS = 2  # items with a word, from which on it is a word
+LONGEST_MISSPELT = 32  # bytes of the longest word that may be misspelt
 
 
 class Near(NamedTuple):
@@ -43,28 +44,28 @@ class Near(NamedTuple):
     item, at    (places,) an item with the seed, and the first word of the seed in it
     begin       (items + 1,) the first word of each item in `word`; items that are not searched for have none
     word        (words,) hash
-    weight      (words,) SCALE * log2(items / items with the word), and 1 at least
+    weight      (words,) WEIGHT_SCALE * log2(items / items with the word), and 1 at least
     place       (words + 1,) first byte of each word in `letters`
     letters     the bytes of the words
-    known       hash table of the words of KNOWN items and more
+    known       hash table of the words of MIN_KNOWN_ITEMS items and more
     """
 
     shift: int
-    filter: NDArray[np.uint64]
-    keys: NDArray[np.uint64]
-    entry: NDArray[np.int32]
-    first: NDArray[np.int64]
-    item: NDArray[np.int32]
-    at: NDArray[np.int32]
-    begin: NDArray[np.int64]
-    word: NDArray[np.uint64]
-    weight: NDArray[np.int32]
-    place: NDArray[np.int64]
-    letters: NDArray[np.uint8]
-    known: NDArray[np.uint64]
+    filter: UInt64s
+    keys: UInt64s
+    entry: Int32s
+    first: Int64s
+    item: Int32s
+    at: Int32s
+    begin: Int64s
+    word: UInt64s
+    weight: Int32s
+    place: Int64s
+    letters: Bytes
+    known: UInt64s
 
 
-ARRAYS = Near._fields[1:]
+ITEM_ARRAYS = Near._fields[1:]
 
 
 def _empty(kind: type[np.generic], size: int = 0) -> NDArray[Any]:
@@ -74,7 +75,7 @@ def _empty(kind: type[np.generic], size: int = 0) -> NDArray[Any]:
 
 
 # Leads to no item.
-NOTHING = Near(
+NO_ITEMS = Near(
     58,
     filter=_empty(np.uint64, 1),
     keys=_empty(np.uint64, 1),
@@ -100,7 +101,7 @@ def wrong_words(words: int) -> int:
 def build(items: pa.LargeStringArray, shortest: int, common: int) -> Near:
     """The seeds of folded items.
 
-    shortest   words of the shortest item that is searched for, and SHORTEST at least
+    shortest   words of the shortest item that is searched for, and SHORTEST_ITEM at least
     common     an item whose words occur in a row in more items is boilerplate ("which of the following is true"), and
                not searched for
     """
@@ -112,10 +113,9 @@ def build(items: pa.LargeStringArray, shortest: int, common: int) -> Near:
     ends = np.empty((len(hashes), 2), np.int64)
     _hash(text, hashes, ends)
     weight, words = _weights(hashes, np.repeat(np.arange(len(items)), size), len(items))
-    known_words = np.zeros(slots_for(max(len(words), 1)), np.uint64)
-    _insert(words, known_words, np.zeros(len(known_words), np.int32))
+    known_words, _ = table_of(words, np.arange(len(words), dtype=np.int32))
 
-    short = (size >= max(shortest, SHORTEST)) & (size <= LONGEST)
+    short = (size >= max(shortest, SHORTEST_ITEM)) & (size <= LONGEST_ITEM)
     holding = np.zeros(len(items), np.int32)
     short_items = np.flatnonzero(short)
     table = np.zeros(slots_for(max(len(short_items), 1)), np.uint64)
@@ -138,25 +138,34 @@ def build(items: pa.LargeStringArray, shortest: int, common: int) -> Near:
     seeds = np.unique(runs)
     first = np.append(np.searchsorted(runs, seeds), len(runs)).astype(np.int64)
     shift, filter_ = filter_of(seeds)
-    keys = np.zeros(slots_for(max(len(seeds), 1)), np.uint64)
-    entry = np.zeros(len(keys), np.int32)
-    _insert(seeds, keys, entry)
+    keys, entry = table_of(seeds, np.arange(len(seeds), dtype=np.int32))
 
     spans = ends[of_short]
     lengths = spans[:, 1] - spans[:, 0]
     bounds = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     letters = np.zeros(int(bounds[-1]) + 8, np.uint8)
     _letters(text, spans, bounds, letters)
-    arrays = (filter_, keys, entry, first, item, at, begin, hashes[of_short], weight[of_short], bounds, letters, known_words)
+    arrays = (
+        filter_,
+        keys,
+        entry,
+        first,
+        item,
+        at,
+        begin,
+        hashes[of_short],
+        weight[of_short],
+        bounds,
+        letters,
+        known_words,
+    )
     for array in arrays:
         array.setflags(write=False)
     return Near(shift, *arrays)
 
 
-def _weights(
-    words: NDArray[np.uint64], item: NDArray[np.int64], items: int
-) -> tuple[NDArray[np.int32], NDArray[np.uint64]]:
-    """The weight of each word of the items, and the distinct words of KNOWN items and more."""
+def _weights(words: UInt64s, item: Int64s, items: int) -> tuple[Int32s, UInt64s]:
+    """The weight of each word of the items, and the distinct words of MIN_KNOWN_ITEMS items and more."""
     order = np.lexsort((item, words))
     ordered, ordered_item = words[order], item[order]
     begins = np.append(True, ordered[1:] != ordered[:-1])[: len(words)]
@@ -164,22 +173,22 @@ def _weights(
     number = np.cumsum(begins) - 1
     frequency = np.bincount(number, another)
     weight = np.empty(len(words), np.int32)
-    weight[order] = np.maximum(np.rint(SCALE * np.log2(items / frequency)), 1)[number]
-    return weight, ordered[begins][frequency >= KNOWN]
+    weight[order] = np.maximum(np.rint(WEIGHT_SCALE * np.log2(items / frequency)), 1)[number]
+    return weight, ordered[begins][frequency >= MIN_KNOWN_ITEMS]
 
 
-def _telling_items(words: NDArray[np.uint64], size: NDArray[np.int32]) -> NDArray[np.bool_]:
-    """Which items have enough distinct words: DISTINCT, and at least half of all, as `overlap` asks of an n-gram."""
+def _telling_items(words: UInt64s, size: Int32s) -> Bools:
+    """Which items have enough distinct words: MIN_DISTINCT, and at least half, as `overlap` asks of an n-gram."""
     item = np.repeat(np.arange(len(size)), size)
     order = np.lexsort((words, item))
     new = np.append(True, (words[order][1:] != words[order][:-1]) | (item[order][1:] != item[order][:-1]))[: len(words)]
     distinct = np.bincount(item[order], new, len(size))
-    telling: NDArray[np.bool_] = (distinct >= DISTINCT) & (2 * distinct >= size)
+    telling: Bools = (distinct >= MIN_DISTINCT) & (2 * distinct >= size)
     return telling
 
 
 @kernel
-def _hash(text: TextBuffer, hashes: NDArray[np.uint64], ends: NDArray[np.int64]) -> None:
+def _hash(text: TextBuffer, hashes: UInt64s, ends: Int64s) -> None:
     size = longest(text.offsets)
     start, end = np.empty(size // 2 + 2, np.int64), np.empty(size // 2 + 2, np.int64)
     out = 0
@@ -191,14 +200,14 @@ def _hash(text: TextBuffer, hashes: NDArray[np.uint64], ends: NDArray[np.int64])
 
 
 @kernel
-def _letters(text: TextBuffer, spans: NDArray[np.int64], bounds: NDArray[np.int64], letters: NDArray[np.uint8]) -> None:
+def _letters(text: TextBuffer, spans: Int64s, bounds: Int64s, letters: Bytes) -> None:
     for i in range(len(spans)):
         for k in range(spans[i, 1] - spans[i, 0]):
             letters[bounds[i] + k] = text.data[spans[i, 0] + k]
 
 
 @inlined
-def _run(words: NDArray[np.uint64], i: int, length: int) -> Bits:
+def _run(words: UInt64s, i: int, length: int) -> Bits:
     """The hash of a run of words, as `overlap` makes it from prefixes."""
     h = NO_BITS
     for k in range(i, i + length):
@@ -207,24 +216,18 @@ def _run(words: NDArray[np.uint64], i: int, length: int) -> Bits:
 
 
 @kernel
-def _holding(
-    hashes: NDArray[np.uint64],
-    starts: NDArray[np.int64],
-    items: NDArray[np.int64],
-    table: NDArray[np.uint64],
-    holding: NDArray[np.int32],
-) -> None:
+def _holding(hashes: UInt64s, starts: Int64s, items: Int64s, table: UInt64s, holding: Int32s) -> None:
     """Write to holding[item] how many items have all words of that item in a row, for each of `items`."""
     mask = len(table) - 1
     count, last = np.zeros(len(table), np.int32), np.full(len(table), -1, np.int64)
-    lengths = np.zeros(LONGEST + 1, np.bool_)
+    lengths = np.zeros(LONGEST_ITEM + 1, np.bool_)
     for item in items:
         size = starts[item + 1] - starts[item]
         key = _run(hashes, starts[item], size)
         table[find(table, mask, key)] = key
         lengths[size] = True
     for item in range(len(starts) - 1):
-        for length in range(1, LONGEST + 1):
+        for length in range(1, LONGEST_ITEM + 1):
             if not lengths[length]:
                 continue
             top = NO_BITS + np.uint64(1)
@@ -246,20 +249,17 @@ def _holding(
 
 
 def _with_others(
-    item: NDArray[np.int32],
-    at: NDArray[np.int32],
-    runs: NDArray[np.uint64],
-    all_runs: NDArray[np.uint64],
-    shared: NDArray[np.bool_],
-    starts: NDArray[np.int64],
-) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.uint64]]:
+    item: Int32s, at: Int32s, runs: UInt64s, all_runs: UInt64s, shared: Bools, starts: Int64s
+) -> tuple[Int32s, Int32s, UInt64s]:
     """The seeds, and of each item that lost one because too many share it ("what is a") all other runs, which may stand
     across its seeds: else one wrong word would hide a question of six."""
     lost = np.unique(item[runs == NO_BITS])
     counts = (starts[lost + 1] - starts[lost] - SEED + 1).astype(np.int64)
     items = np.repeat(lost.astype(np.int64), counts)
     offset = np.arange(len(items)) - np.repeat(np.cumsum(counts) - counts, counts)
-    own = ~shared[starts[items] + offset] & ~np.isin(items * (LONGEST + 1) + offset, item.astype(np.int64) * (LONGEST + 1) + at)
+    own = ~shared[starts[items] + offset] & ~np.isin(
+        items * (LONGEST_ITEM + 1) + offset, item.astype(np.int64) * (LONGEST_ITEM + 1) + at
+    )
     items, offset = items[own], offset[own]
     return (
         np.concatenate([item, items.astype(np.int32)]),
@@ -268,36 +268,30 @@ def _with_others(
     )
 
 
-def _shared(hashes: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
-    """(words,) the run that begins at each word, and whether it is in more than PLACES places; runs go on into the next
-    item."""
+def _shared(hashes: UInt64s) -> tuple[UInt64s, Bools]:
+    """(words,) the run that begins at each word, and whether it is in more than MAX_SEED_ITEMS places; runs cross
+    items."""
     runs = np.zeros(len(hashes), np.uint64)
     if len(hashes) >= SEED:
         _runs(hashes, runs)
     _, number, count = np.unique(runs, return_inverse=True, return_counts=True)
-    shared: NDArray[np.bool_] = (count > PLACES)[number]
+    shared: Bools = (count > MAX_SEED_ITEMS)[number]
     return runs, shared
 
 
 @kernel
-def _runs(hashes: NDArray[np.uint64], runs: NDArray[np.uint64]) -> None:
+def _runs(hashes: UInt64s, runs: UInt64s) -> None:
     for i in range(len(hashes) - SEED + 1):
         runs[i] = _run(hashes, i, SEED)
 
 
 @kernel
 def _seeds(
-    hashes: NDArray[np.uint64],
-    weight: NDArray[np.int32],
-    shared: NDArray[np.bool_],
-    starts: NDArray[np.int64],
-    chosen: NDArray[np.int64],
-    at: NDArray[np.int32],
-    runs: NDArray[np.uint64],
+    hashes: UInt64s, weight: Int32s, shared: Bools, starts: Int64s, chosen: Int64s, at: Int32s, runs: UInt64s
 ) -> None:
     """The seeds of each item: W // SEED runs that share no word, with the least sum of costs. The run of one that too
     many items share is 0."""
-    cost = np.empty((LONGEST // SEED + 1, LONGEST + 1), np.int64)
+    cost = np.empty((LONGEST_ITEM // SEED + 1, LONGEST_ITEM + 1), np.int64)
     out = 0
     for item in chosen:
         begin = starts[item]
@@ -319,20 +313,13 @@ def _seeds(
 
 
 @inlined
-def _cost(weight: NDArray[np.int32], shared: NDArray[np.bool_], i: int) -> Any:
+def _cost(weight: Int32s, shared: Bools, i: int) -> Any:
     """How frequent a seed is: 2**40 if each of its words is in every item, half of that per bit of weight; 2**50 if
     too many items share it."""
     bits = 0
     for k in range(i, i + SEED):
         bits += weight[k]
-    return np.int64(1) << np.int64(50 if shared[i] else 40 - min(bits // SCALE, 40))
-
-
-@kernel
-def _insert(known: NDArray[np.uint64], keys: NDArray[np.uint64], entry: NDArray[np.int32]) -> None:
-    for i in range(len(known)):
-        at = find(keys, len(keys) - 1, known[i])
-        keys[at], entry[at] = known[i], i
+    return np.int64(1) << np.int64(50 if shared[i] else 40 - min(bits // WEIGHT_SCALE, 40))
 
 
 # ------------------------------------------------------------------------------ in a document
@@ -345,10 +332,10 @@ class DocumentWords(NamedTuple):
     start, end   (words,) their bytes in `data`
     """
 
-    data: NDArray[np.uint8]
-    prefix: NDArray[np.uint64]
-    start: NDArray[np.int64]
-    end: NDArray[np.int64]
+    data: Bytes
+    prefix: UInt64s
+    start: Int64s
+    end: Int64s
 
 
 @inlined
@@ -357,9 +344,7 @@ def _hash_at(words: DocumentWords, i: int) -> Bits:
 
 
 @inlined
-def is_close(
-    hashes: NDArray[np.uint64], begin: int, size: int, at: int, prefix: NDArray[np.uint64], count: int, i: int
-) -> bool:
+def is_close(hashes: UInt64s, begin: int, size: int, at: int, prefix: UInt64s, count: int, i: int) -> bool:
     """Whether at most the words that may be wrong are not within one word of where the seed at word i puts them.
 
     hashes   of the words of all items; this one has hashes[begin : begin + size]
@@ -385,7 +370,7 @@ def is_close(
 
 
 @kernel
-def held_beside(index: Near, item: int, at: int, words: DocumentWords, count: int, i: int) -> Any:
+def align_item(index: Near, item: int, at: int, words: DocumentWords, count: int, i: int) -> Any:
     """An item beside the words of a document, outwards from a seed: word `at` of the one, `i` of the other.
 
     returns   the words [first, end) of the document, the wrong words, and the words of the item that are not there; or
@@ -399,9 +384,11 @@ def held_beside(index: Near, item: int, at: int, words: DocumentWords, count: in
     end, wrong, absent, lost, garbled = _outwards(index, begin, size, at + SEED, words, count, i + SEED, 1, allowed)
     if wrong > allowed:
         return i, end, wrong, absent
-    first, more_wrong, more_absent, more_lost, bad = _outwards(index, begin, size, at - 1, words, count, i - 1, -1, allowed - wrong)
+    first, more_wrong, more_absent, more_lost, bad = _outwards(
+        index, begin, size, at - 1, words, count, i - 1, -1, allowed - wrong
+    )
     lost += more_lost
-    if lost > LOST * total or lost + garbled + bad > GARBLED * total:
+    if lost > MAX_LOST_SHARE * total or lost + garbled + bad > MAX_GARBLED_SHARE * total:
         more_wrong = allowed + 1
     return first + 1, end, wrong + more_wrong, absent + more_absent
 
@@ -482,9 +469,7 @@ def _outwards(
 
 
 @inlined
-def _is_two(
-    joined: NDArray[np.uint8], lo: int, hi: int, two: NDArray[np.uint8], start: int, end: int, start2: int, end2: int
-) -> bool:
+def _is_two(joined: Bytes, lo: int, hi: int, two: Bytes, start: int, end: int, start2: int, end2: int) -> bool:
     """Whether a word is two others, written together."""
     if hi - lo != end - start + end2 - start2:
         return False
@@ -509,14 +494,18 @@ def _misspelt(index: Near, k: int, words: DocumentWords, d: int) -> Any:
     size = hi - lo
     width = end - start
     allowed = 1 if size < 8 else 2
-    if abs(size - width) > allowed or size > WIDE or size < 2:
+    if abs(size - width) > allowed or size > LONGEST_MISSPELT or size < 2:
         return False
     return _edits(index.letters, lo, size, words.data, start, width) <= allowed
 
 
 @kernel
-def _edits(a: NDArray[np.uint8], lo: int, size: int, b: NDArray[np.uint8], start: int, width: int) -> Any:
-    before, row, after = np.zeros(WIDE + 4, np.int64), np.zeros(WIDE + 4, np.int64), np.zeros(WIDE + 4, np.int64)
+def _edits(a: Bytes, lo: int, size: int, b: Bytes, start: int, width: int) -> Any:
+    before, row, after = (
+        np.zeros(LONGEST_MISSPELT + 4, np.int64),
+        np.zeros(LONGEST_MISSPELT + 4, np.int64),
+        np.zeros(LONGEST_MISSPELT + 4, np.int64),
+    )
     for j in range(width + 1):
         row[j] = j
     for i in range(1, size + 1):

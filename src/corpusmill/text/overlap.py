@@ -16,13 +16,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from corpusmill.text.array_types import Bools, Bytes, Float64s, Int32s, Int64s, UInt64s
 from corpusmill.text.buffers import TextBuffer, view
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.hashing import P1, quick_hash
 from corpusmill.text.lowlevel import NO_BITS, ONE, Bits, U, borrowed
-from corpusmill.text.near import NOTHING, SEED, DocumentWords, Near, held_beside, is_close, wrong_words
+from corpusmill.text.near import NO_ITEMS, SEED, DocumentWords, Near, align_item, is_close, wrong_words
 from corpusmill.text.near import build as build_near
-from corpusmill.text.sets import filter_of, find, may_have, never_zero, slots_for
+from corpusmill.text.sets import filter_of, find, may_have, never_zero, table_of
 from corpusmill.text.shingles import count_words, word_places
 from corpusmill.text.spans import longest
 from corpusmill.text.templates import in_a_row, of_nearest
@@ -69,19 +70,19 @@ class OverlapIndex(NamedTuple):
     phrase: int
     template: int
     shift: int
-    filter: NDArray[np.uint64]
-    keys: NDArray[np.uint64]
-    entry: NDArray[np.int32]
-    lengths: NDArray[np.uint64]
-    shared: NDArray[np.bool_]
-    first: NDArray[np.int64]
-    item: NDArray[np.int32]
-    at: NDArray[np.int32]
-    words: NDArray[np.int32]
-    telling: NDArray[np.int32]
+    filter: UInt64s
+    keys: UInt64s
+    entry: Int32s
+    lengths: UInt64s
+    shared: Bools
+    first: Int64s
+    item: Int32s
+    at: Int32s
+    words: Int32s
+    telling: Int32s
 
 
-ARRAYS = OverlapIndex._fields[4:]
+INDEX_ARRAYS = OverlapIndex._fields[4:]
 
 
 def build(
@@ -124,9 +125,7 @@ def build(
     first = np.append(np.searchsorted(runs, unique_runs), len(runs))
 
     shift, filter_ = filter_of(unique_runs)
-    keys = np.zeros(slots_for(len(unique_runs)), np.uint64)
-    entry = np.zeros(len(keys), np.int32)
-    _insert(unique_runs, keys, entry)
+    keys, entry = table_of(unique_runs, np.arange(len(unique_runs), dtype=np.int32))
     telling_words = _telling(item[~in_template], at[~in_template], words, n)
     arrays = (filter_, keys, entry, lengths, shared, first, item, at, words, telling_words)
     for array in arrays:  # one type to numba, whether mapped from files or not
@@ -134,23 +133,23 @@ def build(
     return OverlapIndex(n, shortest if len(phrases) else n, template, shift, *arrays)
 
 
-def _boilerplate(runs: NDArray[np.uint64], item: NDArray[np.int32], common: int) -> NDArray[np.bool_]:
+def _boilerplate(runs: UInt64s, item: Int32s, common: int) -> Bools:
     """Which of the runs occur in more than `common` items; runs and items are sorted."""
     begins = np.append(True, runs[1:] != runs[:-1])[: len(runs)]
     run = np.cumsum(begins) - 1
     another = begins | np.append(True, item[1:] != item[:-1])[: len(runs)]
-    boilerplate: NDArray[np.bool_] = np.bincount(run, another)[run] > common
+    boilerplate: Bools = np.bincount(run, another)[run] > common
     return boilerplate
 
 
-def _telling(item: NDArray[np.int32], at: NDArray[np.int32], words: NDArray[np.int32], n: int) -> NDArray[np.int32]:
+def _telling(item: Int32s, at: Int32s, words: Int32s, n: int) -> Int32s:
     """How many words of each item are in the runs that begin at these places of it."""
     order = np.lexsort((at, item))
     item, at = item[order], at[order]
     end = at + np.minimum(n, words[item])
     same = np.append(False, item[1:] == item[:-1])[: len(item)]
     new = end - np.maximum(at, np.where(same, np.append(0, end[:-1])[: len(item)], 0))
-    telling: NDArray[np.int32] = np.bincount(item, new, len(words)).astype(np.int32)
+    telling: Int32s = np.bincount(item, new, len(words)).astype(np.int32)
     return telling
 
 
@@ -159,8 +158,8 @@ def find_items(folded: pa.LargeStringArray, index: OverlapIndex, near_index: Nea
 
     N-grams of one item at most the length of the item apart are one passage. Those of a template count for one item.
 
-    near_index   adds the places where a short item stands as a whole, with wrong words. One that is found by its n-grams is
-                 added only if some are wrong
+    near_index   adds the places where a short item stands as a whole, with wrong words. One that is found by its
+                 n-grams is added only if some are wrong
     """
     text = view(folded)
     matches, aligned = np.empty(1 << 12, MATCH), np.empty(1 << 10, PASSAGE)
@@ -169,7 +168,7 @@ def find_items(folded: pa.LargeStringArray, index: OverlapIndex, near_index: Nea
     document = 0
     while document < len(folded):
         before = document
-        document, count, close = _find(text, index, near_index or NOTHING, document, matches, aligned)
+        document, count, close = _find(text, index, near_index or NO_ITEMS, document, matches, aligned)
         parts.append(matches[:count].copy())
         passages.append(aligned[:close].copy())
         if document == before:  # too small for the matches of one document
@@ -194,7 +193,7 @@ def _sorted(rows: NDArray[Any]) -> NDArray[Any]:
     return rows[np.lexsort((rows["at"], rows["word"], rows["item"], rows["document"]))]
 
 
-def best_passages(passages: NDArray[Any], overlap: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def best_passages(passages: NDArray[Any], overlap: Float64s) -> tuple[Int64s, Int64s]:
     """Numbers of passages: the best of each item in each document, and of these the best of each document.
 
     passages   as `find_items` returns them; overlap: (passages,)
@@ -208,9 +207,7 @@ def best_passages(passages: NDArray[Any], overlap: NDArray[np.float64]) -> tuple
 
 
 @kernel
-def _best(
-    passages: Any, overlap: NDArray[np.float64], of_items: NDArray[np.int64], of_documents: NDArray[np.int64]
-) -> Any:
+def _best(passages: Any, overlap: Float64s, of_items: Int64s, of_documents: Int64s) -> Any:
     items = documents = 0
     for i in range(len(passages)):
         passage = passages[i]
@@ -242,9 +239,7 @@ def _best(
 
 
 @inlined
-def _hash_words(
-    data: NDArray[np.uint8], words: int, start: NDArray[np.int64], end: NDArray[np.int64], prefix: NDArray[np.uint64]
-) -> None:
+def _hash_words(data: Bytes, words: int, start: Int64s, end: Int64s, prefix: UInt64s) -> None:
     """Write the hash of the first i words to prefix[i], for each i up to `words`."""
     prefix[0] = NO_BITS
     for i in range(words):
@@ -252,13 +247,13 @@ def _hash_words(
 
 
 @inlined
-def _hash_run(prefix: NDArray[np.uint64], powers: NDArray[np.uint64], i: int, length: int) -> Bits:
+def _hash_run(prefix: UInt64s, powers: UInt64s, i: int, length: int) -> Bits:
     """The hash of the words [i, i + length); never 0."""
     return never_zero(prefix[i + length] - prefix[i] * powers[length])
 
 
 @inlined
-def _powers() -> NDArray[np.uint64]:
+def _powers() -> UInt64s:
     powers = np.empty(WIDEST + 1, np.uint64)
     powers[0] = ONE
     for i in range(WIDEST):
@@ -267,7 +262,7 @@ def _powers() -> NDArray[np.uint64]:
 
 
 @inlined
-def _is_telling(prefix: NDArray[np.uint64], i: int, length: int) -> Any:
+def _is_telling(prefix: UInt64s, i: int, length: int) -> Any:
     """Whether the number of distinct words among [i, i + length) is at least half of all."""
     different = 0
     for a in range(i, i + length):
@@ -281,13 +276,7 @@ def _is_telling(prefix: NDArray[np.uint64], i: int, length: int) -> Any:
 
 @kernel
 def _hash_items(
-    text: TextBuffer,
-    n: int,
-    shortest: int,
-    longest_phrase: int,
-    runs: NDArray[np.uint64],
-    telling: NDArray[np.bool_],
-    seeds: NDArray[np.uint64],
+    text: TextBuffer, n: int, shortest: int, longest_phrase: int, runs: UInt64s, telling: Bools, seeds: UInt64s
 ) -> None:
     """Fill in the n-grams of each item, or the whole phrase and its seed; shorter items are skipped."""
     size = longest(text.offsets)
@@ -305,13 +294,6 @@ def _hash_items(
             runs[out], telling[out] = _hash_run(prefix, powers, 0, words), _is_telling(prefix, 0, words)
             seeds[d] = _hash_run(prefix, powers, 0, shortest)
             out += 1
-
-
-@kernel
-def _insert(known: NDArray[np.uint64], keys: NDArray[np.uint64], entry: NDArray[np.int32]) -> None:
-    for i in range(len(known)):
-        at = find(keys, len(keys) - 1, known[i])
-        keys[at], entry[at] = known[i], i
 
 
 @inlined
@@ -347,8 +329,8 @@ def _add(index: OverlapIndex, entry: Any, document: int, word: int, matches: Any
 def _add_phrases(
     index: OverlapIndex,
     key: Bits,
-    prefix: NDArray[np.uint64],
-    powers: NDArray[np.uint64],
+    prefix: UInt64s,
+    powers: UInt64s,
     words: int,
     i: int,
     document: int,
@@ -382,10 +364,10 @@ def _find_with(
     index: OverlapIndex,
     near_index: Near,
     document: int,
-    start: NDArray[np.int64],
-    end: NDArray[np.int64],
-    prefix: NDArray[np.uint64],
-    powers: NDArray[np.uint64],
+    start: Int64s,
+    end: Int64s,
+    prefix: UInt64s,
+    powers: UInt64s,
     matches: Any,
     aligned: Any,
 ) -> Any:
@@ -396,7 +378,11 @@ def _find_with(
     prefix, powers = borrowed(prefix), borrowed(powers)
     n, phrase, shift, runs = index.n, index.phrase, index.shift, borrowed(index.filter)
     near_shift, seeds = near_index.shift, borrowed(near_index.filter)
-    seed_keys, seed_entry, seed_first = borrowed(near_index.keys), borrowed(near_index.entry), borrowed(near_index.first)
+    seed_keys, seed_entry, seed_first = (
+        borrowed(near_index.keys),
+        borrowed(near_index.entry),
+        borrowed(near_index.first),
+    )
     near_item, near_at = borrowed(near_index.item), borrowed(near_index.at)
     item_begin, item_word = borrowed(near_index.begin), borrowed(near_index.word)
     has_seeds = len(near_item) > 0
@@ -434,11 +420,20 @@ def _find_with(
 
 @inlined
 def _add_near(
-    near_index: Near, item: int, at: int, document_words: DocumentWords, words: int, i: int, n: int, d: int, aligned: Any, close: Any
+    near_index: Near,
+    item: int,
+    at: int,
+    document_words: DocumentWords,
+    words: int,
+    i: int,
+    n: int,
+    d: int,
+    aligned: Any,
+    close: Any,
 ) -> Any:
     """Write a passage if an item is there; returns how many there are with unlimited room."""
     size = near_index.begin[item + 1] - near_index.begin[item]
-    first, end, wrong, absent = held_beside(near_index, item, at, document_words, words, i)
+    first, end, wrong, absent = align_item(near_index, item, at, document_words, words, i)
     if wrong > wrong_words(size) or (wrong == 0 and size >= n):
         return close
     if close < len(aligned):
@@ -450,7 +445,7 @@ def _add_near(
 
 
 @kernel
-def _join(rows: Any, words: NDArray[np.int32], n: int, passages: Any) -> int:
+def _join(rows: Any, words: Int32s, n: int, passages: Any) -> int:
     """Join sorted matches to passages; returns how many there are."""
     widest = 0
     for r in range(len(rows)):

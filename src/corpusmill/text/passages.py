@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from corpusmill.text.array_types import Bytes, Int64s, UInt16s, UInt32s, UInt64s
 from corpusmill.text.buffers import TextBuffer, view
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.hashing import K0, mix, quick_hash
@@ -29,13 +29,13 @@ from corpusmill.text.lowlevel import NO_BITS, Bits, U, high_product, load8
 from corpusmill.text.plain_tokens import next_token
 from corpusmill.text.unicode import Classes, classes
 
-PRIME = (1 << 61) - 1
-BASES = (0x9E3779B97F4A7C15 % PRIME, 0xC2B2AE3D27D4EB4F % PRIME)
-MOST_TIMES = 65535
+MERSENNE_61 = (1 << 61) - 1
+BASES = (0x9E3779B97F4A7C15 % MERSENNE_61, 0xC2B2AE3D27D4EB4F % MERSENNE_61)
+MAX_TIMES_REPEATED = 65535
 LONGEST_WINDOW = 10_000  # tokens; counts of windows in a super-k-mer are 16 bits wide
 LF = 10
 
-_PRIME, _BASE_0, _BASE_1 = U(PRIME), U(BASES[0]), U(BASES[1])
+_PRIME, _BASE_0, _BASE_1 = U(MERSENNE_61), U(BASES[0]), U(BASES[1])
 
 
 class SuperKmers(NamedTuple):
@@ -49,12 +49,12 @@ class SuperKmers(NamedTuple):
     times      uint16: how often it is repeated back to back, as in "- - - - -": it has windows * times windows
     """
 
-    document: NDArray[np.int64]
-    key: NDArray[np.uint64]
-    whole: NDArray[np.uint64]
-    start: NDArray[np.uint32]
-    windows: NDArray[np.uint16]
-    times: NDArray[np.uint16]
+    document: Int64s
+    key: UInt64s
+    whole: UInt64s
+    start: UInt32s
+    windows: UInt16s
+    times: UInt16s
 
 
 def super_kmers(texts: pa.LargeStringArray, window: int, gram: int) -> SuperKmers:
@@ -66,14 +66,14 @@ def super_kmers(texts: pa.LargeStringArray, window: int, gram: int) -> SuperKmer
     # room.
     capacity = int(text.offsets[-1] - text.offsets[0]) // (window - gram + 2) + 64
     while True:
-        out = _room(capacity)
+        out = _make_super_kmers(capacity)
         count = int(_super_kmers(text, window, gram, _powers(2 * window), classes(), out))
         if count <= capacity:
-            return _room(count, out)
+            return _make_super_kmers(count, out)
         capacity = count
 
 
-def _room(size: int, filled: SuperKmers | None = None) -> SuperKmers:
+def _make_super_kmers(size: int, filled: SuperKmers | None = None) -> SuperKmers:
     """Arrays for `size` super-k-mers, or a copy of the first `size`: a view would keep all memory alive."""
     arrays = SuperKmers(
         document=np.empty(size, np.int64),
@@ -89,12 +89,8 @@ def _room(size: int, filled: SuperKmers | None = None) -> SuperKmers:
 
 
 def window_hashes(
-    texts: pa.LargeStringArray,
-    document: NDArray[np.int64],
-    start: NDArray[np.int64],
-    count: NDArray[np.int64],
-    window: int,
-) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    texts: pa.LargeStringArray, document: Int64s, start: Int64s, count: Int64s, window: int
+) -> tuple[UInt64s, UInt64s]:
     """Two hashes of each window of some super-k-mers, one after the other: (sum of counts,) each.
 
     document, start, count   (super-k-mers,) document, first window and windows, in order of documents
@@ -117,14 +113,12 @@ class Cut(NamedTuple):
     cut      (documents,) int64: tokens in the spans
     """
 
-    spans: NDArray[np.int64]
-    tokens: NDArray[np.int64]
-    cut: NDArray[np.int64]
+    spans: Int64s
+    tokens: Int64s
+    cut: Int64s
 
 
-def cut_tokens(
-    texts: pa.LargeStringArray, document: NDArray[np.int64], start: NDArray[np.int64], stop: NDArray[np.int64]
-) -> Cut:
+def cut_tokens(texts: pa.LargeStringArray, document: Int64s, start: Int64s, stop: Int64s) -> Cut:
     """The bytes to cut so that ranges of tokens are removed.
 
     document, start, stop   (ranges,) tokens [start, stop) of documents, in order of document and start; they may
@@ -150,26 +144,24 @@ def cut_tokens(
     return Cut(spans, tokens, cut)
 
 
-def _check_order(document: NDArray[np.int64], documents: int) -> None:
+def _check_order(document: Int64s, documents: int) -> None:
     if len(document) and (document[0] < 0 or document[-1] >= documents or (np.diff(document) < 0).any()):
         raise ValueError(f"documents must be in order within 0..{documents - 1}")
 
 
-def _powers(highest: int) -> NDArray[np.uint64]:
+def _powers(highest: int) -> UInt64s:
     """(2, highest + 1): the powers of both bases."""
     rows = []
     for base in BASES:
         row = [1]
         for _ in range(highest):
-            row.append(row[-1] * base % PRIME)
+            row.append(row[-1] * base % MERSENNE_61)
         rows.append(row)
     return np.array(rows, np.uint64)
 
 
 @kernel
-def _super_kmers(
-    text: TextBuffer, window: int, gram: int, powers: NDArray[np.uint64], classes: Classes, out: SuperKmers
-) -> int:
+def _super_kmers(text: TextBuffer, window: int, gram: int, powers: UInt64s, classes: Classes, out: SuperKmers) -> int:
     """Write as many as `out` has room for; returns how many there are."""
     first, second = np.empty(1 << 12, np.uint64), np.empty(1 << 12, np.uint64)
     seeds = np.empty(1 << 12, np.uint64)
@@ -184,14 +176,14 @@ def _super_kmers(
         for i in range(tokens - gram + 1):
             seeds[i] = _between(first, i, i + gram, powers[0])
         begin = 0
-        lowest = _least(seeds, 0, wide)
+        lowest = _lowest(seeds, 0, wide)
         for w in range(1, tokens - window + 2):
             entering = w + wide - 1
             last = w == tokens - window + 1
             following = lowest
             if not last:
                 if lowest < w:
-                    following = _least(seeds, w, entering + 1)
+                    following = _lowest(seeds, w, entering + 1)
                 elif seeds[entering] <= seeds[lowest]:
                     following = entering
                 if following == lowest:
@@ -215,14 +207,14 @@ def _repeats(out: SuperKmers, at: int, key: Bits, full_hash: Bits, start: int, w
         return False
     times = np.int64(out.times[at])
     # One of the previous document cannot match: the first of a document starts at 0, which none of them ends at.
-    if times == MOST_TIMES or np.int64(out.start[at]) + times * windows != start:
+    if times == MAX_TIMES_REPEATED or np.int64(out.start[at]) + times * windows != start:
         return False
     out.times[at] = times + 1
     return True
 
 
 @inlined
-def _least(seeds: NDArray[np.uint64], begin: Any, end: Any) -> Any:
+def _lowest(seeds: UInt64s, begin: Any, end: Any) -> Any:
     """The position of the smallest; of equals, the last."""
     lowest = begin
     for i in range(begin + 1, end):
@@ -234,14 +226,14 @@ def _least(seeds: NDArray[np.uint64], begin: Any, end: Any) -> Any:
 @kernel
 def _window_hashes(
     text: TextBuffer,
-    document: NDArray[np.int64],
-    start: NDArray[np.int64],
-    count: NDArray[np.int64],
+    document: Int64s,
+    start: Int64s,
+    count: Int64s,
     window: int,
-    powers: NDArray[np.uint64],
+    powers: UInt64s,
     classes: Classes,
-    key: NDArray[np.uint64],
-    full_hash: NDArray[np.uint64],
+    key: UInt64s,
+    full_hash: UInt64s,
 ) -> bool:
     first, second = np.empty(1 << 12, np.uint64), np.empty(1 << 12, np.uint64)
     at, tokens, d = 0, 0, -1
@@ -259,14 +251,7 @@ def _window_hashes(
 
 
 @kernel
-def _prefixes(
-    data: NDArray[np.uint8],
-    lo: int,
-    hi: int,
-    classes: Classes,
-    first: NDArray[np.uint64],
-    second: NDArray[np.uint64],
-) -> Any:
+def _prefixes(data: Bytes, lo: int, hi: int, classes: Classes, first: UInt64s, second: UInt64s) -> Any:
     """The number of tokens, and the hashes of the first 0, 1, … of them for both bases, in longer arrays if
     necessary."""
     first[0] = second[0] = NO_BITS
@@ -286,14 +271,14 @@ def _prefixes(
 
 
 @kernel
-def _twice(array: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def _twice(array: UInt64s) -> UInt64s:
     longer = np.empty(2 * len(array), np.uint64)
     longer[: len(array)] = array
     return longer
 
 
 @inlined
-def _between(prefixes: NDArray[np.uint64], start: Any, end: Any, powers: NDArray[np.uint64]) -> Bits:
+def _between(prefixes: UInt64s, start: Any, end: Any, powers: UInt64s) -> Bits:
     """The hash of tokens [start, end), below 2**61 - 1."""
     return _reduced(prefixes[end] + _PRIME - _product(prefixes[start], powers[end - start]))
 
@@ -312,7 +297,7 @@ def _reduced(x: Bits) -> Bits:
 
 
 @kernel
-def _merge(document: NDArray[np.int64], start: NDArray[np.int64], stop: NDArray[np.int64]) -> int:
+def _merge(document: Int64s, start: Int64s, stop: Int64s) -> int:
     """Join ranges that overlap or are adjacent, in place. Returns how many are left."""
     merged = 0
     for i in range(len(document)):
@@ -327,13 +312,13 @@ def _merge(document: NDArray[np.int64], start: NDArray[np.int64], stop: NDArray[
 @kernel
 def _cut(
     text: TextBuffer,
-    document: NDArray[np.int64],
-    start: NDArray[np.int64],
-    stop: NDArray[np.int64],
+    document: Int64s,
+    start: Int64s,
+    stop: Int64s,
     classes: Classes,
-    spans: NDArray[np.int64],
-    tokens: NDArray[np.int64],
-    cut: NDArray[np.int64],
+    spans: Int64s,
+    tokens: Int64s,
+    cut: Int64s,
 ) -> int:
     """Ranges must not be adjacent. Returns how many of them are within their documents."""
     r = 0
@@ -370,7 +355,7 @@ def _cut(
 
 
 @inlined
-def _outweighs(data: NDArray[np.uint8], start: Any, end: Any, other_start: Any, other_end: Any) -> bool:
+def _outweighs(data: Bytes, start: Any, end: Any, other_start: Any, other_end: Any) -> bool:
     """Whether the white space [start, end) is kept rather than the other."""
     feeds = 0
     for at in range(start, end):

@@ -9,9 +9,9 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from corpusmill.text import simd
+from corpusmill.text.array_types import Bools, Bytes, Int32s, Int64s, UInt64s
 from corpusmill.text.buffers import PAD, TextBuffer, view
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.fold import EVERYTHING, GROWTH, SLACK, fold_document
@@ -32,9 +32,9 @@ class TextPieces(NamedTuple):
     offsets      (documents + 1,) int64: document d has the pieces offsets[d]:offsets[d + 1]
     """
 
-    start: NDArray[np.int64]
-    end: NDArray[np.int64]
-    offsets: NDArray[np.int64]
+    start: Int64s
+    end: Int64s
+    offsets: Int64s
 
 
 class Hashed(NamedTuple):
@@ -44,8 +44,8 @@ class Hashed(NamedTuple):
     long     (pieces,) bool: whether a piece has the minimum of characters
     """
 
-    hashes: NDArray[np.uint64]
-    long: NDArray[np.bool_]
+    hashes: UInt64s
+    long: Bools
 
 
 def pieces(texts: pa.LargeStringArray, unit: Literal["lines", "paragraphs"]) -> TextPieces:
@@ -70,7 +70,7 @@ def piece_hashes(texts: pa.LargeStringArray, pieces: TextPieces, folded: bool, s
     return hashed
 
 
-def spans_without(texts: pa.LargeStringArray, pieces: TextPieces, dropped: NDArray[np.bool_]) -> NDArray[np.int64]:
+def spans_without(texts: pa.LargeStringArray, pieces: TextPieces, dropped: Bools) -> Int64s:
     """The spans to remove so that documents lose some of their pieces.
 
     pieces    `pieces(texts, ...)`
@@ -96,14 +96,7 @@ def _line_breaks(text: TextBuffer) -> int:
 
 
 @kernel
-def _find(
-    text: TextBuffer,
-    paragraphs: bool,
-    classes: Classes,
-    start: NDArray[np.int64],
-    end: NDArray[np.int64],
-    offsets: NDArray[np.int64],
-) -> int:
+def _find(text: TextBuffer, paragraphs: bool, classes: Classes, start: Int64s, end: Int64s, offsets: Int64s) -> int:
     data = text.data
     n = 0
     for d in range(len(offsets) - 1):
@@ -126,15 +119,15 @@ def _find(
 
 @inlined
 def _add(
-    data: NDArray[np.uint8],
+    data: Bytes,
     base: int,
     line: int,
     at: int,
     paragraphs: bool,
     joins: bool,
     classes: Classes,
-    start: NDArray[np.int64],
-    end: NDArray[np.int64],
+    start: Int64s,
+    end: Int64s,
     n: int,
 ) -> Any:
     """Add the line data[line:at]; returns the number of pieces, and whether the next line would belong to the same
@@ -149,7 +142,7 @@ def _add(
 
 
 @inlined
-def _is_blank(data: NDArray[np.uint8], line: int, at: int, classes: Classes) -> bool:
+def _is_blank(data: Bytes, line: int, at: int, classes: Classes) -> bool:
     while line < at:
         code_point, size = decode(data, line)
         if class_of(classes, code_point) & SPACE == 0:
@@ -180,12 +173,12 @@ def _hash(
 
 
 @inlined
-def _both(data: NDArray[np.uint8], lo: int, hi: int) -> Any:
+def _both(data: Bytes, lo: int, hi: int) -> Any:
     return xxh64(data, lo, hi, NO_BITS), xxh64(data, lo, hi, U(SECOND_SEED))
 
 
 @inlined
-def _has_characters(data: NDArray[np.uint8], lo: int, hi: int, needed: int) -> bool:
+def _has_characters(data: Bytes, lo: int, hi: int, needed: int) -> bool:
     if hi - lo < needed or hi - lo >= 4 * needed:  # a character has 1 to 4 bytes
         return hi - lo >= needed
     for at in range(lo, hi):
@@ -194,7 +187,7 @@ def _has_characters(data: NDArray[np.uint8], lo: int, hi: int, needed: int) -> b
 
 
 @kernel
-def _without(text: TextBuffer, pieces: TextPieces, dropped: NDArray[np.bool_], spans: NDArray[np.int64]) -> int:
+def _without(text: TextBuffer, pieces: TextPieces, dropped: Bools, spans: Int64s) -> int:
     n = 0
     start, end = pieces.start, pieces.end
     for d in range(len(pieces.offsets) - 1):
@@ -229,7 +222,7 @@ def _without(text: TextBuffer, pieces: TextPieces, dropped: NDArray[np.bool_], s
 
 
 @inlined
-def _span(spans: NDArray[np.int64], n: int, document: int, start: int, end: int) -> int:
+def _span(spans: Int64s, n: int, document: int, start: int, end: int) -> int:
     if start < end:
         spans[n, 0], spans[n, 1], spans[n, 2] = document, start, end
         n += 1
@@ -237,8 +230,8 @@ def _span(spans: NDArray[np.int64], n: int, document: int, start: int, end: int)
 
 
 def occurrences(
-    bucket: NDArray[np.int32], buckets: int, documents: NDArray[np.int64], sizes: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    bucket: Int32s, buckets: int, documents: Int64s, sizes: Int64s
+) -> tuple[Int64s, Int64s, Int64s, Int64s]:
     """Count the records of each bucket.
 
     bucket      (records,) the bucket of each record
@@ -255,14 +248,14 @@ def occurrences(
 
 @kernel
 def _occurrences(
-    bucket: NDArray[np.int32],
-    documents: NDArray[np.int64],
-    sizes: NDArray[np.int64],
-    before: NDArray[np.int64],
-    records: NDArray[np.int64],
-    different: NDArray[np.int64],
-    total: NDArray[np.int64],
-    last: NDArray[np.int64],
+    bucket: Int32s,
+    documents: Int64s,
+    sizes: Int64s,
+    before: Int64s,
+    records: Int64s,
+    different: Int64s,
+    total: Int64s,
+    last: Int64s,
 ) -> None:
     for i in range(len(bucket)):
         b = bucket[i]

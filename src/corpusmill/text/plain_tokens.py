@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from corpusmill.text import simd
+from corpusmill.text.array_types import Bytes, Int64s
 from corpusmill.text.buffers import TextBuffer, view
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.lowlevel import NO_BITS, ONE, U, borrowed, load8, lowest_bit
@@ -37,7 +37,7 @@ ALONE = (
 )
 
 
-def count_tokens(texts: pa.LargeStringArray) -> NDArray[np.int64]:
+def count_tokens(texts: pa.LargeStringArray) -> Int64s:
     """(documents,) the number of tokens of each text; 0 for a null."""
     text = view(texts)
     counts = np.zeros(len(text.offsets) - 1, np.int64)
@@ -59,7 +59,7 @@ def token_spans(text: str) -> list[tuple[int, int]]:
 
 
 @kernel
-def _count(text: TextBuffer, classes: Classes, counts: NDArray[np.int64]) -> None:
+def _count(text: TextBuffer, classes: Classes, counts: Int64s) -> None:
     data, classes = borrowed(text.data), borrowed_classes(classes)
     for d in range(len(counts)):
         at: Any = text.offsets[d]
@@ -74,7 +74,7 @@ def _count(text: TextBuffer, classes: Classes, counts: NDArray[np.int64]) -> Non
 
 
 @kernel
-def _spans(text: TextBuffer, classes: Classes, spans: NDArray[np.int64]) -> int:
+def _spans(text: TextBuffer, classes: Classes, spans: Int64s) -> int:
     tokens = 0
     at: Any = text.offsets[0]
     base = at
@@ -87,7 +87,7 @@ def _spans(text: TextBuffer, classes: Classes, spans: NDArray[np.int64]) -> int:
 
 
 @inlined
-def next_token(data: NDArray[np.uint8], at: Any, hi: Any, classes: Classes) -> Any:
+def next_token(data: Bytes, at: Any, hi: Any, classes: Classes) -> Any:
     """(first byte, end) of the first token of data[at:hi]; both are hi if there is none.
 
     `at` must not be inside a token. Never exceeds hi, even if the bytes are not UTF-8.
@@ -97,11 +97,9 @@ def next_token(data: NDArray[np.uint8], at: Any, hi: Any, classes: Classes) -> A
 
 
 @inlined
-def next_of_block(
-    data: NDArray[np.uint8], at: Any, hi: Any, classes: Classes, block: Any, space: Any, letters: Any
-) -> Any:
-    """`next_token`, and (block, space, letters) for the next call: where 64 bytes begin, and which of them are ASCII white
-    space, and ASCII letters and digits. To find those bytes takes longer than to find a token among them.
+def next_of_block(data: Bytes, at: Any, hi: Any, classes: Classes, block: Any, space: Any, letters: Any) -> Any:
+    """`next_token`, and (block, space, letters) for the next call: where 64 bytes begin, and which of them are ASCII
+    white space, and ASCII letters and digits. To find those bytes takes longer than to find a token among them.
 
     block   at - 64 in the first call
     """
@@ -120,7 +118,7 @@ def next_of_block(
 
 
 @inlined
-def _among(data: NDArray[np.uint8], at: Any, hi: Any, space: Any, letters: Any, valid: Any) -> Any:
+def _among(data: Bytes, at: Any, hi: Any, space: Any, letters: Any, valid: Any) -> Any:
     """The first token if it is ASCII and ends within the `valid` bytes from `at` on; else (at, at)."""
     skipped = lowest_bit(~space)
     start = at + skipped
@@ -134,7 +132,7 @@ def _among(data: NDArray[np.uint8], at: Any, hi: Any, space: Any, letters: Any, 
 
 
 @kernel
-def _next_of_any(data: NDArray[np.uint8], at: int, hi: int, classes: Classes) -> Any:
+def _next_of_any(data: Bytes, at: int, hi: int, classes: Classes) -> Any:
     start = at
     while start < hi:
         code_point, size = decode(data, start)

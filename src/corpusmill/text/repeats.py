@@ -1,8 +1,8 @@
 """Which records of a stream occurred before; only distinct ones are remembered."""
 
 import numpy as np
-from numpy.typing import NDArray
 
+from corpusmill.text.array_types import Bools, Int32s, Int64s, UInt64s
 from corpusmill.text.buckets import shared
 from corpusmill.text.compile import kernel
 from corpusmill.text.lowlevel import U
@@ -20,18 +20,20 @@ class RepeatIndex:
         self._again = np.empty(0, np.bool_)
         self._slots = np.full(16, -1, np.int32)
 
-    def add(self, key: NDArray[np.uint64], full_hash: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    def add(self, key: UInt64s, full_hash: UInt64s) -> Bools:
         """(records,) whether each occurred before, among these or earlier ones. New ones are numbered."""
         self._make_room(len(key))
         before = np.empty(len(key), np.bool_)
-        self.distinct = int(_add(key, full_hash, self.distinct, self._key, self._whole, self._again, self._slots, before))
+        self.distinct = int(
+            _add(key, full_hash, self.distinct, self._key, self._whole, self._again, self._slots, before)
+        )
         return before
 
-    def repeated(self) -> NDArray[np.int64]:
+    def repeated(self) -> Int64s:
         """The distinct records that occurred more than once, rising."""
         return np.flatnonzero(self._again[: self.distinct])
 
-    def related(self) -> NDArray[np.int64]:
+    def related(self) -> Int64s:
         """The distinct records that share their key with another distinct one, rising."""
         bucket, _ = shared(self._key[: self.distinct])
         return np.flatnonzero(bucket >= 0)
@@ -47,19 +49,19 @@ class RepeatIndex:
                 setattr(self, name, new)
         if 4 * needed > 3 * len(self._slots):
             self._slots = np.full(1 << (2 * needed - 1).bit_length(), -1, np.int32)
-            _place(self._key, self._whole, self.distinct, self._slots)
+            _rehash(self._key, self._whole, self.distinct, self._slots)
 
 
 @kernel
 def _add(
-    key: NDArray[np.uint64],
-    full_hash: NDArray[np.uint64],
+    key: UInt64s,
+    full_hash: UInt64s,
     distinct: int,
-    keys: NDArray[np.uint64],
-    wholes: NDArray[np.uint64],
-    repeated: NDArray[np.bool_],
-    slots: NDArray[np.int32],
-    before: NDArray[np.bool_],
+    keys: UInt64s,
+    wholes: UInt64s,
+    repeated: Bools,
+    slots: Int32s,
+    before: Bools,
 ) -> int:
     for i in range(len(key)):
         slot = _find(key[i], full_hash[i], keys, wholes, slots)
@@ -76,19 +78,13 @@ def _add(
 
 
 @kernel
-def _place(keys: NDArray[np.uint64], wholes: NDArray[np.uint64], distinct: int, slots: NDArray[np.int32]) -> None:
+def _rehash(keys: UInt64s, wholes: UInt64s, distinct: int, slots: Int32s) -> None:
     for entry in range(distinct):
         slots[_find(keys[entry], wholes[entry], keys, wholes, slots)] = entry
 
 
 @kernel
-def _find(
-    key: np.uint64,
-    full_hash: np.uint64,
-    keys: NDArray[np.uint64],
-    wholes: NDArray[np.uint64],
-    slots: NDArray[np.int32],
-) -> np.uint64:
+def _find(key: np.uint64, full_hash: np.uint64, keys: UInt64s, wholes: UInt64s, slots: Int32s) -> np.uint64:
     """The slot that holds a record, or the free one where it belongs."""
     mask = U(len(slots) - 1)
     # Records of one partition share the top bits of their keys, so the slot is computed from both.

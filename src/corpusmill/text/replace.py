@@ -2,16 +2,14 @@
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from corpusmill.text.array_types import Bytes, Int64s
 from corpusmill.text.buffers import PAD, TextBuffer, keep_nulls, to_arrow, view
 from corpusmill.text.compile import kernel
 from corpusmill.text.lowlevel import copy_bytes
 
 
-def replace_spans(
-    texts: pa.LargeStringArray, spans: NDArray[np.int64], replacements: pa.LargeStringArray
-) -> pa.LargeStringArray:
+def replace_spans(texts: pa.LargeStringArray, spans: Int64s, replacements: pa.LargeStringArray) -> pa.LargeStringArray:
     """Each document with every span replaced.
 
     spans          (spans, 3 or more) int64: document, …, first byte, end (the last two columns, as in `pii.pii_spans`),
@@ -45,14 +43,7 @@ def replace_spans(
 
 
 @kernel
-def _replace(
-    text: TextBuffer,
-    document: NDArray[np.int64],
-    start: NDArray[np.int64],
-    end: NDArray[np.int64],
-    new: TextBuffer,
-    out: NDArray[np.uint8],
-) -> None:
+def _replace(text: TextBuffer, document: Int64s, start: Int64s, end: Int64s, new: TextBuffer, out: Bytes) -> None:
     p = 0
     at = text.offsets[0]
     for i in range(len(document)):

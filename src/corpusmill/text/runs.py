@@ -3,9 +3,9 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from corpusmill.text import simd
+from corpusmill.text.array_types import Bytes
 from corpusmill.text.compile import inlined
 from corpusmill.text.lowlevel import NO_BITS, ONE, U, load8, lowest_bit
 from corpusmill.text.unicode import ALNUM, Classes, class_of, decode
@@ -22,7 +22,7 @@ def run_finder(others: str) -> Any:
     belongs = np.array([chr(byte).isalnum() or chr(byte) in others for byte in range(128)])
 
     @inlined
-    def next_run(data: NDArray[np.uint8], at: Any, hi: Any, classes: Classes) -> Any:
+    def next_run(data: Bytes, at: Any, hi: Any, classes: Classes) -> Any:
         while at < hi:
             run, wide = masks(data, at)
             skipped = lowest_bit(run | wide)

@@ -18,14 +18,14 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from corpusmill.text.array_types import Bytes, Int64s
 from corpusmill.text.buffers import TextBuffer, view
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.lowlevel import load8
 from corpusmill.text.spacy_rules import SpacyRules
 from corpusmill.text.spacy_rules import rules as english
-from corpusmill.text.spacy_words import WordScratch, WordSpans, find_spacy_words, make_found
+from corpusmill.text.spacy_words import WordScratch, WordSpans, find_spacy_words, make_word_scratch
 from corpusmill.text.spans import longest
 from corpusmill.text.unicode import decode
 
@@ -35,7 +35,7 @@ STACKER, ASAT, DOT_BELOW, COENG = 0x1039, 0x103A, 0x1037, 0x17D2
 TSHEG, TSHEG_NO_BREAK = 0x0F0B, 0x0F0C
 
 
-def script_words(texts: pa.LargeStringArray) -> NDArray[np.int64]:
+def script_words(texts: pa.LargeStringArray) -> Int64s:
     """The words of each document, (words, 3) int64: document, first byte and end in it. A null has none."""
     text = view(texts)
     counts = np.empty(len(text.offsets) - 1, np.int64)
@@ -44,9 +44,9 @@ def script_words(texts: pa.LargeStringArray) -> NDArray[np.int64]:
 
 
 @kernel
-def _all_words(text: TextBuffer, rules: SpacyRules, counts: NDArray[np.int64], out: NDArray[np.int64]) -> int:
+def _all_words(text: TextBuffer, rules: SpacyRules, counts: Int64s, out: Int64s) -> int:
     size = longest(text.offsets) + 1
-    scratch = make_found(np.empty(size, np.int32), np.empty(size, np.int32))
+    scratch = make_word_scratch(np.empty(size, np.int32), np.empty(size, np.int32))
     spans = WordSpans(np.empty(size, np.int32), np.empty(size, np.int32))
     total = 0
     for d in range(len(counts)):
@@ -58,9 +58,7 @@ def _all_words(text: TextBuffer, rules: SpacyRules, counts: NDArray[np.int64], o
 
 
 @kernel
-def find_script_words(
-    buffer: NDArray[np.uint8], lo: int, hi: int, rules: SpacyRules, scratch: WordScratch, out: WordSpans
-) -> int:
+def find_script_words(buffer: Bytes, lo: int, hi: int, rules: SpacyRules, scratch: WordScratch, out: WordSpans) -> int:
     """Fill start and end of the words of buffer[lo:hi]; returns how many. `out` has room for one a byte, and is not
     where `scratch` has its own."""
     data = buffer[lo:]
@@ -80,7 +78,7 @@ def find_script_words(
 
 
 @kernel
-def _cut(data: NDArray[np.uint8], start: int, end: int, words: int, out: WordSpans) -> int:
+def _cut(data: Bytes, start: int, end: int, words: int, out: WordSpans) -> int:
     """Write the pieces of data[start:end]; returns how many words there are then."""
     before: Any = np.int64(0)
     kind_before: Any = OTHER
@@ -132,7 +130,7 @@ def kind_of(point: Any) -> Any:
 
 
 @inlined
-def begins(data: NDArray[np.uint8], after: Any, end: Any, kind: Any, before: Any, point: Any) -> bool:
+def begins(data: Bytes, after: Any, end: Any, kind: Any, before: Any, point: Any) -> bool:
     """Whether a syllable begins with the character `point`; `after` is the byte behind it, `before` the character
     before it, of the same script."""
     if kind == THAI:

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from corpusmill.text.array_types import Int32s, Int64s
 from corpusmill.text.buffers import TextBuffer, view
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.lowlevel import load8
+from corpusmill.text.unicode import decode
 
 RANGES: dict[str, str] = {
     "latin": "41-5A 61-7A AA BA C0-D6 D8-F6 F8-24F 250-2AF 1D00-1D25 1D2C-1DBF 1E00-1EFF 2C60-2C7F "
@@ -59,7 +60,7 @@ RANGES: dict[str, str] = {
 SCRIPTS = tuple(RANGES)
 
 
-def _spans() -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+def _spans() -> tuple[Int32s, Int32s, Int32s]:
     """First, last + 1 and script of each range, sorted."""
     spans = []
     for number, ranges in enumerate(RANGES.values()):
@@ -73,7 +74,7 @@ def _spans() -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
 FIRST, STOP, SCRIPT = _spans()
 
 
-def script_counts(texts: pa.LargeStringArray) -> NDArray[np.int64]:
+def script_counts(texts: pa.LargeStringArray) -> Int64s:
     """(documents, len(SCRIPTS)) the number of letters of each script in each document; 0 for a null."""
     text = view(texts)
     counts = np.zeros((len(texts), len(SCRIPTS)), np.int64)
@@ -82,13 +83,7 @@ def script_counts(texts: pa.LargeStringArray) -> NDArray[np.int64]:
 
 
 @kernel
-def _count(
-    text: TextBuffer,
-    first: NDArray[np.int32],
-    stop: NDArray[np.int32],
-    script: NDArray[np.int32],
-    counts: NDArray[np.int64],
-) -> None:
+def _count(text: TextBuffer, first: Int32s, stop: Int32s, script: Int32s, counts: Int64s) -> None:
     at_range = 0  # the range of the last letter: the next letter is usually in it, too
     for d in range(len(text.offsets) - 1):
         at, end = text.offsets[d], text.offsets[d + 1]
@@ -99,29 +94,15 @@ def _count(
                 counts[d, 0] += 0x61 <= lower <= 0x7A
                 at += 1
                 continue
-            if lead < 0xE0:
-                point = ((lead & 0x1F) << 6) | (load8(text.data, at + 1) & 0x3F)
-                at += 2
-            elif lead < 0xF0:
-                point = (
-                    ((lead & 0x0F) << 12) | ((load8(text.data, at + 1) & 0x3F) << 6) | (load8(text.data, at + 2) & 0x3F)
-                )
-                at += 3
-            else:
-                point = (
-                    ((lead & 0x07) << 18)
-                    | ((load8(text.data, at + 1) & 0x3F) << 12)
-                    | ((load8(text.data, at + 2) & 0x3F) << 6)
-                    | (load8(text.data, at + 3) & 0x3F)
-                )
-                at += 4
+            point, size = decode(text.data, at)
+            at += size
             at_range = range_of(point, at_range, first, stop)
             if first[at_range] <= point < stop[at_range]:
                 counts[d, script[at_range]] += 1
 
 
 @inlined
-def range_of(point: Any, at_range: Any, first: NDArray[np.int32], stop: NDArray[np.int32]) -> Any:
+def range_of(point: Any, at_range: Any, first: Int32s, stop: Int32s) -> Any:
     """The range that has this code point, or `at_range` if none has: that of the last letter, which is tried first."""
     if first[at_range] <= point < stop[at_range]:
         return at_range

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from corpusmill.text import simd
+from corpusmill.text.array_types import Bytes, Int64s
 from corpusmill.text.buffers import TextBuffer, view
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.lowlevel import NO_BITS, ONE, borrowed, load8, lowest_bit
@@ -36,7 +36,7 @@ _stops = simd.masks(
 )
 
 
-def sentence_counts(texts: pa.LargeStringArray) -> NDArray[np.int64]:
+def sentence_counts(texts: pa.LargeStringArray) -> Int64s:
     r"""The number of sentences of each document, (documents,) int64; 0 for a blank or null one.
 
     A sentence ends with a line feed, with the text, or with a run of characters of `unicode.terminal` and closing
@@ -50,7 +50,7 @@ def sentence_counts(texts: pa.LargeStringArray) -> NDArray[np.int64]:
     return out
 
 
-def sentence_spans(texts: pa.LargeStringArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def sentence_spans(texts: pa.LargeStringArray) -> tuple[Int64s, Int64s]:
     """The spans of the sentences of `sentence_counts`, without surrounding white space.
 
     returns   (sentences, 2) first byte and end, from the beginning of the text; and (documents + 1,) the first sentence
@@ -66,21 +66,21 @@ def sentence_spans(texts: pa.LargeStringArray) -> tuple[NDArray[np.int64], NDArr
 
 
 @kernel
-def _count_all(text: TextBuffer, classes: Classes, out: NDArray[np.int64]) -> None:
+def _count_all(text: TextBuffer, classes: Classes, out: Int64s) -> None:
     nowhere = np.empty((0, 2), np.int64)
     for d in range(len(out)):
         out[d] = _walk(text.data, text.offsets[d], text.offsets[d + 1], classes, nowhere)
 
 
 @kernel
-def _spans_all(text: TextBuffer, classes: Classes, offsets: NDArray[np.int64], spans: NDArray[np.int64]) -> None:
+def _spans_all(text: TextBuffer, classes: Classes, offsets: Int64s, spans: Int64s) -> None:
     for d in range(len(offsets) - 1):
         count = _walk(text.data, text.offsets[d], text.offsets[d + 1], classes, spans[offsets[d] :])
         offsets[d + 1] = offsets[d] + count
 
 
 @kernel
-def _walk(data: NDArray[np.uint8], lo: int, hi: int, classes: Classes, spans: NDArray[np.int64]) -> int:
+def _walk(data: Bytes, lo: int, hi: int, classes: Classes, spans: Int64s) -> int:
     """The number of sentences of data[lo:hi]; as many as `spans`, (sentences, 2), has room for are written there."""
     # References to what is handed on for every sentence would be counted.
     data, classes, spans = borrowed(data), borrowed_classes(classes), borrowed(spans)
@@ -110,15 +110,7 @@ def _walk(data: NDArray[np.uint8], lo: int, hi: int, classes: Classes, spans: ND
 
 
 @inlined
-def _add(
-    data: NDArray[np.uint8],
-    lo: int,
-    begin: int,
-    end: int,
-    classes: Classes,
-    spans: NDArray[np.int64],
-    sentences: int,
-) -> int:
+def _add(data: Bytes, lo: int, begin: int, end: int, classes: Classes, spans: Int64s, sentences: int) -> int:
     """1 if data[begin:end] is a sentence, which is written if there is room; 0 if it is blank."""
     first = _skip_space(data, begin, end, classes)
     if first >= end:
@@ -134,7 +126,7 @@ def _add(
 
 
 @inlined
-def _run_end(data: NDArray[np.uint8], at: int, hi: int, classes: Classes) -> int:
+def _run_end(data: Bytes, at: int, hi: int, classes: Classes) -> int:
     """The end of the terminal and closing characters at `at`."""
     while at < hi:
         code_point, size = decode(data, at)
@@ -148,7 +140,7 @@ def _run_end(data: NDArray[np.uint8], at: int, hi: int, classes: Classes) -> int
 
 
 @kernel
-def _is_end(data: NDArray[np.uint8], lo: int, at: int, end: int, hi: int, classes: Classes) -> bool:
+def _is_end(data: Bytes, lo: int, at: int, end: int, hi: int, classes: Classes) -> bool:
     """Whether the run data[at:end] of terminal characters ends a sentence."""
     if end >= hi or load8(data, at) >= 0x80:
         return True
@@ -168,7 +160,7 @@ def _is_end(data: NDArray[np.uint8], lo: int, at: int, end: int, hi: int, classe
 
 
 @inlined
-def _abbreviates(data: NDArray[np.uint8], lo: int, dot: int, classes: Classes) -> bool:
+def _abbreviates(data: Bytes, lo: int, dot: int, classes: Classes) -> bool:
     """Whether a single letter, or one of ABBREVIATIONS, precedes the dot."""
     letters = 0
     word: Any = 0
@@ -189,7 +181,7 @@ def _abbreviates(data: NDArray[np.uint8], lo: int, dot: int, classes: Classes) -
 
 
 @inlined
-def _skip_space(data: NDArray[np.uint8], at: int, end: int, classes: Classes) -> int:
+def _skip_space(data: Bytes, at: int, end: int, classes: Classes) -> int:
     """The first character of data[at:end] that is not white space; the end if there is none."""
     while at < end:
         code_point, size = decode(data, at)

@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from corpusmill.text.array_types import Bytes, Int64s
 from corpusmill.text.buffers import PAD, TextBuffer, to_arrow, view
 from corpusmill.text.compile import kernel
 from corpusmill.text.lowlevel import copy_bytes, load8
@@ -45,7 +46,7 @@ def line_texts(texts: pa.LargeStringArray, lines: NDArray[Any]) -> pa.LargeStrin
 
     lines   any of the records of `line_shapes`, in any order
     """
-    return span_texts(texts, *(np.ascontiguousarray(lines[name]) for name in ("document", "start", "stop")))
+    return span_texts(texts, *(lines[name] for name in ("document", "start", "stop")))
 
 
 def span_texts(
@@ -53,13 +54,13 @@ def span_texts(
 ) -> pa.LargeStringArray:
     """The text of spans of documents, in any order.
 
-    document, start, stop   (spans,) int32 each: the document, and bytes from its beginning
+    document, start, stop   (spans,) integers: the document, and bytes from its beginning
     """
     text = view(texts)
     offsets = np.zeros(len(document) + 1, np.int64)
     np.cumsum(stop - start, out=offsets[1:])
     out = np.empty(offsets[-1] + PAD, np.uint8)
-    _copy(text, document, start, offsets, out)
+    _copy(text, np.ascontiguousarray(document, np.int64), np.ascontiguousarray(start, np.int64), offsets, out)
     return to_arrow(out, offsets)
 
 
@@ -79,7 +80,7 @@ def _measure(text: TextBuffer, classes: Classes, out: NDArray[Any]) -> None:
 
 
 @kernel
-def _measure_line(data: NDArray[np.uint8], lo: int, begin: int, hi: int, classes: Classes, out: Any) -> Any:
+def _measure_line(data: Bytes, lo: int, begin: int, hi: int, classes: Classes, out: Any) -> Any:
     """Fill the record of the line that begins at `begin`; returns where it ends."""
     words = chars = letters = capitals = digits = 0
     at: Any = np.int64(begin)
@@ -115,13 +116,7 @@ def _measure_line(data: NDArray[np.uint8], lo: int, begin: int, hi: int, classes
 
 
 @kernel
-def _copy(
-    text: TextBuffer,
-    document: NDArray[np.int32],
-    start: NDArray[np.int32],
-    offsets: NDArray[np.int64],
-    out: NDArray[np.uint8],
-) -> None:
+def _copy(text: TextBuffer, document: Int64s, start: Int64s, offsets: Int64s, out: Bytes) -> None:
     for i in range(len(document)):
         at = text.offsets[document[i]] + start[i]
         copy_bytes(text.data, at, offsets[i + 1] - offsets[i], out, offsets[i])

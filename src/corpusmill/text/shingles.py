@@ -13,9 +13,9 @@ from typing import Literal
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from corpusmill.text import simd
+from corpusmill.text.array_types import Bytes, Int32s, Int64s, UInt64s
 from corpusmill.text.buffers import TextBuffer, view
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.fold import fold
@@ -38,13 +38,13 @@ class Shingling:
     case: bool = True
     gaps: Gaps = "punctuation"
 
-    def hashes(self, texts: pa.LargeStringArray) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    def hashes(self, texts: pa.LargeStringArray) -> tuple[UInt64s, Int64s]:
         """(shingles,) in order and with repetitions, and (documents + 1,) the first shingle of each document."""
         folded = fold(texts, self.numbers, self.case, self.gaps)
         return shingle_hashes(folded, self.n) if self.of == "words" else character_hashes(folded, self.n)
 
 
-def shingle_hashes(folded: pa.LargeStringArray, n: int) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+def shingle_hashes(folded: pa.LargeStringArray, n: int) -> tuple[UInt64s, Int64s]:
     """A hash of every n words of each document, in order and with repetitions.
 
     folded    words separated by spaces, as `fold.fold` returns them (other white space is part of a word here)
@@ -64,7 +64,7 @@ def shingle_hashes(folded: pa.LargeStringArray, n: int) -> tuple[NDArray[np.uint
     return hashes[: offsets[-1]], offsets
 
 
-def character_hashes(folded: pa.LargeStringArray, n: int) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+def character_hashes(folded: pa.LargeStringArray, n: int) -> tuple[UInt64s, Int64s]:
     """A hash of every n characters of each document, spaces included, otherwise as `shingle_hashes`.
 
     A document of fewer than n characters has one shingle, all of them; an empty one has none.
@@ -79,7 +79,7 @@ def character_hashes(folded: pa.LargeStringArray, n: int) -> tuple[NDArray[np.ui
 
 
 @kernel
-def _hash_words(text: TextBuffer, n: int, offsets: NDArray[np.int64], hashes: NDArray[np.uint64]) -> None:
+def _hash_words(text: TextBuffer, n: int, offsets: Int64s, hashes: UInt64s) -> None:
     before = np.empty(longest(text.offsets) // 2 + 2, np.uint64)
     power = _power(n)
     for d in range(len(offsets) - 1):
@@ -104,7 +104,7 @@ def _hash_words(text: TextBuffer, n: int, offsets: NDArray[np.int64], hashes: ND
 
 
 @kernel
-def _hash_characters(text: TextBuffer, n: int, offsets: NDArray[np.int64], hashes: NDArray[np.uint64]) -> None:
+def _hash_characters(text: TextBuffer, n: int, offsets: Int64s, hashes: UInt64s) -> None:
     before = np.empty(longest(text.offsets) + 1, np.uint64)
     power = _power(n)
     for d in range(len(offsets) - 1):
@@ -128,7 +128,7 @@ def _power(n: int) -> Bits:
 
 
 @inlined
-def _grams(before: NDArray[np.uint64], pieces: int, n: int, power: Bits, hashes: NDArray[np.uint64], out: int) -> int:
+def _grams(before: UInt64s, pieces: int, n: int, power: Bits, hashes: UInt64s, out: int) -> int:
     """Write the hash of every n of some pieces to hashes[out:], and return where they end.
 
     before   (pieces + 1,) the polynomial of the first i of them
@@ -142,7 +142,7 @@ def _grams(before: NDArray[np.uint64], pieces: int, n: int, power: Bits, hashes:
 
 
 @kernel
-def word_places(data: NDArray[np.uint8], lo: int, hi: int, start: NDArray[np.int64], end: NDArray[np.int64]) -> int:
+def word_places(data: Bytes, lo: int, hi: int, start: Int64s, end: Int64s) -> int:
     """Write where the words of data[lo:hi] begin and end; returns how many there are."""
     words = ends = 0
     inside = NO_BITS
@@ -166,7 +166,7 @@ def word_places(data: NDArray[np.uint8], lo: int, hi: int, start: NDArray[np.int
 
 
 @kernel
-def count_words(text: TextBuffer, words: NDArray[np.int32]) -> None:
+def count_words(text: TextBuffer, words: Int32s) -> None:
     """Write how many words each folded document has."""
     size = longest(text.offsets)
     start, end = np.empty(size // 2 + 2, np.int64), np.empty(size // 2 + 2, np.int64)

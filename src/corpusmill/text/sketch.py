@@ -4,15 +4,15 @@ index."""
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from corpusmill.text.array_types import Float64s, Int64s, UInt16s, UInt64s
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.hashing import K0, K1, K2, mix
 from corpusmill.text.lowlevel import ALL_BITS, Bits, U, count_bits
 from corpusmill.text.splitmix64 import GOLDEN, mix64
 
 EMPTY = 2**64 - 1  # every lane of a document without shingles
-MOST_LANES = 32767
+MAX_LANES = 32767
 MERSENNE = U(2**61 - 1)
 LANES_AT_ONCE = 8
 LANE_BITS = 4  # of each lane that are kept to compare two documents
@@ -20,7 +20,7 @@ LANES_OF_WORD = 64 // LANE_BITS
 FIRST_BITS = U(0x1111111111111111)  # of each lane of a word
 
 
-def sketch(hashes: NDArray[np.uint64], offsets: NDArray[np.int64], k: int) -> NDArray[np.uint64]:
+def sketch(hashes: UInt64s, offsets: Int64s, k: int) -> UInt64s:
     """Fast Similarity Sketching (Dahlgaard, Knudsen, Thorup 2017, arXiv:1704.04370).
 
     hashes, offsets   as `shingles.shingle_hashes` returns them; repeated shingles count once
@@ -37,7 +37,7 @@ def sketch(hashes: NDArray[np.uint64], offsets: NDArray[np.int64], k: int) -> ND
     return out
 
 
-def sketch_m61(hashes: NDArray[np.uint64], offsets: NDArray[np.int64], k: int, seed: int = 1) -> NDArray[np.uint64]:
+def sketch_m61(hashes: UInt64s, offsets: Int64s, k: int, seed: int = 1) -> UInt64s:
     """The MinHash signatures that datatrove (0.10) computes, bit for bit.
 
     A lane is the minimum of (a x + b mod 2^64) mod 2^61 - 1 over all shingles x; a and b are drawn from
@@ -53,7 +53,7 @@ def sketch_m61(hashes: NDArray[np.uint64], offsets: NDArray[np.int64], k: int, s
     return out
 
 
-def band_keys(sketches: NDArray[np.uint64], bands: int) -> NDArray[np.uint64]:
+def band_keys(sketches: UInt64s, bands: int) -> UInt64s:
     """One key per band of each sketch: documents that share a key are candidate pairs.
 
     sketches   (documents, k)
@@ -69,17 +69,17 @@ def band_keys(sketches: NDArray[np.uint64], bands: int) -> NDArray[np.uint64]:
     return out
 
 
-def similarity(left: NDArray[np.uint64], right: NDArray[np.uint64]) -> NDArray[np.float64]:
+def similarity(left: UInt64s, right: UInt64s) -> Float64s:
     """The estimated Jaccard index of pairs of documents: the share of equal lanes.
 
     left, right   (pairs, k) rows of sketches
     returns       (pairs,)
     """
-    share: NDArray[np.float64] = np.count_nonzero(left == right, axis=1) / left.shape[1]
+    share: Float64s = np.count_nonzero(left == right, axis=1) / left.shape[1]
     return share
 
 
-def packed(sketches: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def packed(sketches: UInt64s) -> UInt64s:
     """The low LANE_BITS of each lane, as b-bit minwise hashing keeps them (Li, König 2010, "b-Bit Minwise Hashing").
 
     sketches   (documents, k)
@@ -91,7 +91,7 @@ def packed(sketches: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 @kernel
-def _packed(sketches: NDArray[np.uint64], out: NDArray[np.uint64]) -> None:
+def _packed(sketches: UInt64s, out: UInt64s) -> None:
     for d in range(len(out)):
         for lane in range(sketches.shape[1]):
             bits = sketches[d, lane] & U((1 << LANE_BITS) - 1)
@@ -115,18 +115,16 @@ def equal_share(similarity: float) -> float:
     return similarity + (1 - similarity) / (1 << LANE_BITS)
 
 
-def _checked(
-    hashes: NDArray[np.uint64], offsets: NDArray[np.int64], k: int
-) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    if not 1 <= k <= MOST_LANES:
-        raise ValueError(f"a sketch has 1 to {MOST_LANES} lanes, not {k}")
+def _checked(hashes: UInt64s, offsets: Int64s, k: int) -> tuple[UInt64s, Int64s]:
+    if not 1 <= k <= MAX_LANES:
+        raise ValueError(f"a sketch has 1 to {MAX_LANES} lanes, not {k}")
     if offsets[0] < 0 or offsets[-1] > len(hashes) or (np.diff(offsets) < 0).any():
         raise ValueError(f"offsets must not decrease and be within 0..{len(hashes)}")
     return np.ascontiguousarray(hashes, np.uint64), np.ascontiguousarray(offsets, np.int64)
 
 
 @kernel
-def _sketch(hashes: NDArray[np.uint64], offsets: NDArray[np.int64], out: NDArray[np.uint64]) -> None:
+def _sketch(hashes: UInt64s, offsets: Int64s, out: UInt64s) -> None:
     k = out.shape[1]
     for d in range(len(out)):
         lanes = out[d]
@@ -163,13 +161,7 @@ def _value(h: Bits) -> Bits:
 
 
 @kernel
-def _sketch_m61(
-    hashes: NDArray[np.uint64],
-    offsets: NDArray[np.int64],
-    a: NDArray[np.uint64],
-    b: NDArray[np.uint64],
-    out: NDArray[np.uint64],
-) -> None:
+def _sketch_m61(hashes: UInt64s, offsets: Int64s, a: UInt64s, b: UInt64s, out: UInt64s) -> None:
     k = out.shape[1]
     minima = np.empty(LANES_AT_ONCE, np.uint64)
     for d in range(len(out)):
@@ -187,7 +179,7 @@ def _sketch_m61(
 
 
 @kernel
-def _band_keys(sketches: NDArray[np.uint64], out: NDArray[np.uint64]) -> None:
+def _band_keys(sketches: UInt64s, out: UInt64s) -> None:
     rows = sketches.shape[1] // out.shape[1]
     for d in range(len(out)):
         for band in range(out.shape[1]):
@@ -197,7 +189,7 @@ def _band_keys(sketches: NDArray[np.uint64], out: NDArray[np.uint64]) -> None:
             out[d, band] = key
 
 
-def sketch_hashes(sketches: NDArray[np.uint16]) -> NDArray[np.uint64]:
+def sketch_hashes(sketches: UInt16s) -> UInt64s:
     """(documents,) a hash of each sketch of 16 bits a lane: which are equal is known without reading them.
 
     The sum of lanes times odd numbers of 64 bits: two sketches share a hash with a probability below 2^-48.
@@ -210,7 +202,7 @@ def sketch_hashes(sketches: NDArray[np.uint16]) -> NDArray[np.uint64]:
 
 
 @kernel
-def _sketch_hashes(sketches: NDArray[np.uint16], factors: NDArray[np.uint64], out: NDArray[np.uint64]) -> None:
+def _sketch_hashes(sketches: UInt16s, factors: UInt64s, out: UInt64s) -> None:
     for d in range(len(out)):
         for lane in range(sketches.shape[1]):
             out[d] += U(sketches[d, lane]) * factors[lane]

@@ -6,9 +6,7 @@ and infixes, and the longest of its suffixes. Time is linear in the chunk.
 
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
+from corpusmill.text.array_types import Bytes, Int32s, UInt16s
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.spacy_rules import (
     AFTER_DOT,
@@ -44,14 +42,14 @@ class Chunk(NamedTuple):
     cut      where each suffix begins that was cut off
     """
 
-    points: NDArray[np.int32]
-    kinds: NDArray[np.uint16]
-    places: NDArray[np.int32]
-    cut: NDArray[np.int32]
+    points: Int32s
+    kinds: UInt16s
+    places: Int32s
+    cut: Int32s
 
 
 @inlined
-def prefix(points: NDArray[np.int32], kinds: NDArray[np.uint16], lo: int, hi: int) -> Any:
+def prefix(points: Int32s, kinds: UInt16s, lo: int, hi: int) -> Any:
     """Characters of the prefix of the chunk's [lo:hi], which is not empty; 0 if it has none."""
     c = points[lo]
     if kinds[lo] & PREFIX:
@@ -72,14 +70,7 @@ def prefix(points: NDArray[np.int32], kinds: NDArray[np.uint16], lo: int, hi: in
 
 @inlined
 def suffix(
-    data: NDArray[np.uint8],
-    points: NDArray[np.int32],
-    kinds: NDArray[np.uint16],
-    places: NDArray[np.int32],
-    lo: int,
-    hi: int,
-    with_numeral: bool,
-    units: Units,
+    data: Bytes, points: Int32s, kinds: UInt16s, places: Int32s, lo: int, hi: int, with_numeral: bool, units: Units
 ) -> Any:
     """Characters of the suffix of the chunk's [lo:hi]; 0 if it has none.
 
@@ -107,7 +98,7 @@ def suffix(
 
 
 @inlined
-def _final_dots(points: NDArray[np.int32], kinds: NDArray[np.uint16], lo: int, hi: int) -> Any:
+def _final_dots(points: Int32s, kinds: UInt16s, lo: int, hi: int) -> Any:
     """Dots at the end of the chunk's [lo:hi] that are cut off: several, or one after what may end a sentence."""
     k = hi
     while k > lo and points[k - 1] == DOT:
@@ -128,7 +119,7 @@ def _final_dots(points: NDArray[np.int32], kinds: NDArray[np.uint16], lo: int, h
 
 
 @inlined
-def infix(points: NDArray[np.int32], kinds: NDArray[np.uint16], i: int, lo: int, hi: int) -> Any:
+def infix(points: Int32s, kinds: UInt16s, i: int, lo: int, hi: int) -> Any:
     """Characters of the infix at i of the chunk's [lo:hi]; 0 if there is none."""
     c = points[i]
     if c == DOT:
@@ -157,7 +148,7 @@ def infix(points: NDArray[np.int32], kinds: NDArray[np.uint16], i: int, lo: int,
 
 
 @inlined
-def _dashes(points: NDArray[np.int32], kinds: NDArray[np.uint16], i: int, hi: int, limit: int) -> Any:
+def _dashes(points: Int32s, kinds: UInt16s, i: int, hi: int, limit: int) -> Any:
     """Up to `limit` equal characters from i on that a letter follows; 0 if none does."""
     k = i + 1
     while k < hi and k - i < limit and points[k] == points[i]:
@@ -166,7 +157,7 @@ def _dashes(points: NDArray[np.int32], kinds: NDArray[np.uint16], i: int, hi: in
 
 
 @kernel
-def is_url(points: NDArray[np.int32], kinds: NDArray[np.uint16], lo: int, hi: int) -> bool:
+def is_url(points: Int32s, kinds: UInt16s, lo: int, hi: int) -> bool:
     """Whether points[lo:hi] is a URL to spaCy: a host with a domain or a public IPv4 address, from the beginning, after
     a scheme or after any "@"."""
     if _url_from(points, kinds, lo, hi):
@@ -190,7 +181,7 @@ def is_url(points: NDArray[np.int32], kinds: NDArray[np.uint16], lo: int, hi: in
 
 
 @kernel
-def _url_from(points: NDArray[np.int32], kinds: NDArray[np.uint16], lo: int, hi: int) -> bool:
+def _url_from(points: Int32s, kinds: UInt16s, lo: int, hi: int) -> bool:
     end = lo
     last_dot = -1
     while end < hi:
@@ -216,7 +207,7 @@ def _url_from(points: NDArray[np.int32], kinds: NDArray[np.uint16], lo: int, hi:
 
 
 @inlined
-def _is_host(points: NDArray[np.int32], kinds: NDArray[np.uint16], lo: int, last_dot: int, end: int) -> Any:
+def _is_host(points: Int32s, kinds: UInt16s, lo: int, last_dot: int, end: int) -> Any:
     """Whether points[lo:end] is the name of a host; its top-level domain begins after last_dot."""
     if end - last_dot - 1 < 2 or end - last_dot - 1 > 63:
         return False
@@ -235,7 +226,7 @@ def _is_host(points: NDArray[np.int32], kinds: NDArray[np.uint16], lo: int, last
 
 
 @kernel
-def _is_public_ip(points: NDArray[np.int32], lo: int, end: int) -> bool:
+def _is_public_ip(points: Int32s, lo: int, end: int) -> bool:
     """Whether points[lo:end] is an IPv4 address that spaCy takes: not one of the private networks it excludes."""
     k = lo
     first = second = 0

@@ -5,20 +5,20 @@ expressions about every code point) holds classes of code points, special cases 
 What the rules do with them is code: `spacy_affixes` and `spacy_words`.
 """
 
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from corpusmill import assets
-from corpusmill.text.buffers import TextBuffer, view
+from corpusmill.text.array_types import Bools, Bytes, Int32s, UInt16s, UInt64s
 from corpusmill.text.compile import inlined, kernel
-from corpusmill.text.hashing import mix, quick_hash
+from corpusmill.text.hashing import mix, quick_hash, quick_hashes
 from corpusmill.text.lowlevel import NO_BITS, Bits, U
-from corpusmill.text.sets import find, never_zero, slots_for
+from corpusmill.text.sets import find, never_zero, table_of
 
 # Classes of a character c, as bits; "before" and "after" are its neighbours in the text.
 LETTER = 1 << 0  # an infix such as "," or "-" separates two of them
@@ -49,16 +49,16 @@ class Cases(NamedTuple):
     """
 
     longest: int
-    maybe: NDArray[np.uint8]
-    table: NDArray[np.uint64]
-    row: NDArray[np.int32]
+    maybe: Bytes
+    table: UInt64s
+    row: Int32s
 
 
 class SpecialCasePieces(NamedTuple):
     """What special cases are cut into: begin (rows + 1,), where a row begins in sizes, the bytes of each piece."""
 
-    begin: NDArray[np.int32]
-    sizes: NDArray[np.int32]
+    begin: Int32s
+    sizes: Int32s
 
 
 class Sequences(NamedTuple):
@@ -66,23 +66,23 @@ class Sequences(NamedTuple):
 
     longest, longest_word   words of a sequence, bytes of one of its words
     maybe                   bits: whether words with these two first bytes may begin one that is to be cut anew
-    table, row              hash table, and for each the row of the special case, NONE where it is cut in the same way
+    table, row              hash table, and for each the row of the special case, NO_ROW where it is cut in the same way
     beginning               set of the hashes of all beginnings of sequences
     """
 
     longest: int
     longest_word: int
-    maybe: NDArray[np.uint8]
-    table: NDArray[np.uint64]
-    row: NDArray[np.int32]
-    beginning: NDArray[np.uint64]
+    maybe: Bytes
+    table: UInt64s
+    row: Int32s
+    beginning: UInt64s
 
 
 class Units(NamedTuple):
     """What is cut off after a digit: bytes of the longest, and a set of their hashes."""
 
     longest: int
-    table: NDArray[np.uint64]
+    table: UInt64s
 
 
 class SpacyRules(NamedTuple):
@@ -92,15 +92,15 @@ class SpacyRules(NamedTuple):
     block_of (16384,) and blocks (n * 128,) are two stages of class bits, as in `unicode.Classes`
     """
 
-    block_of: NDArray[np.uint16]
-    blocks: NDArray[np.uint16]
+    block_of: UInt16s
+    blocks: UInt16s
     cases: Cases
     pieces: SpecialCasePieces
     sequences: Sequences
     units: Units
 
 
-NONE = -1
+NO_ROW = -1
 
 
 @cache
@@ -118,7 +118,7 @@ def _read(path: Path) -> SpacyRules:
     keys = [int(key) for key in _hashes(spelled)]
     sequences = [sequence.split("\x1f") for sequence in tables["sequences"].tolist()]
     chained = [_chain([int(key) for key in _hashes(words)]) for words in sequences]
-    rows = [row if words != cases[row] else NONE for words, row in zip(sequences, tables["sequence_rows"].tolist())]
+    rows = [row if words != cases[row] else NO_ROW for words, row in zip(sequences, tables["sequence_rows"].tolist())]
     units = tables["units"].tolist()
     case, case_row = _table(keys, range(len(keys)))
     sequence, sequence_row = _table([chain[-1] for chain in chained], rows)
@@ -129,7 +129,7 @@ def _read(path: Path) -> SpacyRules:
         data = text.encode()
         maybe_case[case_bit(data[0], data[len(data) // 2], data[-1], len(data))] = True
     for words, row in zip(sequences, rows):
-        if row != NONE:
+        if row != NO_ROW:
             maybe_sequence[words[0].encode()[0] << 8 | words[1].encode()[0]] = True
     loaded = SpacyRules(
         np.pad(tables["block_of"], (0, (0x200000 >> 7) - len(tables["block_of"]))),
@@ -155,38 +155,16 @@ def _read(path: Path) -> SpacyRules:
     return loaded
 
 
-def _packed(bits: NDArray[np.bool_]) -> NDArray[np.uint8]:
+def _packed(bits: Bools) -> Bytes:
     return np.packbits(bits, bitorder="little")
 
 
-def _table(keys: list[int], values: Any = ()) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
-    """Keys in a hash table for `sets.find`, and of each its value."""
-    table, beside = np.zeros(slots_for(len(keys)), np.uint64), np.zeros(slots_for(len(keys)), np.int32)
-    of_keys = np.array(list(values) or [0] * len(keys), np.int32)
-    _fill(table, beside, np.array(keys, np.uint64), of_keys)
-    return table, beside
+def _table(keys: list[int], values: Iterable[int] = ()) -> tuple[UInt64s, Int32s]:
+    return table_of(np.array(keys, np.uint64), np.array(list(values) or [0] * len(keys), np.int32))
 
 
-@kernel
-def _fill(
-    table: NDArray[np.uint64], beside: NDArray[np.int32], keys: NDArray[np.uint64], values: NDArray[np.int32]
-) -> None:
-    for i in range(len(keys)):
-        at = find(table, len(table) - 1, keys[i])
-        table[at], beside[at] = keys[i], values[i]
-
-
-def _hashes(texts: list[str]) -> NDArray[np.uint64]:
-    text = view(pa.array(texts, pa.large_string()))
-    out = np.empty(len(texts), np.uint64)
-    _hash_texts(text, out)
-    return out
-
-
-@kernel
-def _hash_texts(text: TextBuffer, out: NDArray[np.uint64]) -> None:
-    for d in range(len(out)):
-        out[d] = hash_of(text.data, text.offsets[d], text.offsets[d + 1])
+def _hashes(texts: list[str]) -> UInt64s:
+    return np.maximum(quick_hashes(pa.array(texts, pa.large_string())), np.uint64(1))
 
 
 def _chain(keys: list[int]) -> list[int]:
@@ -197,7 +175,7 @@ def _chain(keys: list[int]) -> list[int]:
 
 
 @kernel
-def _hash_chain(keys: NDArray[np.uint64], out: NDArray[np.uint64]) -> None:
+def _hash_chain(keys: UInt64s, out: UInt64s) -> None:
     h = NO_BITS
     for i in range(len(keys)):
         h = chained(h, keys[i])
@@ -205,7 +183,7 @@ def _hash_chain(keys: NDArray[np.uint64], out: NDArray[np.uint64]) -> None:
 
 
 @inlined
-def hash_of(data: NDArray[np.uint8], start: int, end: int) -> Bits:
+def hash_of(data: Bytes, start: int, end: int) -> Bits:
     """The key of data[start:end], never 0."""
     return never_zero(quick_hash(data, start, end - start))
 
@@ -222,15 +200,15 @@ def case_bit(first: int, middle: int, last: int, size: int) -> int:
 
 
 @inlined
-def is_set(bits: NDArray[np.uint8], at: Any) -> Any:
+def is_set(bits: Bytes, at: Any) -> Any:
     return (bits[at >> 3] >> (at & 7)) & 1
 
 
 @inlined
-def special_case(data: NDArray[np.uint8], start: int, end: int, cases: Cases) -> Any:
-    """The row of the special case that data[start:end] is, or NONE. Most texts end at one bit."""
+def special_case(data: Bytes, start: int, end: int, cases: Cases) -> Any:
+    """The row of the special case that data[start:end] is, or NO_ROW. Most texts end at one bit."""
     size = end - start
-    row = np.int64(NONE)
+    row = np.int64(NO_ROW)
     if 0 < size <= cases.longest:
         first, last = np.int64(data[start]), np.int64(data[end - 1])
         middle = np.int64(data[start + (size >> 1)])
@@ -241,14 +219,12 @@ def special_case(data: NDArray[np.uint8], start: int, end: int, cases: Cases) ->
 
 
 @kernel
-def _row_of(
-    data: NDArray[np.uint8], start: int, end: int, table: NDArray[np.uint64], rows: NDArray[np.int32]
-) -> np.int64:
+def _row_of(data: Bytes, start: int, end: int, table: UInt64s, rows: Int32s) -> np.int64:
     key = hash_of(data, start, end)
     at = find(table, len(table) - 1, key)
-    return np.int64(rows[at]) if table[at] == key else np.int64(NONE)
+    return np.int64(rows[at]) if table[at] == key else np.int64(NO_ROW)
 
 
 @inlined
-def holds(table: NDArray[np.uint64], key: Bits) -> Any:
+def holds(table: UInt64s, key: Bits) -> Any:
     return table[find(table, len(table) - 1, key)] == key

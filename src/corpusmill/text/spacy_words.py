@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from corpusmill.text.array_types import Bytes, Int32s, Int64s, UInt16s
 from corpusmill.text.buffers import TextBuffer, view
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.lowlevel import NO_BITS
@@ -21,7 +21,7 @@ from corpusmill.text.sets import find
 from corpusmill.text.spacy_affixes import Chunk, infix, is_url, prefix, suffix
 from corpusmill.text.spacy_rules import (
     ACTS,
-    NONE,
+    NO_ROW,
     NUMERAL,
     WHITE,
     Cases,
@@ -37,7 +37,7 @@ from corpusmill.text.spacy_rules import (
 )
 from corpusmill.text.spacy_rules import rules as english
 from corpusmill.text.spans import longest
-from corpusmill.text.unicode import decode, place
+from corpusmill.text.unicode import decode, index_of
 
 EXCLAMATION, COMMA, DOT, SEMICOLON, QUESTION, SPACE = 33, 44, 46, 59, 63, 32
 
@@ -45,16 +45,16 @@ EXCLAMATION, COMMA, DOT, SEMICOLON, QUESTION, SPACE = 33, 44, 46, 59, 63, 32
 class WordSpans(NamedTuple):
     """Words of one document, in bytes from its beginning; room for one a byte, since words may touch."""
 
-    start: NDArray[np.int32]
-    end: NDArray[np.int32]
+    start: Int32s
+    end: Int32s
 
 
-class Noted(NamedTuple):
+class NotedCases(NamedTuple):
     """Special cases that the rules have cut and spaCy finds again: the first word, how many, the row of the case."""
 
-    first: NDArray[np.int32]
-    words: NDArray[np.int32]
-    row: NDArray[np.int32]
+    first: Int32s
+    words: Int32s
+    row: Int32s
 
 
 class WordScratch(NamedTuple):
@@ -62,10 +62,10 @@ class WordScratch(NamedTuple):
 
     spans: WordSpans
     chunk: Chunk
-    noted: Noted
+    noted: NotedCases
 
 
-def spacy_words(texts: pa.LargeStringArray) -> NDArray[np.int64]:
+def spacy_words(texts: pa.LargeStringArray) -> Int64s:
     """The words of each document, (words, 3) int64: document, first byte and end in it. A null has none."""
     text = view(texts)
     counts = np.empty(len(text.offsets) - 1, np.int64)
@@ -74,9 +74,9 @@ def spacy_words(texts: pa.LargeStringArray) -> NDArray[np.int64]:
 
 
 @kernel
-def _all_words(text: TextBuffer, rules: SpacyRules, counts: NDArray[np.int64], out: NDArray[np.int64]) -> int:
+def _all_words(text: TextBuffer, rules: SpacyRules, counts: Int64s, out: Int64s) -> int:
     size = longest(text.offsets) + 1
-    scratch = make_found(np.empty(size, np.int32), np.empty(size, np.int32))
+    scratch = make_word_scratch(np.empty(size, np.int32), np.empty(size, np.int32))
     spans = scratch.spans
     total = 0
     for d in range(len(counts)):
@@ -88,7 +88,7 @@ def _all_words(text: TextBuffer, rules: SpacyRules, counts: NDArray[np.int64], o
 
 
 @kernel
-def make_found(start: NDArray[np.int32], end: NDArray[np.int32]) -> WordScratch:
+def make_word_scratch(start: Int32s, end: Int32s) -> WordScratch:
     """Room for documents of up to `len(start) - 1` bytes, with these for the words: some 26 bytes for each, most of it
     rarely touched."""
     i32 = np.int32
@@ -96,12 +96,12 @@ def make_found(start: NDArray[np.int32], end: NDArray[np.int32]) -> WordScratch:
     return WordScratch(
         WordSpans(start, end),
         Chunk(np.empty(size, i32), np.empty(size, np.uint16), np.empty(size, i32), np.empty(size, i32)),
-        Noted(np.empty(size, i32), np.empty(size, i32), np.empty(size, i32)),
+        NotedCases(np.empty(size, i32), np.empty(size, i32), np.empty(size, i32)),
     )
 
 
 @kernel
-def find_spacy_words(buffer: NDArray[np.uint8], lo: int, hi: int, rules: SpacyRules, scratch: WordScratch) -> int:
+def find_spacy_words(buffer: Bytes, lo: int, hi: int, rules: SpacyRules, scratch: WordScratch) -> int:
     """Fill start and end of the words of buffer[lo:hi]; returns how many."""
     data = buffer[lo:]
     size = hi - lo
@@ -120,7 +120,7 @@ def find_spacy_words(buffer: NDArray[np.uint8], lo: int, hi: int, rules: SpacyRu
                 bits, step = blocks[byte], 1
             else:
                 point, step = decode(data, at)
-                bits = blocks[place(block_of, point)]
+                bits = blocks[index_of(block_of, point)]
             if bits & WHITE:
                 break
             kind = bits
@@ -133,7 +133,7 @@ def find_spacy_words(buffer: NDArray[np.uint8], lo: int, hi: int, rules: SpacyRu
             continue
         if acting == 0 and (not all_kinds & NUMERAL or kind & NUMERAL):  # no rule acts, and no unit follows a digit
             row = special_case(data, start, end, cases)
-            if row == NONE:
+            if row == NO_ROW:
                 spans.start[words], spans.end[words] = start, end
                 words += 1
             else:
@@ -146,14 +146,14 @@ def find_spacy_words(buffer: NDArray[np.uint8], lo: int, hi: int, rules: SpacyRu
             continue
         first = words
         row = special_case(data, start, end, cases)
-        if row != NONE:
+        if row != NO_ROW:
             words = _cut_case(start, row, pieces, words, spans)
         else:
             count, dots = _decode_chunk(data, start, end, block_of, blocks, chunk)
             words = _cut(data, count, dots > 0, all_kinds & NUMERAL != 0, cases, pieces, units, words, spans, chunk)
-        noted_count = _find_again(data, first, words, noted_count, sequences, spans, noted)
+        noted_count = _note_special_cases(data, first, words, noted_count, sequences, spans, noted)
     if noted_count > 0:
-        words = _cut_anew(data, words, noted_count, sequences, pieces, spans, noted)
+        words = _recut(data, words, noted_count, sequences, pieces, spans, noted)
     return words
 
 
@@ -170,7 +170,7 @@ def _cut_case(start: int, row: Any, pieces: SpecialCasePieces, words: int, spans
 
 
 @inlined
-def _is_word_and_mark(data: NDArray[np.uint8], start: int, end: int, cases: Cases) -> Any:
+def _is_word_and_mark(data: Bytes, start: int, end: int, cases: Cases) -> Any:
     """Whether a chunk whose only acting character is its last is a word and that mark, as most words before a comma.
 
     Where the word is a special case ("im."), what is cut may be found again: that takes the long way.
@@ -182,18 +182,11 @@ def _is_word_and_mark(data: NDArray[np.uint8], start: int, end: int, cases: Case
         mark in (COMMA, SEMICOLON, EXCLAMATION, QUESTION) or (mark == DOT and before >= ord("a") and before <= ord("z"))
     ):
         return False
-    return special_case(data, start, end, cases) == NONE and special_case(data, start, end - 1, cases) == NONE
+    return special_case(data, start, end, cases) == NO_ROW and special_case(data, start, end - 1, cases) == NO_ROW
 
 
 @inlined
-def _decode_chunk(
-    data: NDArray[np.uint8],
-    start: int,
-    end: int,
-    block_of: NDArray[np.uint16],
-    blocks: NDArray[np.uint16],
-    chunk: Chunk,
-) -> Any:
+def _decode_chunk(data: Bytes, start: int, end: int, block_of: UInt16s, blocks: UInt16s, chunk: Chunk) -> Any:
     """Fill the chunk; returns its characters, and how many of them are dots."""
     count = dots = 0
     at = start
@@ -206,7 +199,7 @@ def _decode_chunk(
             at += 1
         else:
             point, size = decode(data, at)
-            chunk.points[count], chunk.kinds[count] = point, blocks[place(block_of, point)]
+            chunk.points[count], chunk.kinds[count] = point, blocks[index_of(block_of, point)]
             at += size
         count += 1
     chunk.places[count] = end
@@ -215,7 +208,7 @@ def _decode_chunk(
 
 @inlined
 def _cut(
-    data: NDArray[np.uint8],
+    data: Bytes,
     count: int,
     with_dot: bool,
     with_numeral: bool,
@@ -230,25 +223,25 @@ def _cut(
     points, kinds, places = chunk.points, chunk.kinds, chunk.places
     lo, hi = 0, count
     cuts = 0  # suffixes that were cut off
-    row = np.int64(NONE)
+    row = np.int64(NO_ROW)
     before = -1  # characters that were left before the last round
     while lo < hi and hi - lo != before:
         if before >= 0:
             row = special_case(data, places[lo], places[hi], cases)
-            if row != NONE:
+            if row != NO_ROW:
                 break
         before = hi - lo
         head = prefix(points, kinds, lo, hi)
         if head > 0 and lo + head < hi:
             row = special_case(data, places[lo + head], places[hi], cases)
-            if row != NONE:
+            if row != NO_ROW:
                 words = _enter(places, lo, lo + head, words, spans)
                 lo += head
                 break
         tail = suffix(data, points, kinds, places, lo + head, hi, with_numeral, units)
         if tail > 0 and hi - tail > lo:
             row = special_case(data, places[lo], places[hi - tail], cases)
-            if row != NONE:
+            if row != NO_ROW:
                 hi -= tail
                 chunk.cut[cuts] = hi
                 cuts += 1
@@ -261,9 +254,9 @@ def _cut(
             chunk.cut[cuts] = hi
             cuts += 1
     if lo < hi:
-        if row == NONE:
+        if row == NO_ROW:
             row = special_case(data, places[lo], places[hi], cases)
-        if row != NONE:
+        if row != NO_ROW:
             words = _cut_case(places[lo], row, pieces, words, spans)
         elif with_dot and is_url(points, kinds, lo, hi):
             words = _enter(places, lo, hi, words, spans)
@@ -275,21 +268,13 @@ def _cut(
 
 
 @inlined
-def _enter(places: NDArray[np.int32], lo: int, hi: int, words: int, spans: WordSpans) -> Any:
+def _enter(places: Int32s, lo: int, hi: int, words: int, spans: WordSpans) -> Any:
     spans.start[words], spans.end[words] = places[lo], places[hi]
     return words + 1
 
 
 @inlined
-def _cut_infixes(
-    points: NDArray[np.int32],
-    kinds: NDArray[np.uint16],
-    places: NDArray[np.int32],
-    lo: int,
-    hi: int,
-    words: int,
-    spans: WordSpans,
-) -> Any:
+def _cut_infixes(points: Int32s, kinds: UInt16s, places: Int32s, lo: int, hi: int, words: int, spans: WordSpans) -> Any:
     begin = i = lo
     while i < hi:
         size = infix(points, kinds, i, lo, hi) if kinds[i] & ACTS else 0
@@ -306,8 +291,8 @@ def _cut_infixes(
 
 
 @inlined
-def _find_again(
-    data: NDArray[np.uint8], first: int, words: int, count: int, sequences: Sequences, spans: WordSpans, noted: Noted
+def _note_special_cases(
+    data: Bytes, first: int, words: int, count: int, sequences: Sequences, spans: WordSpans, noted: NotedCases
 ) -> Any:
     """Note where the words of a chunk are a special case that the rules have cut otherwise; returns how many there are
     in the document until here.
@@ -328,7 +313,7 @@ def _find_again(
             if not holds(sequences.beginning, key):
                 break
             at = find(sequences.table, len(sequences.table) - 1, key)
-            if sequences.table[at] == key and sequences.row[at] != NONE:
+            if sequences.table[at] == key and sequences.row[at] != NO_ROW:
                 is_noted = True
                 noted.first[count], noted.words[count], noted.row[count] = i, k + 1, sequences.row[at]
         count += is_noted
@@ -336,14 +321,14 @@ def _find_again(
 
 
 @kernel
-def _cut_anew(
-    data: NDArray[np.uint8],
+def _recut(
+    data: Bytes,
     words: int,
     noted_count: int,
     sequences: Sequences,
     pieces: SpecialCasePieces,
     spans: WordSpans,
-    noted: Noted,
+    noted: NotedCases,
 ) -> int:
     """Give the special cases that were found again their own pieces; returns the number of words.
 
@@ -368,9 +353,7 @@ def _cut_anew(
 
 
 @inlined
-def _is_covered(
-    data: NDArray[np.uint8], words: int, first: int, count: int, spans: WordSpans, sequences: Sequences
-) -> Any:
+def _is_covered(data: Bytes, words: int, first: int, count: int, spans: WordSpans, sequences: Sequences) -> Any:
     """Whether another sequence goes before the one of `count` words at `first`."""
     start, end = spans.start, spans.end
     last = first + count - 1

@@ -10,9 +10,9 @@ All positions are bytes from the beginning of the document.
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from corpusmill.text import simd
+from corpusmill.text.array_types import Bytes, Int32s, Int64s, UInt64s
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.lowlevel import ALL_BITS, NO_BITS, ONE, Bits, U, count_bits, lowest_bit
 from corpusmill.text.sets import room_for
@@ -48,27 +48,27 @@ class SpanScratch(NamedTuple):
     pos name slot             of n-grams (see `grams`)
     """
 
-    letter: NDArray[np.uint64]
-    upper: NDArray[np.uint64]
-    digit: NDArray[np.uint64]
-    wide: NDArray[np.uint64]
-    opens: NDArray[np.uint64]
-    lead: NDArray[np.uint64]
-    words_before: NDArray[np.int32]
-    chars_before: NDArray[np.int32]
-    start: NDArray[np.int32]
-    end: NDArray[np.int32]
-    line_break: NDArray[np.int32]
-    size: NDArray[np.int32]
-    chars: NDArray[np.int32]
-    flags: NDArray[np.uint8]
-    hash: NDArray[np.uint64]
-    table: NDArray[np.uint64]
-    head: NDArray[np.int32]
-    times: NDArray[np.int32]
-    pos: NDArray[np.int32]
-    name: NDArray[np.int32]
-    slot: NDArray[np.int32]
+    letter: UInt64s
+    upper: UInt64s
+    digit: UInt64s
+    wide: UInt64s
+    opens: UInt64s
+    lead: UInt64s
+    words_before: Int32s
+    chars_before: Int32s
+    start: Int32s
+    end: Int32s
+    line_break: Int32s
+    size: Int32s
+    chars: Int32s
+    flags: Bytes
+    hash: UInt64s
+    table: UInt64s
+    head: Int32s
+    times: Int32s
+    pos: Int32s
+    name: Int32s
+    slot: Int32s
 
 
 class SpanCounts(NamedTuple):
@@ -86,7 +86,7 @@ class SpanCounts(NamedTuple):
 
 
 @kernel
-def longest(offsets: NDArray[np.int64]) -> int:
+def longest(offsets: Int64s) -> int:
     size = 0
     for d in range(len(offsets) - 1):
         size = max(size, offsets[d + 1] - offsets[d])
@@ -137,14 +137,14 @@ def below(k: int) -> Bits:
 
 
 @inlined
-def take(bits: NDArray[np.uint64], at: int, k: int) -> Bits:
+def take(bits: UInt64s, at: int, k: int) -> Bits:
     """k bits of a map from position `at`, 1 <= k <= 64."""
     block, shift = at >> 6, U(at & 63)
     return ((bits[block] >> shift) | ((bits[block + 1] << ONE) << (U(63) - shift))) & below(k)
 
 
 @inlined
-def rank(bits: NDArray[np.uint64], before: NDArray[np.int32], at: int) -> Any:
+def rank(bits: UInt64s, before: Int32s, at: int) -> Any:
     """How many bits of a map are set below position `at`."""
     block = at >> 6
     return before[block] + count_bits(bits[block] & below(at & 63))
@@ -161,7 +161,7 @@ def chars_between(s: SpanScratch, start: int, end: int) -> Any:
 
 
 @kernel
-def find_spans(data: NDArray[np.uint8], lo: int, hi: int, classes: Classes, s: SpanScratch) -> SpanCounts:
+def find_spans(data: Bytes, lo: int, hi: int, classes: Classes, s: SpanScratch) -> SpanCounts:
     """Fill the bit maps of data[lo:hi] and the tables of its words and line breaks.
 
     Words are those of `str.split()`, breaks those of `str.splitlines()` (CR LF is two here).

@@ -6,9 +6,10 @@
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-Bits = TypeVar("Bits", NDArray[np.uint64], np.uint64)
+from corpusmill.text.array_types import UInt64s
+
+Bits = TypeVar("Bits", UInt64s, np.uint64)
 U = np.uint64
 
 GOLDEN = 0x9E3779B97F4A7C15  # 2**64 over the golden ratio: what SplitMix64 adds at each step

@@ -11,12 +11,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from corpusmill.text.array_types import UInt64s
 from corpusmill.text.buffers import TextBuffer, view
 from corpusmill.text.compile import kernel
 from corpusmill.text.grams import REPEATED, TOP, gram_statistics
-from corpusmill.text.hashing import quick_hash
+from corpusmill.text.hashing import quick_hashes
 from corpusmill.text.lines import line_statistics, paragraph_statistics
-from corpusmill.text.sets import never_zero
 from corpusmill.text.spans import find_spans, longest, make_scratch, most_words
 from corpusmill.text.unicode import Classes, classes
 from corpusmill.text.words import measure_words
@@ -90,9 +90,7 @@ def document_stats(texts: pa.LargeStringArray, *, contained: bool = False) -> ND
 
 
 @kernel
-def _measure(
-    text: TextBuffer, classes: Classes, stop_words: NDArray[np.uint64], contained: bool, out: NDArray[Any]
-) -> None:
+def _measure(text: TextBuffer, classes: Classes, stop_words: UInt64s, contained: bool, out: NDArray[Any]) -> None:
     data = text.data
     size = longest(text.offsets)
     s = make_scratch(size, most_words(size))
@@ -110,17 +108,8 @@ def _measure(
 
 
 @cache
-def stop_hashes() -> NDArray[np.uint64]:
-    text = view(pa.array(STOP_WORDS, pa.large_string()))
-    hashes = np.empty(len(STOP_WORDS), np.uint64)
-    _hash_words(text, hashes)
-    return hashes
-
-
-@kernel
-def _hash_words(text: TextBuffer, out: NDArray[np.uint64]) -> None:
-    for d in range(len(out)):
-        out[d] = never_zero(quick_hash(text.data, text.offsets[d], text.offsets[d + 1] - text.offsets[d]))
+def stop_hashes() -> UInt64s:
+    return np.maximum(quick_hashes(pa.array(STOP_WORDS, pa.large_string())), np.uint64(1))
 
 
 def warm_up() -> None:

@@ -15,62 +15,59 @@ doi:10.1007/978-3-540-73437-6_33; sorting by strings of eight bytes: multikey qu
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from corpusmill.text.array_types import Bytes, Int64s, UInt32s, UInt64s
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.lowlevel import Bits, U, load8, load64
 
-Bytes = NDArray[np.uint8]
-Positions = NDArray[np.uint32]
-
 END = 0xFF
-PAD = 16  # bytes of END behind the last text, so that eight bytes can be read anywhere
+PADDING = 16  # bytes of END behind the last text, so that eight bytes can be read anywhere
 DEPTH = 1024  # bytes by which suffixes are sorted; a longer passage is compared at its candidates
 SMALL = 24  # suffixes that are sorted by insertion
 CHUNK = 64  # bytes that are looked at together
-ROOM = 1 << 16  # places of a fragment that are written down at the first look
+FRAGMENT_CAPACITY = 1 << 16  # places of a fragment that are written down at the first look
 DIGIT, DIGITS = 11, 6  # bits of a pass of the radix sort, and passes
 
 NEITHER, LETTER, LEAD = 0, 1, 2  # kinds of bytes: LEAD begins a character of three or four bytes
-KINDS = np.zeros(256, np.uint8)
-KINDS[[*range(ord("0"), ord("9") + 1), *range(ord("A"), ord("Z") + 1), *range(ord("a"), ord("z") + 1)]] = LETTER
-KINDS[0x80:0xE0] = LETTER
-KINDS[0xE0:0xF5] = LEAD
+ENTRY_KINDS = np.zeros(256, np.uint8)
+ENTRY_KINDS[[*range(ord("0"), ord("9") + 1), *range(ord("A"), ord("Z") + 1), *range(ord("a"), ord("z") + 1)]] = LETTER
+ENTRY_KINDS[0x80:0xE0] = LETTER
+ENTRY_KINDS[0xE0:0xF5] = LEAD
 
 
 class Suffixes(NamedTuple):
     """The index of a block of texts.
 
-    text       (bytes,) END, the texts, each with END behind it, and PAD times END
+    text       (bytes,) END, the texts, each with END behind it, and PADDING times END
     sorted     (entries,) uint32: entries in the order of their suffixes
-    runs       (bytes,) distinct neighbouring runs in that order, each with END behind it, and PAD times END
+    runs       (bytes,) distinct neighbouring runs in that order, each with END behind it, and PADDING times END
     run_start  (runs + 1,) uint32: where each begins in `runs`
     run_first  (runs + 1,) uint32: the first entry of each in `sorted`
     """
 
     text: Bytes
-    sorted: Positions
+    sorted: UInt32s
     runs: Bytes
-    run_start: Positions
-    run_first: Positions
+    run_start: UInt32s
+    run_first: UInt32s
 
 
-def joined(texts: list[bytes]) -> tuple[Bytes, NDArray[np.int64]]:
+def joined(texts: list[bytes]) -> tuple[Bytes, Int64s]:
     """Texts as `Suffixes.text`, and (texts + 1,) where each begins; behind the last one's END the next would."""
     sizes = np.array([0, *(len(text) + 1 for text in texts)], np.int64)
-    data = bytes([END]).join([b"", *texts, b""]) + bytes([END]) * PAD
+    data = bytes([END]).join([b"", *texts, b""]) + bytes([END]) * PADDING
     return np.frombuffer(data, np.uint8), 1 + np.cumsum(sizes)
 
 
 def index(text: Bytes) -> Suffixes:
     """The index of texts as `joined` gives them, less than 4 GiB. Memory: 13 bytes for each byte of an entry's eight,
     some 5 bytes for each byte of English."""
-    entries = _entries(text, KINDS)
+    entries = _entries(text, ENTRY_KINDS)
     _sort(text, entries)
-    count, size = _count_runs(text, KINDS, entries)
-    runs = np.full(size + PAD, END, np.uint8)
+    count, size = _count_runs(text, ENTRY_KINDS, entries)
+    runs = np.full(size + PADDING, END, np.uint8)
     start, first = np.empty(count + 1, np.uint32), np.empty(count + 1, np.uint32)
-    _fill_runs(text, KINDS, entries, runs, start, first)
+    _fill_runs(text, ENTRY_KINDS, entries, runs, start, first)
     return Suffixes(text, entries, runs, start, first)
 
 
@@ -80,7 +77,7 @@ def entries_within(passage: bytes) -> list[int]:
     >>> entries_within(b"the mill"), entries_within(b"ill"), entries_within("a 水车".encode())
     ([4], [], [2, 5])
     """
-    kinds = KINDS[np.frombuffer(passage, np.uint8)]
+    kinds = ENTRY_KINDS[np.frombuffer(passage, np.uint8)]
     inner = (kinds[1:] != NEITHER) & (kinds[:-1] == NEITHER) | (kinds[1:] == LEAD)
     return [0] * int(len(kinds) > 0 and kinds[0] == LEAD) + (np.flatnonzero(inner) + 1).tolist()
 
@@ -96,13 +93,13 @@ def shared(suffixes: Suffixes, passage: bytes) -> int:
     return int(_shared(suffixes.text, suffixes.sorted, np.frombuffer(passage[:DEPTH], np.uint8)))
 
 
-def confirmed(suffixes: Suffixes, first: int, stop: int, passage: bytes, at: int) -> Positions:
+def confirmed(suffixes: Suffixes, first: int, stop: int, passage: bytes, at: int) -> UInt32s:
     """Where in the text a passage begins that has an entry at its byte `at`, of the candidates sorted[first:stop]; in
     order of their suffixes."""
     return _confirmed(suffixes.text, suffixes.sorted[first:stop], np.frombuffer(passage, np.uint8), at)
 
 
-def within_runs(suffixes: Suffixes, fragment: bytes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def within_runs(suffixes: Suffixes, fragment: bytes) -> tuple[Int64s, Int64s]:
     """(n,) the runs that hold a passage without entries, and where in them; a run may hold it several times."""
     needle = np.frombuffer(fragment, np.uint8)
     places = _places(suffixes.runs, needle)
@@ -144,7 +141,7 @@ def _count_entries(text: Bytes, kinds: Bytes) -> int:
 
 
 @kernel
-def _fill_entries(text: Bytes, kinds: Bytes, entries: Positions) -> None:
+def _fill_entries(text: Bytes, kinds: Bytes, entries: UInt32s) -> None:
     count, before, ended = 0, NEITHER, True
     for at in range(1, len(text)):
         byte = load8(text, at)
@@ -155,13 +152,13 @@ def _fill_entries(text: Bytes, kinds: Bytes, entries: Positions) -> None:
         before, ended = kind, byte == END
 
 
-def _entries(text: Bytes, kinds: Bytes) -> Positions:
+def _entries(text: Bytes, kinds: Bytes) -> UInt32s:
     entries = np.empty(_count_entries(text, kinds), np.uint32)
     _fill_entries(text, kinds, entries)
     return entries
 
 
-def _sort(text: Bytes, entries: Positions) -> None:
+def _sort(text: Bytes, entries: UInt32s) -> None:
     """Sort suffixes in place; entries come in order of position."""
     keys = np.empty(len(entries), np.uint64)
     _radix_sort(text, entries, keys, np.empty_like(entries), np.empty_like(keys))
@@ -169,8 +166,8 @@ def _sort(text: Bytes, entries: Positions) -> None:
 
 
 @kernel
-def _radix_sort(text: Bytes, entries: Positions, keys: NDArray[np.uint64], spare: Positions,
-                spare_keys: NDArray[np.uint64]) -> None:  # fmt: skip
+def _radix_sort(text: Bytes, entries: UInt32s, keys: UInt64s, spare: UInt32s,
+                spare_keys: UInt64s) -> None:  # fmt: skip
     """By the first eight bytes; equal ones stay in order."""
     n = len(entries)
     size = 1 << DIGIT
@@ -199,7 +196,7 @@ def _radix_sort(text: Bytes, entries: Positions, keys: NDArray[np.uint64], spare
 
 
 @kernel
-def _refine(text: Bytes, entries: Positions, keys: NDArray[np.uint64]) -> None:
+def _refine(text: Bytes, entries: UInt32s, keys: UInt64s) -> None:
     """Sort suffixes with the same eight bytes by the next eight, and so on. `keys` hold the first eight.
 
     A level of the stack is a range whose keys at `8 * level` bytes are sorted, and how far it has been looked through.
@@ -231,12 +228,12 @@ def _refine(text: Bytes, entries: Positions, keys: NDArray[np.uint64]) -> None:
 
 
 @inlined
-def _by_position(entries: Positions, first: int, stop: int) -> None:
+def _by_position(entries: UInt32s, first: int, stop: int) -> None:
     entries[first:stop] = np.sort(entries[first:stop])
 
 
 @kernel
-def _sort_pairs(keys: NDArray[np.uint64], entries: Positions, first: int, stop: int) -> None:
+def _sort_pairs(keys: UInt64s, entries: UInt32s, first: int, stop: int) -> None:
     """Quicksort in three parts by key; the order of equal keys does not matter."""
     lows, highs = np.empty(64, np.int64), np.empty(64, np.int64)
     lows[0], highs[0], depth = first, stop, 1
@@ -305,7 +302,7 @@ def _is_same(text: Bytes, a: int, b: int, size: int) -> bool:
 
 
 @kernel
-def _count_runs(text: Bytes, kinds: Bytes, entries: Positions) -> tuple[int, int]:
+def _count_runs(text: Bytes, kinds: Bytes, entries: UInt32s) -> tuple[int, int]:
     """How many there are, and their bytes."""
     count = size = 0
     last = last_length = 0
@@ -320,7 +317,7 @@ def _count_runs(text: Bytes, kinds: Bytes, entries: Positions) -> tuple[int, int
 
 
 @kernel
-def _fill_runs(text: Bytes, kinds: Bytes, entries: Positions, runs: Bytes, start: Positions, first: Positions) -> None:
+def _fill_runs(text: Bytes, kinds: Bytes, entries: UInt32s, runs: Bytes, start: UInt32s, first: UInt32s) -> None:
     count = size = 0
     last = last_length = 0
     for i in range(len(entries)):
@@ -349,7 +346,7 @@ def _compared(text: Bytes, at: int, passage: Bytes) -> tuple[int, int]:
 
 
 @inlined
-def _lower(text: Bytes, entries: Positions, passage: Bytes) -> int:
+def _lower(text: Bytes, entries: UInt32s, passage: Bytes) -> int:
     """The first suffix that is not less than a passage."""
     low, high = 0, len(entries)
     while low < high:
@@ -363,7 +360,7 @@ def _lower(text: Bytes, entries: Positions, passage: Bytes) -> int:
 
 
 @kernel
-def _bounds(text: Bytes, entries: Positions, passage: Bytes) -> tuple[int, int]:
+def _bounds(text: Bytes, entries: UInt32s, passage: Bytes) -> tuple[int, int]:
     low = first = _lower(text, entries, passage)
     high = len(entries)
     while low < high:
@@ -377,7 +374,7 @@ def _bounds(text: Bytes, entries: Positions, passage: Bytes) -> tuple[int, int]:
 
 
 @kernel
-def _shared(text: Bytes, entries: Positions, passage: Bytes) -> int:
+def _shared(text: Bytes, entries: UInt32s, passage: Bytes) -> int:
     """The neighbours of where a passage would be share most with it."""
     position = _lower(text, entries, passage)
     longest = 0
@@ -388,7 +385,7 @@ def _shared(text: Bytes, entries: Positions, passage: Bytes) -> int:
 
 
 @kernel
-def _confirmed(text: Bytes, candidates: Positions, passage: Bytes, at: int) -> Positions:
+def _confirmed(text: Bytes, candidates: UInt32s, passage: Bytes, at: int) -> UInt32s:
     positions = np.empty(len(candidates), np.uint32)
     count = 0
     size = len(passage)
@@ -413,9 +410,9 @@ def _confirmed(text: Bytes, candidates: Positions, passage: Bytes, at: int) -> P
     return positions[:count].copy()
 
 
-def _places(runs: Bytes, needle: Bytes) -> NDArray[np.int64]:
+def _places(runs: Bytes, needle: Bytes) -> Int64s:
     """Where a fragment is in the runs, none of which it crosses: it has no END."""
-    places = np.empty(ROOM, np.int64)
+    places = np.empty(FRAGMENT_CAPACITY, np.int64)
     count = _look(runs, needle, places)
     if count > len(places):
         places = np.empty(count, np.int64)
@@ -424,7 +421,7 @@ def _places(runs: Bytes, needle: Bytes) -> NDArray[np.int64]:
 
 
 @kernel
-def _look(runs: Bytes, needle: Bytes, places: NDArray[np.int64]) -> int:
+def _look(runs: Bytes, needle: Bytes, places: Int64s) -> int:
     """Count the places, and write down as many as there is room for. Chunks without the first and the last byte of the
     fragment at their distance are passed by, many bytes in one instruction."""
     size = len(needle)

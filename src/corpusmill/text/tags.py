@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from corpusmill.text import simd
+from corpusmill.text.array_types import Bools, Bytes, UInt64s
 from corpusmill.text.buffers import TextBuffer, view
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.lowlevel import NO_BITS, ONE, Bits, U, load8, lowest_bit
@@ -24,7 +24,7 @@ _ELEMENTS = """
     small span strike strong style sub sup table tbody td textarea tfoot th thead title tr tt u ul video
 """
 ELEMENTS = tuple(_ELEMENTS.split())
-LONGEST = max(map(len, ELEMENTS))
+LONGEST_TAG = max(map(len, ELEMENTS))
 LT, GT, SLASH, BANG, DASH = b"<>/!-"
 CASE = U(0x20)
 FNV = 0x100000001B3  # the prime of FNV-1a
@@ -33,7 +33,7 @@ DOCTYPE = np.frombuffer(b"doctype", np.uint8)
 _tags = simd.masks(simd.equal("<"))
 
 
-def has_markup(texts: pa.LargeStringArray) -> NDArray[np.bool_]:
+def has_markup(texts: pa.LargeStringArray) -> Bools:
     r"""(documents,) whether a text holds a tag of HTML, a comment "<!--" or "<!doctype"; a null holds none.
 
     A tag is "<" or "</", a name of ELEMENTS in any case, and ">", "/" or ASCII white space. So "a <b and c>" counts,
@@ -42,7 +42,7 @@ def has_markup(texts: pa.LargeStringArray) -> NDArray[np.bool_]:
     return holds(texts, elements())
 
 
-def holds(texts: pa.LargeStringArray, names: NDArray[np.uint64]) -> NDArray[np.bool_]:
+def holds(texts: pa.LargeStringArray, names: UInt64s) -> Bools:
     """(documents,) the same for tags of other names: a `name_table`."""
     text = view(texts)
     out = np.zeros(len(text.offsets) - 1, np.bool_)
@@ -51,13 +51,13 @@ def holds(texts: pa.LargeStringArray, names: NDArray[np.uint64]) -> NDArray[np.b
 
 
 @cache
-def elements() -> NDArray[np.uint64]:
+def elements() -> UInt64s:
     """ELEMENTS as `begins_markup` looks them up."""
     return name_table(ELEMENTS)
 
 
-def name_table(names: Sequence[str]) -> NDArray[np.uint64]:
-    """Names of LONGEST ASCII letters and digits at most, in lower case, as `is_name` looks them up."""
+def name_table(names: Sequence[str]) -> UInt64s:
+    """Names of LONGEST_TAG ASCII letters and digits at most, in lower case, as `is_name` looks them up."""
     keys = np.array([_packed(name.encode()) for name in names], np.uint64)
     table = np.zeros(4 << len(names).bit_length(), np.uint64)
     _fill(table, keys)  # a kernel, as helpers of kernels would be compiled anew in each process that calls them
@@ -66,7 +66,7 @@ def name_table(names: Sequence[str]) -> NDArray[np.uint64]:
 
 
 @kernel
-def _fill(table: NDArray[np.uint64], keys: NDArray[np.uint64]) -> None:
+def _fill(table: UInt64s, keys: UInt64s) -> None:
     for i in range(len(keys)):
         table[find(table, len(table) - 1, keys[i])] = keys[i]
 
@@ -80,7 +80,7 @@ def _packed(name: bytes) -> int:
 
 
 @kernel
-def _mark(text: TextBuffer, names: NDArray[np.uint64], out: NDArray[np.bool_]) -> None:
+def _mark(text: TextBuffer, names: UInt64s, out: Bools) -> None:
     for d in range(len(out)):
         at: Any = text.offsets[d]
         hi = text.offsets[d + 1]
@@ -94,7 +94,7 @@ def _mark(text: TextBuffer, names: NDArray[np.uint64], out: NDArray[np.bool_]) -
 
 
 @kernel
-def any_markup(data: NDArray[np.uint8], base: int, hi: int, bits: Bits, names: NDArray[np.uint64]) -> bool:
+def any_markup(data: Bytes, base: int, hi: int, bits: Bits, names: UInt64s) -> bool:
     """Whether markup begins at one of the bits, the places of "<" from `base` on."""
     present = False
     while bits != NO_BITS and not present:
@@ -104,7 +104,7 @@ def any_markup(data: NDArray[np.uint8], base: int, hi: int, bits: Bits, names: N
 
 
 @inlined
-def begins_markup(data: NDArray[np.uint8], at: int, hi: int, names: NDArray[np.uint64]) -> bool:
+def begins_markup(data: Bytes, at: int, hi: int, names: UInt64s) -> bool:
     """Whether the "<" at `at` begins a tag, a comment or a document type; see `has_markup`."""
     at += 1
     if at < hi and load8(data, at) == BANG:
@@ -113,7 +113,7 @@ def begins_markup(data: NDArray[np.uint8], at: int, hi: int, names: NDArray[np.u
     if at < hi and load8(data, at) == SLASH:
         at += 1
     size = name_size(data, at, hi)
-    if size == 0 or size > LONGEST or at + size >= hi:
+    if size == 0 or size > LONGEST_TAG or at + size >= hi:
         return False
     end = load8(data, at + size)
     if not (end in (GT, SLASH, 32) or 9 <= end <= 13):
@@ -122,10 +122,10 @@ def begins_markup(data: NDArray[np.uint8], at: int, hi: int, names: NDArray[np.u
 
 
 @inlined
-def name_size(data: NDArray[np.uint8], at: int, hi: int) -> Any:
-    """How many ASCII letters, and digits after the first, stand at `at`: LONGEST + 1 at most."""
+def name_size(data: Bytes, at: int, hi: int) -> Any:
+    """How many ASCII letters, and digits after the first, stand at `at`: LONGEST_TAG + 1 at most."""
     size: Any = 0
-    while at + size < hi and size <= LONGEST:
+    while at + size < hi and size <= LONGEST_TAG:
         byte = U(load8(data, at + size))
         letter = byte | CASE
         if not (U(97) <= letter <= U(122)) and not (U(48) <= byte <= U(57) and size > 0):
@@ -135,7 +135,7 @@ def name_size(data: NDArray[np.uint8], at: int, hi: int) -> Any:
 
 
 @inlined
-def is_name(data: NDArray[np.uint8], at: int, size: int, names: NDArray[np.uint64]) -> bool:
+def is_name(data: Bytes, at: int, size: int, names: UInt64s) -> bool:
     """Whether so many letters and digits, in any case, are one of the names of a `name_table`."""
     key = U(size)
     for i in range(size):
@@ -145,7 +145,7 @@ def is_name(data: NDArray[np.uint8], at: int, size: int, names: NDArray[np.uint6
 
 
 @inlined
-def _is_doctype(data: NDArray[np.uint8], at: int, hi: int) -> bool:
+def _is_doctype(data: Bytes, at: int, hi: int) -> bool:
     same = at + 7 <= hi
     for i in range(7):
         same = same and load8(data, at + i) | np.uint8(0x20) == DOCTYPE[i]

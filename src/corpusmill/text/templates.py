@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from corpusmill.text.array_types import Bools, Int32s
 from corpusmill.text.compile import inlined, kernel
 
 
-def in_a_row(item: NDArray[np.int32], at: NDArray[np.int32], min_length: int) -> NDArray[np.bool_]:
+def in_a_row(item: Int32s, at: Int32s, min_length: int) -> Bools:
     """Which of these places, each an item and a word of it, are of at least so many words of the item in a row."""
     order = np.lexsort((at, item))
     item, at = item[order], at[order]

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from corpusmill import assets
+from corpusmill.text.array_types import Bytes, Int32s, UInt16s
 from corpusmill.text.compile import inlined
 from corpusmill.text.lowlevel import borrowed, load8
 
@@ -40,8 +40,8 @@ MAPPED = 1 << 5  # does not fold to itself
 class Classes(NamedTuple):
     """block_of (16384,) uint16, blocks (n * 128,) uint16 of class bits."""
 
-    block_of: NDArray[np.uint16]
-    blocks: NDArray[np.uint16]
+    block_of: UInt16s
+    blocks: UInt16s
 
 
 class Folding(NamedTuple):
@@ -54,11 +54,11 @@ class Folding(NamedTuple):
     ascii    (128,) uint8: the folded ASCII character, 0 for a gap, 1 for a digit of a number that is folded
     """
 
-    block_of: NDArray[np.uint16]
-    kinds: NDArray[np.uint8]
-    places: NDArray[np.int32]
-    pool: NDArray[np.uint8]
-    ascii: NDArray[np.uint8]
+    block_of: UInt16s
+    kinds: Bytes
+    places: Int32s
+    pool: Bytes
+    ascii: Bytes
 
 
 @cache
@@ -147,7 +147,7 @@ def borrowed_classes(classes: Classes) -> Classes:
 
 
 @inlined
-def decode(data: NDArray[np.uint8], at: int) -> Any:
+def decode(data: Bytes, at: int) -> Any:
     """(code point, bytes) of the UTF-8 character at `at`. Reads up to 4 bytes, unchecked."""
     lead = np.uint32(load8(data, at))
     if lead < 0x80:
@@ -163,18 +163,18 @@ def decode(data: NDArray[np.uint8], at: int) -> Any:
 
 
 @inlined
-def place(block_of: NDArray[np.uint16], code_point: Any) -> Any:
+def index_of(block_of: UInt16s, code_point: Any) -> Any:
     """The index of a code point in the second stage of a table."""
     return (np.intp(block_of[code_point >> np.uint32(7)]) << 7) | np.intp(code_point & np.uint32(127))
 
 
 @inlined
 def class_of(classes: Classes, code_point: Any) -> Any:
-    return classes.blocks[place(classes.block_of, code_point)]
+    return classes.blocks[index_of(classes.block_of, code_point)]
 
 
 @inlined
-def last_class(data: NDArray[np.uint8], start: int, end: int, classes: Classes) -> Any:
+def last_class(data: Bytes, start: int, end: int, classes: Classes) -> Any:
     """Class of the last character of data[start:end], which must not be empty."""
     at = end - 1
     if load8(data, at) < 0x80:
@@ -185,7 +185,7 @@ def last_class(data: NDArray[np.uint8], start: int, end: int, classes: Classes) 
 
 
 @inlined
-def encode(code_point: int, out: NDArray[np.uint8], p: int) -> Any:
+def encode(code_point: int, out: Bytes, p: int) -> Any:
     """Write a code point as UTF-8 at out[p:]; returns its end."""
     if code_point < 0x80:
         out[p] = code_point

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from corpusmill.text import simd
+from corpusmill.text.array_types import Bytes, Int64s
 from corpusmill.text.buffers import TextBuffer, view
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.lowlevel import NO_BITS, ONE, U, count_bits
@@ -21,7 +21,7 @@ from corpusmill.text.unicode import SPACE, Classes, class_of, classes, decode
 _masks = simd.masks(simd.ascii_space, simd.not_ascii)
 
 
-def word_counts(texts: pa.LargeStringArray) -> NDArray[np.int64]:
+def word_counts(texts: pa.LargeStringArray) -> Int64s:
     """(documents,) words of each text; a null has none."""
     text = view(texts)
     counts = np.zeros(len(text.offsets) - 1, np.int64)
@@ -30,7 +30,7 @@ def word_counts(texts: pa.LargeStringArray) -> NDArray[np.int64]:
 
 
 @kernel
-def _count(text: TextBuffer, classes: Classes, counts: NDArray[np.int64]) -> None:
+def _count(text: TextBuffer, classes: Classes, counts: Int64s) -> None:
     for d in range(len(counts)):
         at: Any = text.offsets[d]
         hi = text.offsets[d + 1]
@@ -52,7 +52,7 @@ def _count(text: TextBuffer, classes: Classes, counts: NDArray[np.int64]) -> Non
 
 
 @inlined
-def _count_wide(data: NDArray[np.uint8], at: Any, hi: Any, inside: bool, classes: Classes) -> Any:
+def _count_wide(data: Bytes, at: Any, hi: Any, inside: bool, classes: Classes) -> Any:
     """(words that begin in the next 64 bytes or a few more, where the next block begins, whether a word continues)."""
     words = 0
     stop = min(hi, at + 64)

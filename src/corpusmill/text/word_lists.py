@@ -8,15 +8,15 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from corpusmill.text.array_types import Bytes, Int32s, Int64s
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.lowlevel import load8
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
-SYMBOLS = len(LETTERS) + 1  # with the separator, 0
+SYMBOL_COUNT = len(LETTERS) + 1  # with the separator, 0
 SEPARATOR = 0
-NONE = -1
+NO_ENTRY = -1
 
 _symbols = np.zeros(256, np.uint8)
 for _symbol, _letter in enumerate(LETTERS, 1):
@@ -26,18 +26,18 @@ for _symbol, _letter in enumerate(LETTERS, 1):
 class Automaton(NamedTuple):
     """A list of words as the kernel takes it.
 
-    after     (states * SYMBOLS,) int32: the state after a symbol; a state is a multiple of SYMBOLS
+    after     (states * SYMBOL_COUNT,) int32: the state after a symbol; a state is a multiple of SYMBOL_COUNT
     start     the state before the first symbol
     reports   the first state in which a word ends; one ends in all further ones
     word      (states,) int32: the place in the list of the longest word that ends in a state, -1 if none does
     also      (states,) int32: the state of the next shorter word that ends there too, 0 if none does
     """
 
-    after: NDArray[np.int32]
+    after: Int32s
     start: int
     reports: int
-    word: NDArray[np.int32]
-    also: NDArray[np.int32]
+    word: Int32s
+    also: Int32s
 
 
 class WordLists(NamedTuple):
@@ -50,8 +50,8 @@ class WordLists(NamedTuple):
 
     whole: Automaton
     inside: Automaton
-    hard: NDArray[np.int32]
-    soft: NDArray[np.int32]
+    hard: Int32s
+    soft: Int32s
 
 
 def word_lists(hard: Sequence[str], sub: Sequence[str], soft: Sequence[str], across: bool = True) -> WordLists:
@@ -66,7 +66,7 @@ def word_lists(hard: Sequence[str], sub: Sequence[str], soft: Sequence[str], acr
     return WordLists(
         automaton([f" {word} " for word in words], inside=False),
         automaton([word.replace(" ", "") for word in sub], inside=True, across=across),
-        np.array([places.get(word, NONE) for word in words], np.int32),
+        np.array([places.get(word, NO_ENTRY) for word in words], np.int32),
         np.isin(np.array(words, np.str_), np.array(soft, np.str_)).astype(np.int32),
     )
 
@@ -76,25 +76,25 @@ def automaton(words: Sequence[str], inside: bool, across: bool = True) -> Automa
 
     inside   separators are passed over, or without `across` end every word; else a run of them is one
     """
-    after = [np.zeros(SYMBOLS, np.int32)]
-    word = [NONE]
+    after = [np.zeros(SYMBOL_COUNT, np.int32)]
+    word = [NO_ENTRY]
     separated = [False]  # whether a state follows a separator
     for number, entry in enumerate(words):
         state = 0
         for symbol in _symbols[np.frombuffer(entry.encode(), np.uint8)]:
             if not after[state][symbol]:
                 after[state][symbol] = len(after)
-                after.append(np.zeros(SYMBOLS, np.int32))
-                word.append(NONE)
+                after.append(np.zeros(SYMBOL_COUNT, np.int32))
+                word.append(NO_ENTRY)
                 separated.append(symbol == SEPARATOR)
             state = int(after[state][symbol])
-        word[state] = number if word[state] == NONE else word[state]
+        word[state] = number if word[state] == NO_ENTRY else word[state]
     # Breadth first: where a state has no branch of its own, that of the longest suffix that is a state.
     suffix, also = [0] * len(after), [0] * len(after)
     waiting = [0]
     for state in waiting:
         shorter = suffix[state]
-        also[state] = shorter if word[shorter] != NONE else also[shorter]
+        also[state] = shorter if word[shorter] != NO_ENTRY else also[shorter]
         for symbol in np.flatnonzero(after[state]).tolist():
             child = int(after[state][symbol])
             suffix[child] = int(after[shorter][symbol]) if state else 0
@@ -104,24 +104,22 @@ def automaton(words: Sequence[str], inside: bool, across: bool = True) -> Automa
         if (inside and across) or separated[state]:  # further separators change nothing
             after[state][SEPARATOR] = state
     # A state reports the longest word that ends in it, and those that report come last.
-    longest = [state if word[state] != NONE else also[state] for state in range(len(after))]
+    longest = [state if word[state] != NO_ENTRY else also[state] for state in range(len(after))]
     order = np.argsort(np.array(longest) > 0, kind="stable")
     renamed = np.argsort(order).astype(np.int32)
     return Automaton(
-        after=np.concatenate([renamed[after[state]] * np.int32(SYMBOLS) for state in order]),
-        start=0 if inside else int(renamed[after[0][SEPARATOR]]) * SYMBOLS,
-        reports=longest.count(0) * SYMBOLS,
+        after=np.concatenate([renamed[after[state]] * np.int32(SYMBOL_COUNT) for state in order]),
+        start=0 if inside else int(renamed[after[0][SEPARATOR]]) * SYMBOL_COUNT,
+        reports=longest.count(0) * SYMBOL_COUNT,
         word=np.array(word, np.int32)[longest][order],
         also=renamed[np.array(also)[longest]][order],
     )
 
 
-def find_words(
-    data: NDArray[np.uint8], begin: NDArray[np.int64], end: NDArray[np.int64], lists: WordLists
-) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+def find_words(data: Bytes, begin: Int64s, end: Int64s, lists: WordLists) -> tuple[Int32s, Int32s, Int32s]:
     """Of each text data[begin:end]: the place in its list of the first hard word that the text has, and of the first
     sub-word, -1 for none; and how many different soft words it has. All (texts,) int32."""
-    hard, sub = np.full(len(begin), NONE, np.int32), np.full(len(begin), NONE, np.int32)
+    hard, sub = np.full(len(begin), NO_ENTRY, np.int32), np.full(len(begin), NO_ENTRY, np.int32)
     soft = np.zeros(len(begin), np.int32)
     if len(lists.whole.word) + len(lists.inside.word) > 2:
         _find_words(data, begin, end, lists, hard, sub, soft)
@@ -130,30 +128,24 @@ def find_words(
 
 @kernel
 def _find_words(
-    data: NDArray[np.uint8],
-    begin: NDArray[np.int64],
-    end: NDArray[np.int64],
-    lists: WordLists,
-    hard: NDArray[np.int32],
-    sub: NDArray[np.int32],
-    soft: NDArray[np.int32],
+    data: Bytes, begin: Int64s, end: Int64s, lists: WordLists, hard: Int32s, sub: Int32s, soft: Int32s
 ) -> None:
     whole_words, inside = lists.whole, lists.inside
-    counted = np.full(len(lists.soft), NONE, np.int64)  # the last text that had each word
+    counted = np.full(len(lists.soft), NO_ENTRY, np.int64)  # the last text that had each word
     for d in range(len(begin)):
         state, state_inside = np.int64(whole_words.start), np.int64(inside.start)
         for i in range(begin[d], end[d] + 1):
             symbol = np.int64(_symbols[load8(data, i)] if i < end[d] else SEPARATOR)
             state = np.int64(whole_words.after[state + symbol])
             state_inside = np.int64(inside.after[state_inside + symbol])
-            at = state // SYMBOLS if state >= whole_words.reports else np.int64(0)
+            at = state // SYMBOL_COUNT if state >= whole_words.reports else np.int64(0)
             while at > 0:
                 word = whole_words.word[at]
                 hard[d] = _first(hard[d], lists.hard[word])
                 soft[d] += lists.soft[word] if counted[word] != d else np.int32(0)
                 counted[word] = d
                 at = np.int64(whole_words.also[at])
-            at = state_inside // SYMBOLS if state_inside >= inside.reports else np.int64(0)
+            at = state_inside // SYMBOL_COUNT if state_inside >= inside.reports else np.int64(0)
             while at > 0:
                 sub[d] = _first(sub[d], inside.word[at])
                 at = np.int64(inside.also[at])
@@ -162,7 +154,7 @@ def _find_words(
 @inlined
 def _first(a: int, b: int) -> int:
     """The smaller of two places in a list; -1 is none."""
-    return b if a == NONE or NONE < b < a else a
+    return b if a == NO_ENTRY or NO_ENTRY < b < a else a
 
 
 def warm_up() -> None:

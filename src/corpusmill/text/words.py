@@ -3,8 +3,8 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from corpusmill.text.array_types import Bytes, Int64s
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.hashing import quick_hash
 from corpusmill.text.lowlevel import NO_BITS
@@ -21,7 +21,7 @@ COUNTED = np.array([UPPER, DIGIT, MARK, SPECIAL], np.uint16)
 
 
 @kernel
-def measure_words(data: NDArray[np.uint8], lo: int, words: int, classes: Classes, s: SpanScratch) -> Any:
+def measure_words(data: Bytes, lo: int, words: int, classes: Classes, s: SpanScratch) -> Any:
     """Fill size, chars, flags and hash of every word; returns (capitals, digits, marks, special) beyond ASCII."""
     counts = np.zeros(4, np.int64)
     for w in range(words):
@@ -44,7 +44,7 @@ def measure_words(data: NDArray[np.uint8], lo: int, words: int, classes: Classes
 
 
 @kernel
-def _flags_of_wide(data: NDArray[np.uint8], start: int, end: int, classes: Classes, counts: NDArray[np.int64]) -> Any:
+def _flags_of_wide(data: Bytes, start: int, end: int, classes: Classes, counts: Int64s) -> Any:
     kinds: Any = 0
     at = start
     while at < end:

@@ -6,13 +6,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from corpusmill.text.array_types import Bools, Int64s
 from corpusmill.text.compile import kernel
 from corpusmill.text.pieces import TextPieces, pieces
 from corpusmill.text.sentences import sentence_spans
 
 SplitAt = Literal["paragraph", "sentence"]
 SPLIT_AT = get_args(SplitAt)
-Int64s = NDArray[np.int64]
 INSIDE = -1  # a token that ends within a character
 
 
@@ -83,7 +83,7 @@ def _sum(ids: NDArray[Any], offsets: Int64s, sizes: Int64s, ends: Int64s, totals
         totals[d] = total
 
 
-def of_documents(positions: Int64s, lengths: Int64s, chosen: NDArray[np.bool_]) -> Int64s:
+def of_documents(positions: Int64s, lengths: Int64s, chosen: Bools) -> Int64s:
     """The breaks of a stream of documents, in the stream of some of these documents.
 
     positions   (breaks,) tokens before each, rising

@@ -8,8 +8,8 @@ import math
 import re
 from typing import Literal, NamedTuple
 
-SCALE = {"": 1.0, "k": 1e3, "m": 1e6, "b": 1e9, "g": 1e9, "t": 1e12}
-TWENTY = (
+UNITS = {"": 1.0, "k": 1e3, "m": 1e6, "b": 1e9, "g": 1e9, "t": 1e12}
+TOKENS_PER_PARAMETER = (
     20.0  # tokens per parameter: 20.0 to 21.2 for models of 0.4 to 1,000 B parameters in table 3 of Hoffmann et al.
 )
 Given = Literal["params", "tokens", "flops"]
@@ -26,7 +26,7 @@ def amount(text: str | float) -> float:
     """
     match = re.fullmatch(r"\s*([\d.,_]+(?:[eE][+-]?\d+)?)\s*([kKmMbBgGtT]?)\s*", str(text))
     try:
-        value = float(re.sub("[,_]", "", match[1])) * SCALE[match[2].lower()] if match else math.nan
+        value = float(re.sub("[,_]", "", match[1])) * UNITS[match[2].lower()] if match else math.nan
     except ValueError:
         value = math.nan
     if not 0 < value < math.inf:
@@ -65,17 +65,17 @@ def with_ratio(quantity: Given, value: float, ratio: float) -> ModelPlan:
     return ModelPlan(params, ratio * params)
 
 
-NEAR = 0.05  # within so much of the compute-optimal tokens a model counts as trained on them
+OPTIMAL_TOLERANCE = 0.05  # within so much of the compute-optimal tokens a model counts as trained on them
 
 
 def in_words(model: ModelPlan) -> str:
-    """Its tokens against the compute-optimal ones, TWENTY a parameter.
+    """Its tokens against the compute-optimal ones, TOKENS_PER_PARAMETER a parameter.
 
     >>> in_words(Model(175e9, 300e9)), in_words(Model(70e9, 1.4e12)), in_words(Model(70e9, 15e12))
     ('undertrained ×11.7', 'compute-optimal', 'overtrained ×10.7')
     """
-    factor = model.ratio / TWENTY
-    if abs(factor - 1) <= NEAR:
+    factor = model.ratio / TOKENS_PER_PARAMETER
+    if abs(factor - 1) <= OPTIMAL_TOLERANCE:
         return "compute-optimal"
     return f"overtrained ×{factor:.3g}" if factor > 1 else f"undertrained ×{1 / factor:.3g}"
 
@@ -110,7 +110,7 @@ HOFFMANN = Law(a=406.4, b=410.7, alpha=0.34, beta=0.28)
 # A replication of that fit on the same data: Besiroglu et al. 2024, arXiv:2404.10102. It agrees with the other two.
 BESIROGLU = Law(a=482.01, b=2085.43, alpha=0.3478, beta=0.3658)
 
-KNOWN = {  # published training runs
+PUBLISHED_RUNS = {  # published training runs
     "GPT-3 175B": ModelPlan(175e9, 300e9),  # Brown et al. 2020, arXiv:2005.14165, table 2.1
     "Chinchilla 70B": ModelPlan(70e9, 1.4e12),  # Hoffmann et al. 2022, arXiv:2203.15556
     "LLaMA 65B": ModelPlan(65.2e9, 1.4e12),  # Touvron et al. 2023, arXiv:2302.13971, table 2

@@ -5,11 +5,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from corpusmill.text.array_types import Int64s, UInt32s
 from corpusmill.text.compile import kernel
 
 
 @kernel
-def count_ids(ids: NDArray[Any], counts: NDArray[np.int64]) -> None:
+def count_ids(ids: NDArray[Any], counts: Int64s) -> None:
     """Add to `counts`, (vocabulary,), the occurrences of each of `ids`, (tokens,); every id is below the vocabulary.
 
     np.bincount would convert every id to 64 bits first, and takes ten times as long for ids of 16 bits.
@@ -19,7 +20,7 @@ def count_ids(ids: NDArray[Any], counts: NDArray[np.int64]) -> None:
 
 
 @kernel
-def lay_out(ids: NDArray[np.uint32], offsets: NDArray[np.int64], bos: int, eos: int, out: NDArray[Any]) -> None:
+def lay_out(ids: UInt32s, offsets: Int64s, bos: int, eos: int, out: NDArray[Any]) -> None:
     """Write the ids of each document, ids[offsets[d]:offsets[d + 1]], to `out`, with `bos` before (unless it is
     negative) and `eos` after them. The size of `out` is exactly what that takes."""
     at = 0

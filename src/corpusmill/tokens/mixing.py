@@ -5,9 +5,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from corpusmill.tokens.packing import Int64s
+from corpusmill.text.array_types import Bools, Float64s, Int64s
 
 HALVINGS = 200  # of an interval that has the power of a curve
 LARGEST_POWER = 1e6
@@ -65,7 +64,7 @@ def most_of_curve(tokens: Int64s, cap: float, discard: float) -> float:
     return float((tokens * (_above(tokens, discard) > 0)).sum() * cap) if tokens.any() else 0.0
 
 
-def upsampling(tokens: Int64s, target: float, cap: float, discard: float) -> NDArray[np.float64]:
+def upsampling(tokens: Int64s, target: float, cap: float, discard: float) -> Float64s:
     """(buckets,) how often each bucket is drawn on average: 0 or more, never less than a worse one, at most `cap`.
 
     tokens    (buckets,) tokens of each, from the lowest quality up
@@ -84,7 +83,7 @@ def upsampling(tokens: Int64s, target: float, cap: float, discard: float) -> NDA
     with np.errstate(divide="ignore"):
         logs = np.log(above)
 
-    def curve(power: float) -> NDArray[np.float64]:
+    def curve(power: float) -> Float64s:
         if not math.isfinite(cap):  # of a sample: whatever comes out
             return np.asarray((above > 0) * target / (tokens * (above > 0)).sum())
         return np.asarray(np.where(above > 0, cap * np.exp(power * np.where(above > 0, logs, 0.0)), 0.0))
@@ -101,7 +100,7 @@ def upsampling(tokens: Int64s, target: float, cap: float, discard: float) -> NDA
     return np.minimum(draws * (target / drawn), cap) if drawn else draws
 
 
-def _above(tokens: Int64s, discard: float) -> NDArray[np.float64]:
+def _above(tokens: Int64s, discard: float) -> Float64s:
     """(buckets,) where the middle of each is between `discard`, 0, and the best, 1."""
     total = max(int(tokens.sum()), 1)
     middle = (np.cumsum(tokens) - tokens / 2) / total
@@ -125,7 +124,7 @@ def copies(lengths: Int64s, order: Int64s, target: int) -> Int64s:
     return times
 
 
-def fitting(lengths: Int64s, capacity: int) -> NDArray[np.bool_]:
+def fitting(lengths: Int64s, capacity: int) -> Bools:
     """(documents,) which documents are taken, if each in turn is taken that fits into the remaining room."""
     chosen = np.zeros(len(lengths), bool)
     start = 0

@@ -19,13 +19,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from corpusmill.text.array_types import Bools, Int64s
 from corpusmill.text.compile import kernel
 
 Method = Literal["concat", "best_fit", "one_per_row", "buckets"]
 Remainder = Literal["keep", "pad", "drop"]
-Int64s = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -144,7 +143,7 @@ def context(start: Int64s, length: Int64s, row: int) -> int:
     return int((first * (first - 1) // 2 + rows * (row * (row - 1) // 2) + last * (last - 1) // 2).sum())
 
 
-def crossing(start: Int64s, lengths: Int64s, row: int) -> NDArray[np.bool_]:
+def crossing(start: Int64s, lengths: Int64s, row: int) -> Bools:
     """(documents,) which documents cross a row boundary, in a stream cut every `row` tokens."""
     return np.asarray(start // row != (start + lengths - 1) // row)
 
@@ -206,7 +205,11 @@ def buckets(lengths: Int64s, row: int, shortest: int = 1) -> Layout:
         raise ValueError(f"rows and sequences are powers of two, 1 <= shortest <= row; got {shortest} and {row}")
     full, remainder = np.divmod(lengths, row)
     sizes = [1 << bit for bit in range(row.bit_length() - 2, shortest.bit_length() - 2, -1)]
-    counts = [full, *((remainder & size) // size for size in sizes), ((remainder & (shortest - 1)) > 0).astype(np.int64)]
+    counts = [
+        full,
+        *((remainder & size) // size for size in sizes),
+        ((remainder & (shortest - 1)) > 0).astype(np.int64),
+    ]
     slots = [row, *sizes, shortest]  # of the sequences, and the tokens of them
     numbers, offsets, tokens, rooms = [], [], [], []
     before = np.zeros_like(lengths)
@@ -308,7 +311,7 @@ def best_fit(lengths: Int64s, capacity: int) -> Int64s:
     if len(lengths) and lengths.max() > capacity:
         raise ValueError(f"lengths must be in 1..{capacity}, got {lengths.max()}")
     row = np.empty(len(lengths), np.int64)
-    _place(np.ascontiguousarray(lengths, np.int64), capacity, row)
+    _fill_rows(np.ascontiguousarray(lengths, np.int64), capacity, row)
     _, first, inverse = np.unique(row, return_index=True, return_inverse=True)
     rank = np.empty(len(first), np.int64)
     rank[np.argsort(first)] = np.arange(len(first))
@@ -342,7 +345,7 @@ def _cut(starts: Int64s, stops: Int64s, limit: int, breaks: Int64s, out: Int64s)
 
 
 @kernel
-def _place(lengths: Int64s, capacity: int, row: Int64s) -> int:
+def _fill_rows(lengths: Int64s, capacity: int, row: Int64s) -> int:
     """Fill `row` and return the number of rows, which are numbered in the order in which they are opened.
 
     Rows with room left are kept in one stack per size of the room: head[room] is the top, under[row] the row below it.
@@ -402,7 +405,7 @@ def _longest_first(lengths: Int64s, capacity: int) -> Int64s:
 
 
 @kernel
-def _smallest_room(any_room: NDArray[np.bool_], size: int, need: int) -> int:
+def _smallest_room(any_room: Bools, size: int, need: int) -> int:
     """The smallest room >= need of any row; 0 if there is none."""
     node = size + need
     if any_room[node]:

@@ -5,9 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from corpusmill.text.array_types import Int64s
 from corpusmill.text.compile import kernel
-
-Int64s = NDArray[np.int64]
 
 
 @kernel

@@ -3,12 +3,12 @@
 import numpy as np
 import pyarrow as pa
 import xxhash
-from numpy.typing import NDArray
 
+from corpusmill.text.array_types import UInt64s
 from corpusmill.text.splitmix64 import GOLDEN, mix64
 
 
-def sampling_hash(ids: pa.Array, seed: int, purpose: str = "") -> NDArray[np.uint64]:
+def sampling_hash(ids: pa.Array, seed: int, purpose: str = "") -> UInt64s:
     """(documents,) uniformly distributed in 0 … 2**64 - 1, the same in every run.
 
     ids       of documents: 32 hexadecimal digits, see `corpusmill.schema.document_id`

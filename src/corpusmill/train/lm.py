@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from corpusmill.about import __version__
 from corpusmill.errors import InputError
-from corpusmill.models.ngram import MOST, NgramModel, built
+from corpusmill.models.ngram import MAX_ORDER, NgramModel, built
 from corpusmill.models.ngram_keys import END, START, UNKNOWN, extend
 from corpusmill.steps.annotate.perplexity import sentences
 from corpusmill.text.buffers import TextBuffer, view
@@ -52,8 +52,8 @@ class LmSettings:
     prune_from: int = 3
 
     def __post_init__(self) -> None:
-        if not 1 <= self.order <= MOST:
-            raise InputError(f"order must be from 1 to {MOST}, got {self.order}")
+        if not 1 <= self.order <= MAX_ORDER:
+            raise InputError(f"order must be from 1 to {MAX_ORDER}, got {self.order}")
         if self.min_count < 1 or self.prune < 0 or self.prune_from < 2:
             raise InputError(
                 f"need min_count >= 1, prune >= 0 and prune_from >= 2, got {self.min_count}, {self.prune} and "

@@ -12,7 +12,7 @@ from corpusmill.about import __version__
 from corpusmill.errors import InputError, RecipeError
 from corpusmill.models.quality import BITS, QualityModel, linear
 from corpusmill.models.quality_score import LENGTHS, Linear, measure_shapes, room_for, train_epoch
-from corpusmill.models.quality_shape import FEATURES, OF_LENGTH
+from corpusmill.models.quality_shape import OF_LENGTH, SHAPE_FEATURES
 from corpusmill.text.buffers import view
 from corpusmill.text.hashing import hash64, hash128
 from corpusmill.text.unicode import classes
@@ -210,7 +210,7 @@ def balanced(good: NDArray[np.bool_]) -> NDArray[np.float32]:
 def shapes_of(texts: pa.LargeStringArray) -> NDArray[np.float32]:
     """(documents, FEATURES) what texts look like; see `models.quality_shape`."""
     text = view(texts)
-    shapes = np.empty((len(texts), FEATURES), np.float32)
+    shapes = np.empty((len(texts), SHAPE_FEATURES), np.float32)
     rows = np.empty(room_for(int(np.diff(text.offsets).max(initial=0))), np.int32)
     measure_shapes(text, np.uint64(64 - BITS[0]), classes(), rows, shapes)
     return shapes
@@ -248,9 +248,9 @@ def fit_shape(
     )
     if not length:
         x[:, :OF_LENGTH] = 0
-    ridge = np.full(FEATURES + 1, RIDGE)
+    ridge = np.full(SHAPE_FEATURES + 1, RIDGE)
     ridge[-1] = 1e-3
-    weights = np.zeros(FEATURES + 1)
+    weights = np.zeros(SHAPE_FEATURES + 1)
     for _ in range(NEWTON_STEPS):
         p = 1 / (1 + np.exp(-np.clip(x @ weights, -30, 30)))
         curve = (x * (importance * np.maximum(p * (1 - p), 1e-9))[:, None]).T @ x + np.diag(ridge)

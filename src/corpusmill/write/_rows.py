@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from corpusmill.errors import RecipeError
 from corpusmill.shards.layout import PADDING, DocumentSpans
-from corpusmill.tokens.packing import Int64s
+from corpusmill.text.array_types import Int64s
 from corpusmill.write import PackedRows
 
 BLOCK = 1 << 22  # tokens converted at a time

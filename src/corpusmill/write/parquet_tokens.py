@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from corpusmill.errors import RecipeError, did_you_mean
-from corpusmill.tokens.packing import Int64s
+from corpusmill.text.array_types import Int64s
 from corpusmill.write import PackedRows, WriteFacts
 from corpusmill.write._names import stem
 from corpusmill.write._rows import RowSlice, in_groups

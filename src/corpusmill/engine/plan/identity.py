@@ -7,7 +7,6 @@ systems (Mokhov et al. 2018, "Build Systems à la Carte", section 4.2: construct
 content of its inputs, so work that is done again and gives the same bytes stops there.
 """
 
-import re
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, is_dataclass
@@ -19,15 +18,12 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from corpusmill import assets
-from corpusmill.about import PACKAGE
+from corpusmill.about import PACKAGE, closure, file_of, imports
 from corpusmill.recipe.fingerprint import code_version, digest
 from corpusmill.recipe.names import name_of
 from corpusmill.recipe.values import parameters, plain
 from corpusmill.steps import CorpusStep, ReadsAssets, SolvesParameters, UsesCode, UsesLibraries
 
-TYPES_ONLY = re.compile(r"^if TYPE_CHECKING:.*\n(?:(?:[ \t]+.*)?\n)*", re.MULTILINE)
-OURS = re.compile(r"^\s*from (corpusmill[\w.]*) import (\([^)]*\)|[^\n]*)", re.MULTILINE)
-OTHERS = re.compile(r"^\s*(?:from (\w+)[\w.]* import |import (\w+))", re.MULTILINE)
 OTHERWISE_NAMED = {"yaml": "PyYAML"}  # to find this out, all that is installed must be read: 0.1 s
 TRANSPORT = {"fsspec", "obstore", "boto3", "botocore"}  # they carry bytes, and cannot change which
 
@@ -83,7 +79,7 @@ def identity(work: Any) -> Identity:
         if isinstance(part, UsesLibraries):
             libraries |= versions(part.libraries)
     for module in sorted(wanted):
-        path = _file_of(module)
+        path = file_of(module)
         assert path
         code[module] = _source_digest(path)
         libraries |= versions(imports(path)[1])
@@ -138,39 +134,9 @@ def parts_of(value: Any) -> Iterator[Any]:
             yield from parts_of(item)
 
 
-@cache
-def closure(module: str) -> frozenset[str]:
-    """A module of this package and all modules of the package that it imports, directly or not."""
-    reached: set[str] = set()
-    waiting = [module]
-    while waiting:
-        name = waiting.pop()
-        path = _file_of(name)
-        if name not in reached and path is not None:
-            reached.add(name)
-            waiting += imports(path)[0]
-    return frozenset(reached)
-
-
-@cache
-def imports(path: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The modules of this package and the top-level names of others that a source imports, wherever in it.
-
-    Imports for types alone are left out. A name that is no module may be among them: it has no file.
-    """
-    source = TYPES_ONLY.sub("", path.read_text("utf-8"))
-    ours: list[str] = []
-    for package, names in OURS.findall(source):
-        if package != PACKAGE.name:
-            ours.append(package)
-        ours += [f"{package}.{name}" for name in re.findall(r"\w+", names)]
-    others = {one or other for one, other in OTHERS.findall(source)} - sys.stdlib_module_names - {PACKAGE.name}
-    return tuple(ours), tuple(sorted(others))
-
-
 def versions(names: tuple[str, ...]) -> dict[str, str]:
     """distribution -> version of those of these that are installed."""
-    installed = (_installed(name) for name in names if name not in TRANSPORT)
+    installed = (_installed(name) for name in names if name not in TRANSPORT | sys.stdlib_module_names)
     return dict(pair for pair in installed if pair)
 
 
@@ -189,17 +155,6 @@ def _installed(name: str) -> tuple[str, str] | None:
     for distribution in packages_distributions().get(name, ()):
         return distribution, version(distribution)
     return None
-
-
-@cache
-def _file_of(module: str) -> Path | None:
-    first, *rest = module.split(".")
-    if first != PACKAGE.name or not rest:
-        return None
-    path = PACKAGE.joinpath(*rest)
-    if path.with_suffix(".py").is_file():
-        return path.with_suffix(".py")
-    return path / "__init__.py" if (path / "__init__.py").is_file() else None
 
 
 @cache

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from corpusmill.store.facts import Facts, merge
-from corpusmill.text.integrity import FLAGS, integrity
+from corpusmill.text.integrity import INTEGRITY_FLAGS, integrity
 
 FACTS = "texts"
 COUNTED = ("chars", "words")
@@ -51,7 +51,7 @@ class TextFacts:
 
 def _counts(measured: NDArray[np.void]) -> Facts:
     counts: Facts = {"documents": len(measured)}
-    counts |= {name: int(measured[name].sum()) for name in (*COUNTED, *FLAGS)}
+    counts |= {name: int(measured[name].sum()) for name in (*COUNTED, *INTEGRITY_FLAGS)}
     for name in COUNTED:
         times = np.bincount(np.searchsorted(LENGTHS, measured[name], "right") - 1)
         counts[f"{name}_by"] = {str(at): int(times[at]) for at in np.flatnonzero(times).tolist()}

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from corpusmill.engine.work.pass_documents import BYTES, CHARS, FLAGGED, HASH, ROW, WORDS
 from corpusmill.schema import COUNTED
 from corpusmill.text.hashing import hash64
-from corpusmill.text.integrity import FLAGS, MEASURED
+from corpusmill.text.integrity import INTEGRITY_FLAGS, MEASURED
 
 IN_PLACE = pa.schema(
     [
@@ -36,7 +36,7 @@ REFERRING = pa.schema(
 def columns_beside(texts: pa.LargeStringArray, measured: NDArray[np.void]) -> list[pa.Array]:
     """IN_PLACE of texts of which `measured`, (documents,) of integrity.MEASURED, is known."""
     flags = np.zeros(len(texts), np.uint8)
-    for bit, flag in enumerate(FLAGS):
+    for bit, flag in enumerate(INTEGRITY_FLAGS):
         flags |= measured[flag].astype(np.uint8) << np.uint8(bit)
     return [
         pa.array(hash64(texts)),
@@ -52,6 +52,6 @@ def measured_beside(docs: pa.RecordBatch) -> NDArray[np.void]:
     measured = np.zeros(len(docs), MEASURED)
     measured["chars"], measured["words"] = docs[CHARS].to_numpy(), docs[WORDS].to_numpy()
     flags = docs[FLAGGED].to_numpy()
-    for bit, flag in enumerate(FLAGS):
+    for bit, flag in enumerate(INTEGRITY_FLAGS):
         measured[flag] = flags >> bit & 1
     return measured

@@ -16,7 +16,7 @@ from corpusmill.report.figures.lengths import EDGES, Length, length, lengths_of
 from corpusmill.report.numbers import number
 from corpusmill.report.tables import RunTables
 from corpusmill.store.facts import total
-from corpusmill.text.integrity import FLAGS
+from corpusmill.text.integrity import INTEGRITY_FLAGS
 
 SIDES = ("input", "output")
 NAMES = {"chars": "characters", "words": "words"}
@@ -70,7 +70,9 @@ def texts(tables: RunTables) -> dict[str, SideTexts] | None:
         complete = side == "output" or tables.files.waterfall().counts_all_tokens
         if complete and tokens and tokens[TOKENS[side]].documents:
             lengths["tokens"] = tokens[TOKENS[side]]
-        found[side] = SideTexts(counts.get("documents", 0), lengths, {name: counts.get(name, 0) for name in FLAGS})
+        found[side] = SideTexts(
+            counts.get("documents", 0), lengths, {name: counts.get(name, 0) for name in INTEGRITY_FLAGS}
+        )
     return found
 
 

@@ -9,7 +9,7 @@ from typing import Literal, get_args
 import pyarrow as pa
 
 from corpusmill.errors import RecipeError
-from corpusmill.text.blanks import ALL_LINES, Layout, lay_out
+from corpusmill.text.blanks import ALL_LINES, WhiteSpace, lay_out
 from corpusmill.text.characters import (
     BEYOND_ASCII,
     ENTITY,
@@ -75,7 +75,7 @@ class Normalize:
             if not after.equals(before):
                 replaced, others = suspects, after
         newlines = ALL_LINES if self.max_blank_lines is None else self.max_blank_lines + 1
-        new = lay_out(texts, Layout(self.spaces, self.indentation, newlines), replaced, others)
+        new = lay_out(texts, WhiteSpace(self.spaces, self.indentation, newlines), replaced, others)
         return docs if new is texts else with_text(docs, new)
 
     def _wanted(self) -> int:

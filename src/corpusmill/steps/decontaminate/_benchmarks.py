@@ -20,8 +20,8 @@ from corpusmill.steps.decontaminate._items import FieldsOfFiles, files_of, name_
 from corpusmill.text import near
 from corpusmill.text.compile import cache_folder, fingerprint
 from corpusmill.text.fold import fold
-from corpusmill.text.near import NOTHING, Near
-from corpusmill.text.overlap import ARRAYS, WIDEST, OverlapIndex, build
+from corpusmill.text.near import NO_ITEMS, Near
+from corpusmill.text.overlap import INDEX_ARRAYS, WIDEST, OverlapIndex, build
 from corpusmill.text.sets import shift_of
 
 FORMAT = 6  # of the files, and of how items are indexed: a change rebuilds every index
@@ -107,17 +107,17 @@ def benchmarks(
         with assets.unchanged(paths):
             items = read_items(paths, fields)
         texts = sought(items, n, shortest)
-        index = build(texts, n, shortest, common, TEMPLATE, near.SHORTEST - 1 if misspelt else WIDEST)
-        short = near.build(texts, shortest, common) if misspelt else NOTHING
+        index = build(texts, n, shortest, common, TEMPLATE, near.SHORTEST_ITEM - 1 if misspelt else WIDEST)
+        short = near.build(texts, shortest, common) if misspelt else NO_ITEMS
         if not (len(index.first) > 1 or len(short.item)):
             raise AssetError(
                 f"{', '.join(named)}: none of the {len(items)} items can be searched for: each has fewer than "
                 f"{shortest} words, few distinct words, or only n-grams of over {common} items. "
                 "Lower `shortest`, or raise `common`."
             )
-        for name in ARRAYS:
+        for name in INDEX_ARRAYS:
             np.save(folder / f"{name}.npy", getattr(index, name))
-        for name in near.ARRAYS:
+        for name in near.ITEM_ARRAYS:
             np.save(folder / f"near-{name}.npy", getattr(short, name))
         asked = [" ".join(question.split(None, SHOWN)[:SHOWN]) for question in items["question"].to_pylist()]
         kept = items.select(["benchmark", "id", "answers", "is_context"]).append_column("asked", pa.array(asked))
@@ -152,8 +152,8 @@ def _open(folder: Path, n: int, shortest: int, public: tuple[str, ...]) -> Bench
         array.setflags(write=False)
         return array
 
-    arrays = {name: mapped(name) for name in ARRAYS}
-    short = {name: mapped(f"near-{name}") for name in near.ARRAYS}
+    arrays = {name: mapped(name) for name in INDEX_ARRAYS}
+    short = {name: mapped(f"near-{name}") for name in near.ITEM_ARRAYS}
     phrase = shortest if arrays["lengths"].any() else n
     items = pa.ipc.open_file(pa.memory_map(str(folder / "items.arrow"))).read_all()
     benchmark, name, asked, answers = (_one(items[each]) for each in ("benchmark", "id", "asked", "answers"))

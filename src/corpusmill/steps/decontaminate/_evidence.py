@@ -7,8 +7,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from corpusmill.steps.decontaminate._benchmarks import SHOWN, Benchmarks
-from corpusmill.text.folded_words import folded_words, texts_at
+from corpusmill.text.folded_words import folded_words
 from corpusmill.text.overlap import best_passages
+from corpusmill.text.shapes import span_texts
 
 HIT = pa.struct(
     [
@@ -65,7 +66,7 @@ def columns(text: pa.LargeStringArray, items: Benchmarks, passages: NDArray[Any]
     documents, first, end = shown["document"], shown["first"], np.minimum(shown["end"], shown["first"] + SHOWN)
     # In one call: to find the words of the documents takes most of the time.
     starts, stops = np.concatenate([first - AROUND, first, end]), np.concatenate([first, end, end + AROUND])
-    around = texts_at(text, places(text, np.tile(shown, 3), starts, stops)).cast(pa.string())
+    around = span_texts(text, *places(text, np.tile(shown, 3), starts, stops).T).cast(pa.string())
     row = np.full(len(text), -1)  # of each document in the arrays of best matches; -1 becomes null
     row[documents] = np.arange(len(documents))
     at = pa.array(row, mask=row < 0)

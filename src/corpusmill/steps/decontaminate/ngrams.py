@@ -16,10 +16,10 @@ from corpusmill.steps.decontaminate._evidence import Match, columns, matches, me
 from corpusmill.steps.decontaminate._items import Fields, FieldsOfFiles, name_of
 from corpusmill.steps.verdict import Rule, failing
 from corpusmill.text.fold import fold
-from corpusmill.text.folded_words import texts_at
 from corpusmill.text.overlap import WIDEST, find_items
 from corpusmill.text.replace import replace_spans
 from corpusmill.text.rewrite import masked, with_text
+from corpusmill.text.shapes import span_texts
 
 REACH = 100  # words before and after a question that are searched for its answer
 
@@ -144,7 +144,7 @@ class Ngrams:
         passages = find_items(fold(text), items.index, items.near)
         if self.require_answer and len(passages):
             near = places(text, passages, passages["first"] - REACH, passages["end"] + REACH)
-            around = texts_at(text, near).to_pylist()
+            around = span_texts(text, *near.T).to_pylist()
             answered = [items.answered(item, nearby) for item, nearby in zip(passages["item"], around)]
             passages = passages[np.array(answered, bool)]
         return passages

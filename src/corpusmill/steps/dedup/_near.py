@@ -56,7 +56,7 @@ from corpusmill.store.facts import add
 from corpusmill.store.unit_io import UnitIO, Upstream
 from corpusmill.store.units import Resources
 from corpusmill.store.work import PlannedUnit, Stage
-from corpusmill.text.buckets import LEADERS, Leaders, Met, candidates, in_ways, no_leaders, pairs_of
+from corpusmill.text.buckets import LEADERS, BucketMatches, Leaders, candidate_pairs, in_ways, no_leaders, pairs_of
 from corpusmill.text.components import join, roots
 from corpusmill.text.shingles import Shingling
 from corpusmill.text.sketch import equal_share
@@ -86,7 +86,7 @@ def near_stages(
     many = are_many(keys)
 
     def by_documents(upstream: Upstream) -> list[PlannedUnit]:
-        digests = upstream.arrays(upstream.results(links)["candidates"].path(0))["digests"]
+        digests = upstream.arrays(upstream.results(links)["candidate_pairs"].path(0))["digests"]
         starts = key_files(keys, upstream).starts.tolist()  # the hashes are written with the numbers of documents
         numbers = range(len(starts) - 1)
         content = (documents_content(keys, upstream, i) for i in numbers)
@@ -205,12 +205,12 @@ class MinhashGroups:
             table[has, k] = leaders[held[large[has]] + k]
         return MinhashGroup(pairs, documents[later], row, mask[later], table)
 
-    def compare(self, sharing: Sharing, sketches: Iterable[NDArray[np.uint64]], io: UnitIO) -> Met:
+    def compare(self, sharing: Sharing, sketches: Iterable[NDArray[np.uint64]], io: UnitIO) -> BucketMatches:
         """What became of each record, as of `buckets.candidates`, with the sketches of one part in memory.
 
         sketches   of each part, (asked, words)
         """
-        parts: list[Met] = []
+        parts: list[BucketMatches] = []
         state: Leaders | None = None
         for (start, stop), read in zip(pairwise(sharing.starts.tolist()), sketches):
             part = slice(start, stop)
@@ -219,11 +219,11 @@ class MinhashGroups:
             one_more = np.concatenate([read, np.zeros((1, read.shape[1]), np.uint64)])
             rows = np.where(sharing.sketch[part] < 0, len(read), sharing.sketch[part]).astype(np.int64)
             state = state or no_leaders(read.shape[1])
-            parts.append(candidates(bucket, documents, rows, one_more, self.lanes, self.low, self.high, state))
+            parts.append(candidate_pairs(bucket, documents, rows, one_more, self.lanes, self.low, self.high, state))
         compared, not_compared = (0, 0) if state is None else state.counts.tolist()
         add(io.facts, "sketches_compared", count=compared)
         add(io.facts, "not_compared", count=not_compared)
-        return Met(*(np.concatenate(columns) for columns in zip(*parts)))
+        return BucketMatches(*(np.concatenate(columns) for columns in zip(*parts)))
 
 
 def linked(
@@ -271,9 +271,11 @@ class MinhashShingles:
     def run(self, inputs: DocumentFile, io: UnitIO) -> None:
         files = key_files(self.keys, io)
         start = int(files.starts[inputs.number])
-        candidates = io.arrays(io.results(f"{self.keys.label}-links")["candidates"].path(0))
-        wanted = candidates["documents"][slice(*candidates["starts"][inputs.number : inputs.number + 2])].copy()
-        del candidates
+        candidate_pairs = io.arrays(io.results(f"{self.keys.label}-links")["candidates"].path(0))
+        wanted = candidate_pairs["documents"][
+            slice(*candidate_pairs["starts"][inputs.number : inputs.number + 2])
+        ].copy()
+        del candidate_pairs
         ids, sizes = [np.empty((0, 16), np.uint8)], [np.empty((0, len(self.shinglings)), np.int32)]
         members = [np.zeros(1, np.int64)]
         with io.writing_arrays("shingles", len(wanted)) as put:

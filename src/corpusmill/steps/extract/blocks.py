@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from corpusmill import assets
 from corpusmill.errors import DocumentError, RecipeError
-from corpusmill.models.blocks import BLOCKS, BlocksModel, Comments, chosen, possible
+from corpusmill.models.blocks import BLOCKS_MODEL, BlocksModel, Comments, chosen, possible
 from corpusmill.steps.extract._page import MAX_TAGS, extract_pages, read_page
 from corpusmill.text.blocks.compose import Markup, compose
 from corpusmill.text.blocks.page import WORDS
@@ -53,7 +53,7 @@ class Blocks:
 
     @property
     def assets(self) -> tuple[str, ...]:
-        return (BLOCKS,)
+        return (BLOCKS_MODEL,)
 
     def transform(self, docs: pa.RecordBatch) -> pa.RecordBatch:
         return extract_pages(docs, self.page_text, self.title)
@@ -66,7 +66,7 @@ class Blocks:
         """The text of a page in UTF-8. Raises DocumentError if it has too many tags."""
         if (tags := page.count(b"<")) > MAX_TAGS:
             raise DocumentError(f"the page has {tags} tags, more than {MAX_TAGS}")
-        model = assets.load(BLOCKS, BlocksModel.load)
+        model = assets.load(BLOCKS_MODEL, BlocksModel.load)
         blocks = model.scan(page)
         likely = model.probabilities(blocks, self.comments)
         if self.favour == "all":

@@ -78,7 +78,7 @@ def is_domain(entry: str) -> bool:
 
 def is_page(entry: str) -> bool:
     """Whether the entry has a host, as the address of a page must."""
-    return is_domain(Address.of(entry).host)
+    return is_domain(Address.from_url(entry).host)
 
 
 def categories(path: Path) -> dict[str, frozenset[str]]:

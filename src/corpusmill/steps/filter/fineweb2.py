@@ -125,7 +125,7 @@ class Fineweb2:
         `alpha_words`, the share of words with a letter where words end at hyphens, null in other languages."""
         settings = fineweb2.settings()
         named = self._identifier().columns(docs["text"])
-        place = settings.of(named["label"], docs["text"])
+        place = settings.find_pairs(named["label"], docs["text"])
         stop_words = listed_words(docs["text"], place, settings.stop_words)
         rows, apart = settings.apart(docs["text"], place)
         alpha = np.full(len(docs), np.nan)
@@ -137,14 +137,14 @@ class Fineweb2:
             "label": named["label"],
             "score": named["score"],
             "settings": settings.names(place),
-            "stop_words": pa.array(stop_words, mask=place == fineweb2.NONE),
+            "stop_words": pa.array(stop_words, mask=place == fineweb2.NO_PAIR),
             "alpha_words": pa.array(alpha, from_pandas=True),
         }
 
     def reasons(self, docs: pa.RecordBatch, signals: Columns) -> pa.Array:
         settings = fineweb2.settings()
         place = settings.places(signals["settings"])
-        hits = {"no_settings": pa.array(place == fineweb2.NONE)}
+        hits = {"no_settings": pa.array(place == fineweb2.NO_PAIR)}
         for rule in self.RULES:
             bound = getattr(self, rule.parameter)
             if bound is None:
@@ -166,4 +166,4 @@ class Fineweb2:
 def bounds_of(table: NDArray[np.float64], place: NDArray[np.int64]) -> pa.Array:
     """(documents,) the bound of each by the place of its settings; null where there is none."""
     limit = table[place]
-    return pa.array(limit, mask=np.isnan(limit) | (place == fineweb2.NONE))
+    return pa.array(limit, mask=np.isnan(limit) | (place == fineweb2.NO_PAIR))

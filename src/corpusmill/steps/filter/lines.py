@@ -97,7 +97,7 @@ class Lines:
         before = docs["text"]
         found = pieces(before, self.unit)
         document = np.repeat(np.arange(len(docs), dtype=np.int32), np.diff(found.offsets))
-        each = span_texts(before, document, found.start.astype(np.int32), found.end.astype(np.int32))
+        each = span_texts(before, document, found.start, found.end)
         each = pc.utf8_trim_whitespace(each)
         counted = document_stats(each)
 

@@ -82,7 +82,7 @@ class Questionable:
         text = pc.fill_null(docs["text"], "")
         spans, offsets = sentence_spans(text)
         document = np.repeat(np.arange(len(docs), dtype=np.int32), np.diff(offsets))
-        each = span_texts(text, document, spans[:, 0].astype(np.int32), spans[:, 1].astype(np.int32))
+        each = span_texts(text, document, spans[:, 0], spans[:, 1])
         found = self._found(each)
 
         def per_document(hits: NDArray[Any]) -> NDArray[np.int64]:

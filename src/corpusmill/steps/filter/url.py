@@ -94,10 +94,10 @@ class FilterUrl:
                 if not _lists.is_domain(entry):
                     raise RecipeError(
                         f'filter/url: {field} has "{entry}", which is not a bare domain; '
-                        f'write "{Address.of(entry).host or "example.org"}", or put the page in block_urls'
+                        f'write "{Address.from_url(entry).host or "example.org"}", or put the page in block_urls'
                     )
         for entry in written(self.block_urls):
-            if not Address.of(entry).host:
+            if not Address.from_url(entry).host:
                 raise RecipeError(f'filter/url: block_urls has "{entry}", which has no host; write "example.org/page"')
         for field in WORDS:
             for entry in written(getattr(self, field)):

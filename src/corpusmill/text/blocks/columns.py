@@ -8,8 +8,8 @@ Text Features", and the contexts of Pomikálek's jusText, 2011).
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from corpusmill.text.array_types import Float32s, Float64s, Int32s
 from corpusmill.text.blocks.names import IN_HEADING, LEARNED_BITS, TAG
 from corpusmill.text.blocks.page import (
     BREAKS,
@@ -23,20 +23,20 @@ from corpusmill.text.blocks.page import (
     FIRST_BLOCK,
     FIRST_CLASS,
     FLAGS,
+    HIGHEST_WEIGHT,
     INNER,
     LAST_CLASS,
-    LEAST,
     LINKED,
     LINKS,
-    MOST,
+    LOWEST_WEIGHT,
     NAME,
-    OWN,
+    OWN_WEIGHT,
     PARENT,
     PATH,
     STOPS,
-    SUM,
     TITLE_WORDS,
     UPPERS,
+    WEIGHT_SUM,
     WORDS,
     BlockPage,
 )
@@ -47,7 +47,7 @@ AROUND = 4  # elements around a block, each with more blocks than the one inside
 PATHS = 1024  # slots for the different paths of a page; blocks of equal paths share one
 PROBES = 32  # of those; a page with more paths shares slots
 FAR = 999  # blocks, where there is none
-SHORT = 40  # words of a block that can be the title
+MAX_TITLE_BLOCK_WORDS = 40  # words of a block that can be the title
 T_H1 = TAG["h1"]
 FLAG_COLUMNS = LEARNED_BITS
 COLUMNS = 17 + FLAG_COLUMNS + 4 + 2 + 4 + 3 + 2 + 2 + 5 * AROUND + 4 + 3 + 4 + 12
@@ -60,11 +60,11 @@ class Around(NamedTuple):
     good       (blocks,) float32: characters, of good text only
     """
 
-    elements: NDArray[np.int32]
-    good: NDArray[np.float32]
+    elements: Int32s
+    good: Float32s
 
 
-def columns(page: BlockPage, width: int = COLUMNS) -> tuple[NDArray[np.float32], Around]:
+def columns(page: BlockPage, width: int = COLUMNS) -> tuple[Float32s, Around]:
     """(blocks, width) float32, of which COLUMNS are filled in; and what is around each block."""
     count = len(page.blocks)
     features = np.empty((count, width), np.float32)
@@ -82,7 +82,7 @@ def logarithm(value: Any) -> Any:
 
 
 @kernel
-def _find_around(blocks: NDArray[np.int32], elements: NDArray[np.int32], around: NDArray[np.int32]) -> None:
+def _find_around(blocks: Int32s, elements: Int32s, around: Int32s) -> None:
     for block in range(len(blocks)):
         element = blocks[block, ELEMENT]
         holds = 1
@@ -94,7 +94,7 @@ def _find_around(blocks: NDArray[np.int32], elements: NDArray[np.int32], around:
 
 
 @kernel
-def deepest(elements: NDArray[np.int32], sums: NDArray[np.float64], share: float) -> int:
+def deepest(elements: Int32s, sums: Float64s, share: float) -> int:
     """The deepest element with at least a share of the sum over all blocks; the page if that is nothing.
 
     sums   (blocks + 1,): over the blocks before each
@@ -109,16 +109,16 @@ def deepest(elements: NDArray[np.int32], sums: NDArray[np.float64], share: float
 
 
 @inlined
-def is_inside(elements: NDArray[np.int32], element: int, block: int) -> Any:
+def is_inside(elements: Int32s, element: int, block: int) -> Any:
     return elements[element, FIRST_BLOCK] <= block < elements[element, END_BLOCK]
 
 
 @kernel
-def _title_block(blocks: NDArray[np.int32], elements: NDArray[np.int32], title: int) -> int:
+def _title_block(blocks: Int32s, elements: Int32s, title: int) -> int:
     """The block most like the page's title, -1 if none is."""
     best, best_score = -1, np.float32(0.3)
     for block in range(len(blocks) if title > 0 else 0):
-        if blocks[block, WORDS] < SHORT:
+        if blocks[block, WORDS] < MAX_TITLE_BLOCK_WORDS:
             shared = np.float32(blocks[block, TITLE_WORDS])
             alike = shared / max(blocks[block, WORDS], 1) * min(shared / title, np.float32(1))
             if elements[blocks[block, ELEMENT], FLAGS] & IN_HEADING:
@@ -129,9 +129,7 @@ def _title_block(blocks: NDArray[np.int32], elements: NDArray[np.int32], title: 
 
 
 @kernel
-def _by_path(
-    blocks: NDArray[np.int32], elements: NDArray[np.int32], good: NDArray[np.float32], slots: NDArray[np.int32]
-) -> NDArray[np.float32]:
+def _by_path(blocks: Int32s, elements: Int32s, good: Float32s, slots: Int32s) -> Float32s:
     """Blocks with the same path from the root, by names and classes: (PATHS, 4) characters, good characters, blocks,
     characters in links. slots (blocks,) says which is whose."""
     sums = np.zeros((PATHS, 4), np.float32)
@@ -153,13 +151,7 @@ def _by_path(
 
 @kernel
 def _sum_up(
-    blocks: NDArray[np.int32],
-    elements: NDArray[np.int32],
-    around: Around,
-    title: int,
-    hints: NDArray[np.float32],
-    weights: NDArray[np.float32],
-    features: NDArray[np.float32],
+    blocks: Int32s, elements: Int32s, around: Around, title: int, hints: Float32s, weights: Float32s, features: Float32s
 ) -> None:
     """All columns but those of neighbours."""
     count, good = len(blocks), around.good
@@ -199,10 +191,10 @@ def _sum_up(
             x[k + bit] = (elements[inner, FLAGS] >> bit) & 1
         k += FLAG_COLUMNS
         x[k], x[k + 1], x[k + 2], x[k + 3] = (
-            hints[inner, OWN],
-            hints[inner, SUM],
-            hints[inner, LEAST],
-            hints[inner, MOST],
+            hints[inner, OWN_WEIGHT],
+            hints[inner, WEIGHT_SUM],
+            hints[inner, LOWEST_WEIGHT],
+            hints[inner, HIGHEST_WEIGHT],
         )
         x[k + 4], x[k + 5] = weights[block] / words, weights[block]
         k += 6
@@ -235,7 +227,7 @@ def _sum_up(
 
 
 @kernel
-def _neighbours(features: NDArray[np.float32]) -> None:
+def _neighbours(features: Float32s) -> None:
     """Words, links and name of the blocks up to two before and after; -1 beyond the page."""
     count = len(features)
     for block in range(count):

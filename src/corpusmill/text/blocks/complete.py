@@ -1,8 +1,8 @@
 """Blocks that structure asks for: half a table is no table, and a section wants its heading."""
 
 import numpy as np
-from numpy.typing import NDArray
 
+from corpusmill.text.array_types import Bools, Int32s
 from corpusmill.text.blocks.columns import deepest
 from corpusmill.text.blocks.outline import CELL, CODE_BLOCK, HEADING, LIST, NESTING, OUTLINE_COLUMNS, TABLE, outline
 from corpusmill.text.blocks.page import CHARACTERS, ELEMENT, END_BLOCK, FIRST_BLOCK, LINKED, WORDS, BlockPage
@@ -14,9 +14,7 @@ MAIN = 0.95  # share of the kept words, in the element that the text is in
 LINKS = 0.8  # share of characters; a list of more links leads to other pages
 
 
-def complete(
-    page: BlockPage, outlined: NDArray[np.int32], keep: NDArray[np.bool_], possible: NDArray[np.bool_] | None
-) -> NDArray[np.bool_]:
+def complete(page: BlockPage, outlined: Int32s, keep: Bools, possible: Bools | None) -> Bools:
     """(blocks,) the kept blocks, and with them
 
     - all of a list or table of which more than half of the characters are kept
@@ -35,18 +33,18 @@ def complete(
     return completed
 
 
-def _structured(page: BlockPage, outlined: NDArray[np.int32], places: NDArray[np.int32]) -> NDArray[np.bool_]:
+def _structured(page: BlockPage, outlined: Int32s, places: Int32s) -> Bools:
     """(blocks,) lists, code, and tables without other ones inside, if they are not mostly links."""
     lists = places[:, LIST]
     data = (places[:, CELL] > 0) & (outlined[places[:, TABLE], NESTING] == 0)
     characters, linked = page.blocks[:, CHARACTERS], page.blocks[:, LINKED]
     list_characters, list_linked = (np.bincount(lists, weights)[lists] for weights in (characters, linked))
     few = np.where(lists > 0, list_linked <= LINKS * list_characters, linked <= LINKS * characters)
-    structured: NDArray[np.bool_] = few & ((lists > 0) | (places[:, CODE_BLOCK] > 0) | data)
+    structured: Bools = few & ((lists > 0) | (places[:, CODE_BLOCK] > 0) | data)
     return structured
 
 
-def _in_main(page: BlockPage, keep: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _in_main(page: BlockPage, keep: Bools) -> Bools:
     """(blocks,) those in the deepest element with nearly all of the kept words."""
     sums = np.concatenate([[0.0], np.cumsum(page.blocks[:, WORDS] * keep, dtype=np.float64)])
     inside = np.zeros(len(keep), np.bool_)
@@ -57,7 +55,7 @@ def _in_main(page: BlockPage, keep: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 
 @kernel
-def _complete(places: NDArray[np.int32], characters: NDArray[np.int32], elements: int, keep: NDArray[np.bool_]) -> None:
+def _complete(places: Int32s, characters: Int32s, elements: int, keep: Bools) -> None:
     """places (blocks, OUTLINE_COLUMNS): each block's row of the outline."""
     assert places.shape[1] == OUTLINE_COLUMNS
     count = len(keep)
@@ -81,7 +79,7 @@ def _complete(places: NDArray[np.int32], characters: NDArray[np.int32], elements
 
 
 @kernel
-def _complete_headings(places: NDArray[np.int32], keep: NDArray[np.bool_]) -> None:
+def _complete_headings(places: Int32s, keep: Bools) -> None:
     """Keep headings that text is kept below."""
     count = len(keep)
     following = count + REACH  # the next kept block that is not a heading
@@ -97,7 +95,7 @@ def _complete_headings(places: NDArray[np.int32], keep: NDArray[np.bool_]) -> No
 
 
 @kernel
-def _complete_lists(places: NDArray[np.int32], keep: NDArray[np.bool_]) -> None:
+def _complete_lists(places: Int32s, keep: Bools) -> None:
     """Keep lists in the middle of text. The lists inside a list are a part of it."""
     count = len(keep)
     start = 0

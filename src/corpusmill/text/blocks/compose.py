@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from corpusmill.text.array_types import Bools, Int32s
 from corpusmill.text.blocks.complete import complete
 from corpusmill.text.blocks.outline import (
     CELL,
@@ -27,7 +27,7 @@ from corpusmill.text.blocks.outline import (
 from corpusmill.text.blocks.page import CHARACTERS, CODE, CODE_END, ELEMENT, FIRST, LAST, NAME, PARENT, BlockPage
 
 Markup = Literal["text", "markdown"]
-MARKS = bytes([CODE, CODE_END])
+CODE_MARKS = bytes([CODE, CODE_END])
 # Inline code, which is looked for first; TeX as MathJax finds it in the text of pages.
 INLINE = re.compile(
     rb"%c(?P<code>[^%c%c]*)%c" % (CODE, CODE, CODE_END, CODE_END)
@@ -47,9 +47,7 @@ class _KeptBlock:
     at: list[int]
 
 
-def compose(
-    page: BlockPage, keep: NDArray[np.bool_], markup: Markup = "text", possible: NDArray[np.bool_] | None = None
-) -> str:
+def compose(page: BlockPage, keep: Bools, markup: Markup = "text", possible: Bools | None = None) -> str:
     """The text of the kept blocks.
 
     possible   (blocks,) blocks that Markdown may have too, where they are in its lists, tables and code; None for none
@@ -81,7 +79,7 @@ def compose(
 
 
 def _plain(data: bytes) -> str:
-    return data.translate(None, MARKS).decode("utf-8", "replace").removesuffix(PERMALINK)
+    return data.translate(None, CODE_MARKS).decode("utf-8", "replace").removesuffix(PERMALINK)
 
 
 def _coded(data: bytes) -> str:
@@ -102,7 +100,7 @@ def _marked_up(match: "re.Match[bytes]") -> bytes:
     return space + ticks + code + ticks if code else space
 
 
-def _tables_of_data(page: BlockPage, outlined: NDArray[np.int32], tables: set[int]) -> set[int]:
+def _tables_of_data(page: BlockPage, outlined: Int32s, tables: set[int]) -> set[int]:
     """Those of the tables that are of data, and not there for the layout of the page: no table, list or code is inside,
     two rows or more, most of them with two cells or more, and these are short."""
     candidates = [table for table in tables if not outlined[table, NESTING]]
@@ -143,9 +141,7 @@ def _as_text(blocks: list[_KeptBlock], tables: set[int]) -> str:
     return "".join(parts)
 
 
-def _as_markdown(
-    blocks: list[_KeptBlock], tables: set[int], elements: NDArray[np.int32], outlined: NDArray[np.int32]
-) -> str:
+def _as_markdown(blocks: list[_KeptBlock], tables: set[int], elements: Int32s, outlined: Int32s) -> str:
     indents: dict[int, int] = {0: 0}  # of what is inside an item
     begun: set[int] = set()  # items with a bullet
     parts: list[str] = []
@@ -221,7 +217,7 @@ def _table(blocks: list[_KeptBlock]) -> str:
     return "\n".join(lines)
 
 
-def _bullet(position: list[int], elements: NDArray[np.int32]) -> str:
+def _bullet(position: list[int], elements: Int32s) -> str:
     ordered = position[LIST] and elements[position[LIST], NAME] == T_OL
     return f"{position[NUMBER]}. " if ordered else "- "
 

@@ -1,18 +1,18 @@
 """What is measured of blocks once each has a first probability: the probabilities around it."""
 
 import numpy as np
-from numpy.typing import NDArray
 
+from corpusmill.text.array_types import Float32s, Int32s
 from corpusmill.text.blocks.columns import AROUND, COLUMNS, FAR, Around, columns, deepest, is_inside, logarithm
 from corpusmill.text.blocks.page import END_BLOCK, FIRST_BLOCK, WORDS, BlockPage
 from corpusmill.text.blocks.scan import scan
 from corpusmill.text.compile import kernel
 
-NEAR = 4  # blocks before and after
-ALL_COLUMNS = COLUMNS + 1 + 2 * NEAR + 4 + 2 * AROUND + 4 + 2 + 3
+NEIGHBOURS = 4  # blocks before and after
+ALL_COLUMNS = COLUMNS + 1 + 2 * NEIGHBOURS + 4 + 2 * AROUND + 4 + 2 + 3
 
 
-def add_context(page: BlockPage, around: Around, first: NDArray[np.float32], features: NDArray[np.float32]) -> None:
+def add_context(page: BlockPage, around: Around, first: Float32s, features: Float32s) -> None:
     """Fill the columns from COLUMNS to ALL_COLUMNS.
 
     first      (blocks,) float32: probabilities
@@ -23,13 +23,7 @@ def add_context(page: BlockPage, around: Around, first: NDArray[np.float32], fea
 
 
 @kernel
-def _add(
-    blocks: NDArray[np.int32],
-    elements: NDArray[np.int32],
-    around: NDArray[np.int32],
-    first: NDArray[np.float32],
-    features: NDArray[np.float32],
-) -> None:
+def _add(blocks: Int32s, elements: Int32s, around: Int32s, first: Float32s, features: Float32s) -> None:
     count = len(blocks)
     words, kept_words = np.zeros(count + 1), np.zeros(count + 1)
     for block in range(count):
@@ -47,7 +41,7 @@ def _add(
     for block in range(count):
         x, k = features[block], COLUMNS + 1
         x[COLUMNS] = first[block]
-        for step in range(-NEAR, NEAR + 1):
+        for step in range(-NEIGHBOURS, NEIGHBOURS + 1):
             if step != 0:
                 neighbour = block + step
                 x[k] = first[neighbour] if neighbour >= 0 and neighbour < count else -1

@@ -1,12 +1,13 @@
 """Formulae of pages: TeX in `<script type="math/tex">`, in MathML's annotations, in the texts of images."""
 
 import numpy as np
-from numpy.typing import NDArray
 
+from corpusmill.text.array_types import Bytes, Int64s
 from corpusmill.text.blocks.names import A_ALT, A_ALTTEXT, A_CLASS, A_DISPLAY, A_TYPE, FNV, Weights, fnv, hashed
 from corpusmill.text.blocks.page import FIRST, GAP, NO_GAP, OUT, TEX_FIRST, TEX_LAST, Building, add_text, close_gap
-from corpusmill.text.blocks.syntax import GT, LT, SPACE, is_letter, lower
+from corpusmill.text.blocks.syntax import GT, LT, SPACE, lower
 from corpusmill.text.compile import kernel
+from corpusmill.text.lowlevel import is_letter
 
 DOLLAR, BACKSLASH, OPEN, CLOSE, BRACE, END_BRACE, ROUND, END_ROUND = b"$\\[]{}()"
 _TEX_TYPE = np.frombuffer(b"math/tex", np.uint8)
@@ -21,7 +22,7 @@ _CLASSES = np.array([fnv(word) for word in b"math tex latex mwe formulainl formu
 
 
 @kernel
-def holds(data: NDArray[np.uint8], at: int, end: int, needle: NDArray[np.uint8]) -> int:
+def holds(data: Bytes, at: int, end: int, needle: Bytes) -> int:
     """The position after the first occurrence of some bytes, letters in any case; -1 if there is none."""
     while at + needle.size <= end:
         matched = 0
@@ -34,7 +35,7 @@ def holds(data: NDArray[np.uint8], at: int, end: int, needle: NDArray[np.uint8])
 
 
 @kernel
-def _is_formula_class(data: NDArray[np.uint8], at: int, end: int) -> bool:
+def _is_formula_class(data: Bytes, at: int, end: int) -> bool:
     key, letters = np.uint32(FNV), 0
     while at <= end:
         if at < end and is_letter(data[at]):
@@ -51,7 +52,7 @@ def _is_formula_class(data: NDArray[np.uint8], at: int, end: int) -> bool:
 
 
 @kernel
-def add_formula(data: NDArray[np.uint8], at: int, end: int, display: bool, page: Building, words: Weights) -> None:
+def add_formula(data: Bytes, at: int, end: int, display: bool, page: Building, words: Weights) -> None:
     """Append TeX between dollar signs, two each side if it is displayed. What delimits it in the page is left out, and
     so is a formula that is the one before once more, as a picture beside the MathML."""
     while at < end and data[at] <= SPACE:
@@ -109,9 +110,7 @@ def add_formula(data: NDArray[np.uint8], at: int, end: int, display: bool, page:
 
 
 @kernel
-def add_script(
-    data: NDArray[np.uint8], at: int, end: int, values: NDArray[np.int64], page: Building, words: Weights
-) -> None:
+def add_script(data: Bytes, at: int, end: int, values: Int64s, page: Building, words: Weights) -> None:
     """The formula of `<script type="math/tex; mode=display">`, data[at:end] being its text."""
     first, last = values[2 * A_TYPE], values[2 * A_TYPE + 1]
     if holds(data, first, min(last, first + _TEX_TYPE.size), _TEX_TYPE) > 0:
@@ -119,9 +118,7 @@ def add_script(
 
 
 @kernel
-def add_math(
-    data: NDArray[np.uint8], at: int, end: int, values: NDArray[np.int64], page: Building, words: Weights
-) -> None:
+def add_math(data: Bytes, at: int, end: int, values: Int64s, page: Building, words: Weights) -> None:
     """The formula of `<math>`, data[at:end] being what is inside: its annotation in TeX, or its `alttext`."""
     display = holds(data, values[2 * A_DISPLAY], values[2 * A_DISPLAY + 1], _BLOCK) > 0
     position = holds(data, at, end, _ANNOTATION)
@@ -137,7 +134,7 @@ def add_math(
 
 
 @kernel
-def add_image(data: NDArray[np.uint8], values: NDArray[np.int64], page: Building, words: Weights) -> None:
+def add_image(data: Bytes, values: Int64s, page: Building, words: Weights) -> None:
     """The formula of a picture of one: its class says so, or its `alt` is TeX between dollar signs."""
     first, last = values[2 * A_ALT], values[2 * A_ALT + 1]
     while first < last and data[first] <= SPACE:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from corpusmill.text.array_types import UInt32s
 from corpusmill.text.compile import inlined
 
 FNV, PRIME = 2166136261, 16777619
@@ -36,9 +37,9 @@ _KINDS = {
 # Of ruby: how the characters before are read, between them in the source and above them on screen.
 _READINGS = "rt rp rtc"
 # The numbers of names are columns of trained models, so new ones come last.
-NAMES = ["", *(name for names in (*_KINDS.values(), _READINGS) for name in names.split())]
-TAG = {name: number for number, name in enumerate(NAMES)}  # 0: an element of another name, inline
-KIND = np.zeros(len(NAMES), np.uint8)
+ELEMENT_NAMES = ["", *(name for names in (*_KINDS.values(), _READINGS) for name in names.split())]
+TAG = {name: number for number, name in enumerate(ELEMENT_NAMES)}  # 0: an element of another name, inline
+KIND = np.zeros(len(ELEMENT_NAMES), np.uint8)
 for _kind, _names in (*_KINDS.items(), (SKIPPED, _READINGS)):
     KIND[[TAG[name] for name in _names.split()]] = _kind
 
@@ -47,11 +48,11 @@ _INHERITED = (
     *("article main", "nav", "header", "footer", "aside", "form fieldset", "table", "ul ol dl menu dir", "blockquote"),
     *("figure figcaption", "td th", "pre listing", "li dt dd", "p", "h1 h2 h3 h4 h5 h6", "label legend"),
 )
-IN_TABLE, IN_CELL, IN_PRE, IN_HEADING = 1 << 6, 1 << 10, 1 << 11, 1 << 14
+IN_CELL, IN_PRE, IN_HEADING = 1 << 10, 1 << 11, 1 << 14
 IN_COMMENTS, IN_MAIN, IN_FRAME = 1 << 16, 1 << 17, 1 << 18
 LEARNED_BITS = 20  # the columns of a block; the bits above only steer the scanner
 IS_HIDDEN, IS_SKIPPED, IS_LINK = 1 << 19, 1 << 20, 1 << 21
-FLAGS = np.zeros(len(NAMES), np.int32)
+FLAGS = np.zeros(len(ELEMENT_NAMES), np.int32)
 for _bit, _which in enumerate(_INHERITED):
     FLAGS[[TAG[name] for name in _which.split()]] = 1 << _bit
 
@@ -73,7 +74,7 @@ def _byte_class(byte: int) -> int:
     return DIGIT if character.isdigit() else COMMA if character in ",;" else STOP if character in ".!?:" else OTHER
 
 
-BYTES = np.array([_byte_class(byte) for byte in range(256)], np.uint8)
+BYTE_CLASSES = np.array([_byte_class(byte) for byte in range(256)], np.uint8)
 
 
 class Weights(NamedTuple):
@@ -83,7 +84,7 @@ class Weights(NamedTuple):
     values   (the same,) float32 or int32
     """
 
-    keys: NDArray[np.uint32]
+    keys: UInt32s
     values: NDArray[Any]
 
 
@@ -138,7 +139,18 @@ LANDMARK_KEYS, LANDMARK_VALUES = _LANDMARKS
 # HTML5 gives the numbers from 128 to 159 the meaning that they have in Windows-1252.
 WINDOWS = np.array([ord((html.unescape(f"&#{point};") or " ")[0]) for point in range(160)], np.int32)
 
-for _table in (KIND, FLAGS, BYTES, WINDOWS, *_TAGS, *_ATTRIBUTE_NAMES, *_ENTITIES, *_OLD, *_COMMENT_WORDS, *_LANDMARKS):
+for _table in (
+    KIND,
+    FLAGS,
+    BYTE_CLASSES,
+    WINDOWS,
+    *_TAGS,
+    *_ATTRIBUTE_NAMES,
+    *_ENTITIES,
+    *_OLD,
+    *_COMMENT_WORDS,
+    *_LANDMARKS,
+):
     _table.setflags(write=False)
 
 
@@ -149,7 +161,7 @@ def hashed(value: Any, byte: Any) -> Any:
 
 
 @inlined
-def find(keys: NDArray[np.uint32], values: NDArray[Any], key: Any) -> Any:
+def find(keys: UInt32s, values: NDArray[Any], key: Any) -> Any:
     """The number of a hash, 0 if the table lacks it."""
     slot = np.intp(key) & (keys.size - 1)
     value = values[0] - values[0]

@@ -1,8 +1,8 @@
 """The lists, tables, headings and code that the elements of a page are in."""
 
 import numpy as np
-from numpy.typing import NDArray
 
+from corpusmill.text.array_types import Int32s
 from corpusmill.text.blocks.names import BLOCK, KIND, TAG
 from corpusmill.text.blocks.page import NAME, PARENT
 from corpusmill.text.compile import kernel
@@ -19,7 +19,7 @@ T_UL, T_OL, T_MENU, T_DIR = (TAG[name] for name in "ul ol menu dir".split())
 assert KIND[T_H1] == BLOCK and T_H6 == T_H1 + 5
 
 
-def outline(elements: NDArray[np.int32]) -> NDArray[np.int32]:
+def outline(elements: Int32s) -> Int32s:
     """(elements, OUTLINE_COLUMNS) int32."""
     rows = np.zeros((len(elements), OUTLINE_COLUMNS), np.int32)
     _outline(elements, rows, np.zeros(len(elements), np.int32))
@@ -27,7 +27,7 @@ def outline(elements: NDArray[np.int32]) -> NDArray[np.int32]:
 
 
 @kernel
-def _outline(elements: NDArray[np.int32], rows: NDArray[np.int32], counts: NDArray[np.int32]) -> None:
+def _outline(elements: Int32s, rows: Int32s, counts: Int32s) -> None:
     """counts (elements,): items of a list, cells of a row so far."""
     for element in range(1, len(elements)):
         row, name = rows[element], elements[element, NAME]

@@ -3,10 +3,10 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from corpusmill.text.array_types import Bytes, Float32s, Int32s, Int64s, UInt32s
 from corpusmill.text.blocks.names import (
-    BYTES,
+    BYTE_CLASSES,
     COMMA,
     DIGIT,
     FNV,
@@ -22,6 +22,7 @@ from corpusmill.text.blocks.names import (
 )
 from corpusmill.text.blocks.syntax import SPACE, entity
 from corpusmill.text.compile import inlined, kernel
+from corpusmill.text.unicode import encode
 
 # Columns of `Page.blocks`.
 ELEMENT, FIRST, LAST, CHARACTERS, LINKED, LINKS, WORDS, CAPITALISED, DIGITS, COMMAS, STOPS, UPPERS = range(12)
@@ -31,7 +32,7 @@ BLOCK_COLUMNS = 18
 PARENT, NAME, DEPTH, FLAGS, FIRST_BLOCK, END_BLOCK, PATH = range(7)
 ELEMENT_COLUMNS = 7
 # Columns of `Page.hints`.
-OWN, SUM, LEAST, MOST = range(4)
+OWN_WEIGHT, WEIGHT_SUM, LOWEST_WEIGHT, HIGHEST_WEIGHT = range(4)
 
 # The scanner's numbers. Those of the open block have the numbers of its columns.
 OUT, BLOCKS, ELEMENTS, STACK, BEYOND, GAP, RUN_OF_BREAKS, NAMED, TITLE, WORD, IN_WORD = range(BLOCK_COLUMNS, 29)
@@ -42,7 +43,7 @@ NO_GAP, SPACE_GAP, BREAK_GAP = range(3)  # white space that waits for what follo
 CODE, CODE_END = 0xF9, 0xFA  # around inline code; bytes that UTF-8 does not have
 AMPERSAND, NEWLINE, TAB, QUESTION_MARK = b"&\n\t?"
 LEAD_BYTE = 0xC8  # stands for any character beyond ASCII that an entity gives
-TITLE_SLOTS, MOST_TITLE_WORDS = 256, 60
+TITLE_SLOTS, MAX_TITLE_WORDS = 256, 60
 
 
 class BlockPage(NamedTuple):
@@ -58,11 +59,11 @@ class BlockPage(NamedTuple):
     title       how many different words the title has
     """
 
-    text: NDArray[np.uint8]
-    blocks: NDArray[np.int32]
-    elements: NDArray[np.int32]
-    hints: NDArray[np.float32]
-    weights: NDArray[np.float32]
+    text: Bytes
+    blocks: Int32s
+    elements: Int32s
+    hints: Float32s
+    weights: Float32s
     title: int
 
 
@@ -74,18 +75,18 @@ class Building(NamedTuple):
     title     (TITLE_SLOTS,) uint32: hashes of the words of the title, at hash % TITLE_SLOTS or behind
     """
 
-    text: NDArray[np.uint8]
-    blocks: NDArray[np.int32]
-    elements: NDArray[np.int32]
-    hints: NDArray[np.float32]
-    weights: NDArray[np.float32]
-    state: NDArray[np.int64]
-    stack: NDArray[np.int32]
-    title: NDArray[np.uint32]
+    text: Bytes
+    blocks: Int32s
+    elements: Int32s
+    hints: Float32s
+    weights: Float32s
+    state: Int64s
+    stack: Int32s
+    title: UInt32s
 
 
 @kernel
-def in_title(title: NDArray[np.uint32], key: int) -> bool:
+def in_title(title: UInt32s, key: int) -> bool:
     slot = key & (TITLE_SLOTS - 1)
     while title[slot] != 0:
         if title[slot] == key:
@@ -102,28 +103,6 @@ def end_word(page: Building, words: Weights) -> None:
         state[IN_WORD] = 0
         page.weights[state[BLOCKS]] += find(words.keys, words.values, np.uint32(state[WORD]))
         state[TITLE_WORDS] += in_title(page.title, state[WORD])
-
-
-@inlined
-def put(text: NDArray[np.uint8], out: int, point: int) -> int:
-    """Write a code point as UTF-8; the position after it."""
-    if point < 0x80:
-        text[out] = point
-        return out + 1
-    if point < 0x800:
-        text[out] = 0xC0 | (point >> 6)
-        text[out + 1] = 0x80 | (point & 63)
-        return out + 2
-    if point < 0x10000:
-        text[out] = 0xE0 | (point >> 12)
-        text[out + 1] = 0x80 | ((point >> 6) & 63)
-        text[out + 2] = 0x80 | (point & 63)
-        return out + 3
-    text[out] = 0xF0 | (point >> 18)
-    text[out + 1] = 0x80 | ((point >> 12) & 63)
-    text[out + 2] = 0x80 | ((point >> 6) & 63)
-    text[out + 3] = 0x80 | (point & 63)
-    return out + 4
 
 
 @kernel
@@ -152,7 +131,7 @@ def _is_space(point: Any) -> Any:
 
 
 @inlined
-def _cjk(data: NDArray[np.uint8], at: int, count: int, state: NDArray[np.int64]) -> None:
+def _cjk(data: Bytes, at: int, count: int, state: Int64s) -> None:
     """Count in scripts without spaces: every second character as a word, and the punctuation."""
     byte = data[at]
     if byte == 0xE3 and data[at + 1] == 0x80:
@@ -170,7 +149,7 @@ def _cjk(data: NDArray[np.uint8], at: int, count: int, state: NDArray[np.int64])
 
 
 @kernel
-def add_text(data: NDArray[np.uint8], at: int, end: int, page: Building, words: Weights, keep_white: bool) -> None:
+def add_text(data: Bytes, at: int, end: int, page: Building, words: Weights, keep_white: bool) -> None:
     """Append characters to the open block, with entities decoded and white space collapsed, and count them."""
     state, text = page.state, page.text
     inner = page.stack[state[STACK]]
@@ -194,7 +173,7 @@ def add_text(data: NDArray[np.uint8], at: int, end: int, page: Building, words: 
             width = 2
         elif byte >= CODE:
             byte = np.uint8(QUESTION_MARK)
-        kind = BYTES[byte]
+        kind = BYTE_CLASSES[byte]
         if kind == WHITE:
             if in_word:
                 state[IN_WORD], state[WORD] = 1, word
@@ -247,7 +226,7 @@ def add_text(data: NDArray[np.uint8], at: int, end: int, page: Building, words: 
             text[out] = byte
             out += 1
         else:
-            out = put(text, out, point)
+            out = encode(point, text, out)
         at += width
     state[RUN_OF_BREAKS] *= characters == state[CHARACTERS]
     state[OUT], state[GAP], state[CHARACTERS], state[LINKED] = out, gap, characters, linked

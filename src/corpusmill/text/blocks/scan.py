@@ -8,17 +8,17 @@ what was looked for to the end of the page in vain is not looked for again.
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from corpusmill.text.array_types import Bytes, Int32s, Int64s, UInt32s
 from corpusmill.text.blocks.formulae import add_image, add_math, add_script
 from corpusmill.text.blocks.names import (
     BLOCK,
-    BYTES,
+    BYTE_CLASSES,
+    ELEMENT_NAMES,
     FNV,
     IN_PRE,
     IS_SKIPPED,
     KIND,
-    NAMES,
     OTHER,
     RAW,
     TAG,
@@ -46,7 +46,7 @@ from corpusmill.text.blocks.page import (
     END_BLOCK,
     FLAGS,
     GAP,
-    MOST_TITLE_WORDS,
+    MAX_TITLE_WORDS,
     NAMED,
     NEWLINE,
     OUT,
@@ -91,9 +91,9 @@ from corpusmill.text.compile import kernel
 from corpusmill.text.lowlevel import borrowed
 
 T_BR, T_HR, T_IMG, T_TITLE, T_SCRIPT, T_MATH = (TAG[name] for name in "br hr img title script math".split())
-CODES = np.zeros(len(NAMES), np.uint8)
-CODES[[TAG[name] for name in "code tt kbd samp".split()]] = 1
-CODES.setflags(write=False)
+IS_CODE = np.zeros(len(ELEMENT_NAMES), np.uint8)
+IS_CODE[[TAG[name] for name in "code tt kbd samp".split()]] = 1
+IS_CODE.setflags(write=False)
 UNCLOSED_COMMENT = 0  # in `unclosed`, where the other numbers are those of tags
 NO_WEIGHTS = table((), 4, np.float32)
 
@@ -105,8 +105,8 @@ class PageWords(NamedTuple):
     elements   (words,) int32: whose they are
     """
 
-    words: NDArray[np.uint32]
-    elements: NDArray[np.int32]
+    words: UInt32s
+    elements: Int32s
 
 
 def scan(page: bytes, hints: Weights = NO_WEIGHTS, words: Weights = NO_WEIGHTS) -> BlockPage:
@@ -159,16 +159,16 @@ def building(page: bytes) -> Building:
 
 
 @kernel
-def _title(data: NDArray[np.uint8], at: int, end: int, page: Building) -> None:
+def _title(data: Bytes, at: int, end: int, page: Building) -> None:
     """Take the words of the title into the page's table."""
     key, size = np.uint32(FNV), 0
     while at <= end:
-        kind = BYTES[data[at]] if at < end else np.uint8(WHITE)
+        kind = BYTE_CLASSES[data[at]] if at < end else np.uint8(WHITE)
         if kind != WHITE and (kind < 5 or kind > OTHER):
             key = hashed(key, np.uint8(data[at] | 32) if kind == UPPER else data[at])
             size += 1
         else:
-            if size > 1 and page.state[TITLE] < MOST_TITLE_WORDS:
+            if size > 1 and page.state[TITLE] < MAX_TITLE_WORDS:
                 slot = np.intp(key) & (TITLE_SLOTS - 1)
                 while page.title[slot] != 0 and page.title[slot] != key:
                     slot = (slot + 1) & (TITLE_SLOTS - 1)
@@ -181,14 +181,7 @@ def _title(data: NDArray[np.uint8], at: int, end: int, page: Building) -> None:
 
 @kernel
 def _raw(
-    data: NDArray[np.uint8],
-    at: int,
-    tag: Any,
-    name: Any,
-    values: NDArray[np.int64],
-    unclosed: NDArray[np.uint8],
-    page: Building,
-    words: Weights,
+    data: Bytes, at: int, tag: Any, name: Any, values: Int64s, unclosed: Bytes, page: Building, words: Weights
 ) -> Any:
     """The position after an element that has no tags inside; `at` is where its text begins."""
     end = -1 if unclosed[tag] else raw_end(data, at, np.uint32(name))
@@ -208,7 +201,7 @@ def _raw(
 
 
 @kernel
-def _void(data: NDArray[np.uint8], tag: Any, values: NDArray[np.int64], page: Building, words: Weights) -> None:
+def _void(data: Bytes, tag: Any, values: Int64s, page: Building, words: Weights) -> None:
     state = page.state
     if tag == T_BR:
         state[RUN_OF_BREAKS] += 1
@@ -230,7 +223,7 @@ def _void(data: NDArray[np.uint8], tag: Any, values: NDArray[np.int64], page: Bu
 
 
 @kernel
-def _skip(data: NDArray[np.uint8], at: int, kind: int, unclosed: NDArray[np.uint8]) -> Any:
+def _skip(data: Bytes, at: int, kind: int, unclosed: Bytes) -> Any:
     """The position after a comment or a declaration."""
     if kind == COMMENT and not unclosed[UNCLOSED_COMMENT]:
         end = comment_end(data, at + 4)
@@ -241,14 +234,7 @@ def _skip(data: NDArray[np.uint8], at: int, kind: int, unclosed: NDArray[np.uint
 
 
 @kernel
-def fill(
-    data: NDArray[np.uint8],
-    page: Building,
-    hints: Weights,
-    words: Weights,
-    hashes: NDArray[np.uint32],
-    owners: NDArray[np.int32],
-) -> int:
+def fill(data: Bytes, page: Building, hints: Weights, words: Weights, hashes: UInt32s, owners: Int32s) -> int:
     """Scan a page into arrays that `building` made. Returns how many words of classes and ids were seen.
 
     hashes, owners   as in `PageWords`, with room for as many words as are to be returned
@@ -273,18 +259,11 @@ def fill(
 
 
 @kernel
-def _scan(
-    data: NDArray[np.uint8],
-    page: Building,
-    hints: Weights,
-    words: Weights,
-    hashes: NDArray[np.uint32],
-    owners: NDArray[np.int32],
-) -> int:
+def _scan(data: Bytes, page: Building, hints: Weights, words: Weights, hashes: UInt32s, owners: Int32s) -> int:
     """`fill`, with arrays whose references are not counted."""
     state = page.state
     values = np.zeros(2 * NUMBERS + 1, np.int64)
-    unclosed = np.zeros(len(CODES), np.uint8)
+    unclosed = np.zeros(len(IS_CODE), np.uint8)
     page.elements[0] = 0
     page.elements[0, PARENT] = -1
     page.hints[0] = 0
@@ -309,7 +288,7 @@ def _scan(
             at, key = name_end(data, at + kind)
             tag = np.intp(find(TAG_KEYS, TAG_VALUES, key))
             does = KIND[tag]
-            shown_code = CODES[tag] and (page.elements[page.stack[state[STACK]], FLAGS] & (IN_PRE | IS_SKIPPED)) == 0
+            shown_code = IS_CODE[tag] and (page.elements[page.stack[state[STACK]], FLAGS] & (IN_PRE | IS_SKIPPED)) == 0
             if kind == END:
                 at = after(data, at, GT)
                 if shown_code:

@@ -3,8 +3,8 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from corpusmill.text.array_types import Bytes, Float32s, Int64s, UInt32s
 from corpusmill.text.blocks import names
 from corpusmill.text.blocks.names import (
     A_CLASS,
@@ -48,32 +48,33 @@ from corpusmill.text.blocks.page import (
     FIRST,
     FIRST_BLOCK,
     GAP,
+    HIGHEST_WEIGHT,
     LAST,
-    LEAST,
     LINKS,
-    MOST,
+    LOWEST_WEIGHT,
     NAME,
     NEWLINE,
     NO_GAP,
     OUT,
-    OWN,
+    OWN_WEIGHT,
     PARENT,
     PATH,
     RUN_OF_BREAKS,
     STACK,
-    SUM,
+    WEIGHT_SUM,
     Building,
     end_word,
 )
 from corpusmill.text.blocks.page import FLAGS as ELEMENT_FLAGS
-from corpusmill.text.blocks.syntax import NUMBERS, SPACE, is_letter, lower
+from corpusmill.text.blocks.syntax import NUMBERS, SPACE, lower
 from corpusmill.text.compile import inlined, kernel
+from corpusmill.text.lowlevel import is_letter
 
 MAX_DEPTH = 500  # of elements that are told apart: browsers stop at 512. What is deeper belongs to the 500th
 LONGEST_CLASS = 400  # bytes of a class or id whose words are looked at
 T_A, T_P, T_LI, T_TD, T_TH, T_TR, T_TABLE = (TAG[n] for n in "a p li td th tr table".split())
 T_UL, T_OL, T_DL, T_DD, T_DT, T_BODY, T_HTML, T_HEAD = (TAG[n] for n in "ul ol dl dd dt body html head".split())
-BYTES = names.BYTES
+BYTES = names.BYTE_CLASSES
 _NONE = np.frombuffer(b"none", np.uint8)
 
 
@@ -229,7 +230,7 @@ def close_named(page: Building, tag: Any, words: Weights) -> None:
 
 
 @inlined
-def _hides(data: NDArray[np.uint8], at: int, end: int) -> Any:
+def _hides(data: Bytes, at: int, end: int) -> Any:
     """Whether a style has `display: none` or the like."""
     hidden = False
     while at + 4 <= end:
@@ -243,7 +244,7 @@ def _hides(data: NDArray[np.uint8], at: int, end: int) -> Any:
 
 
 @kernel
-def landmark(data: NDArray[np.uint8], at: int, end: int) -> Any:
+def landmark(data: Bytes, at: int, end: int) -> Any:
     """The flag of a role or an item property, 0 of most."""
     key = np.uint32(FNV)
     while at < end and is_letter(data[at]):
@@ -254,13 +255,7 @@ def landmark(data: NDArray[np.uint8], at: int, end: int) -> Any:
 
 @kernel
 def read_hints(
-    data: NDArray[np.uint8],
-    at: int,
-    end: int,
-    own: NDArray[np.float32],
-    hints: Weights,
-    hashes: NDArray[np.uint32],
-    count: int,
+    data: Bytes, at: int, end: int, own: Float32s, hints: Weights, hashes: UInt32s, count: int
 ) -> tuple[int, Any, int]:
     """Words of a class or id, split at what is no letter and before capitals.
 
@@ -279,9 +274,9 @@ def read_hints(
         if letters > 0 and (not is_word or (kind == UPPER and before == LOWER)):
             if letters > 1:
                 weight = find(hints.keys, hints.values, key)
-                own[OWN] += weight
-                own[LEAST] = min(own[LEAST], weight)
-                own[MOST] = max(own[MOST], weight)
+                own[OWN_WEIGHT] += weight
+                own[LOWEST_WEIGHT] = min(own[LOWEST_WEIGHT], weight)
+                own[HIGHEST_WEIGHT] = max(own[HIGHEST_WEIGHT], weight)
                 combined = np.uint32(combined * np.uint32(31) + key)
                 if find(COMMENT_KEYS, COMMENT_VALUES, key) != 0:
                     flag = IN_COMMENTS
@@ -299,13 +294,7 @@ def read_hints(
 
 @kernel
 def open_element(
-    data: NDArray[np.uint8],
-    tag: Any,
-    values: NDArray[np.int64],
-    page: Building,
-    hints: Weights,
-    hashes: NDArray[np.uint32],
-    count: int,
+    data: Bytes, tag: Any, values: Int64s, page: Building, hints: Weights, hashes: UInt32s, count: int
 ) -> int:
     """Push an element. Returns how many words of classes and ids are seen now."""
     state, elements = page.state, page.elements
@@ -340,10 +329,10 @@ def open_element(
     elements[number, ELEMENT_FLAGS], elements[number, PATH] = flags, path
     elements[number, FIRST_BLOCK], elements[number, END_BLOCK] = state[BLOCKS], state[BLOCKS]
     hint = page.hints
-    hint[number, OWN] = own[OWN]
-    hint[number, SUM] = hint[parent, SUM] + own[OWN]
-    hint[number, LEAST] = min(hint[parent, LEAST], own[LEAST])
-    hint[number, MOST] = max(hint[parent, MOST], own[MOST])
+    hint[number, OWN_WEIGHT] = own[OWN_WEIGHT]
+    hint[number, WEIGHT_SUM] = hint[parent, WEIGHT_SUM] + own[OWN_WEIGHT]
+    hint[number, LOWEST_WEIGHT] = min(hint[parent, LOWEST_WEIGHT], own[LOWEST_WEIGHT])
+    hint[number, HIGHEST_WEIGHT] = max(hint[parent, HIGHEST_WEIGHT], own[HIGHEST_WEIGHT])
     state[STACK] += 1
     page.stack[state[STACK]] = number
     state[ELEMENTS] += 1

@@ -3,8 +3,8 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from corpusmill.text.array_types import Bytes, Int64s
 from corpusmill.text.blocks.names import (
     ATTRIBUTE_KEYS,
     ATTRIBUTE_VALUES,
@@ -20,18 +20,14 @@ from corpusmill.text.blocks.names import (
     hashed,
 )
 from corpusmill.text.compile import inlined, kernel
+from corpusmill.text.lowlevel import is_letter
 
 LT, GT, SLASH, BANG, QUESTION, EQUALS, QUOTE, APOSTROPHE, DASH, HASH, SEMICOLON = b"<>/!?=\"'-#;"
 SPACE, ZERO, NINE, A, F, X, Z = b" 09afxz"
 NUMBERS = len(ATTRIBUTES)
 TEXT, START, END, COMMENT, DECLARATION = range(5)  # what a "<" begins
-DIGITS = 8  # of a number in an entity
+MAX_ENTITY_DIGITS = 8  # of a number in an entity
 LAST_POINT = 0x10FFFF
-
-
-@inlined
-def is_letter(byte: Any) -> Any:
-    return (byte | 32) >= A and (byte | 32) <= Z
 
 
 @inlined
@@ -41,7 +37,7 @@ def lower(byte: Any) -> Any:
 
 
 @kernel
-def begins(data: NDArray[np.uint8], at: int) -> int:
+def begins(data: Bytes, at: int) -> int:
     """What the "<" at a position begins."""
     size = data.size
     if at + 1 >= size:
@@ -57,7 +53,7 @@ def begins(data: NDArray[np.uint8], at: int) -> int:
 
 
 @inlined
-def after(data: NDArray[np.uint8], at: int, byte: int) -> Any:
+def after(data: Bytes, at: int, byte: int) -> Any:
     """The position after the next such byte, the size of the page if there is none."""
     while at < data.size and data[at] != byte:
         at += 1
@@ -65,7 +61,7 @@ def after(data: NDArray[np.uint8], at: int, byte: int) -> Any:
 
 
 @kernel
-def comment_end(data: NDArray[np.uint8], at: int) -> int:
+def comment_end(data: Bytes, at: int) -> int:
     """The position after the "-->" of a comment whose "<!--" ends at a position; -1 if it is never closed."""
     if at < data.size and data[at] == GT:  # <!-->
         return at + 1
@@ -80,7 +76,7 @@ def comment_end(data: NDArray[np.uint8], at: int) -> int:
 
 
 @kernel
-def name_end(data: NDArray[np.uint8], at: int) -> tuple[int, Any]:
+def name_end(data: Bytes, at: int) -> tuple[int, Any]:
     """(where the name of a tag ends that begins at a position, its hash)."""
     key = np.uint32(FNV)
     while at < data.size and data[at] > SPACE and data[at] != GT and data[at] != SLASH:
@@ -90,7 +86,7 @@ def name_end(data: NDArray[np.uint8], at: int) -> tuple[int, Any]:
 
 
 @kernel
-def raw_end(data: NDArray[np.uint8], at: int, name: Any) -> int:
+def raw_end(data: Bytes, at: int, name: Any) -> int:
     """Where the end tag begins that closes an element without tags inside; -1 if there is none."""
     while at + 2 < data.size:
         if data[at] == LT and data[at + 1] == SLASH:
@@ -108,7 +104,7 @@ def raw_end(data: NDArray[np.uint8], at: int, name: Any) -> int:
 
 
 @kernel
-def attributes(data: NDArray[np.uint8], at: int, values: NDArray[np.int64]) -> int:
+def attributes(data: Bytes, at: int, values: Int64s) -> int:
     """The position after a tag whose name ends at a position.
 
     values   (2 * NUMBERS + 1,) is set: where the value of each attribute begins and ends, both 0 if the tag lacks it;
@@ -172,7 +168,7 @@ def _digit(byte: Any, hexadecimal: Any) -> Any:
 
 
 @kernel
-def entity(data: NDArray[np.uint8], at: int, end: int) -> tuple[Any, int]:
+def entity(data: Bytes, at: int, end: int) -> tuple[Any, int]:
     """(the code point of the entity that the "&" at a position begins, its bytes); (0, 1) if it begins none."""
     at += 1
     begin = at - 1
@@ -182,7 +178,7 @@ def entity(data: NDArray[np.uint8], at: int, end: int) -> tuple[Any, int]:
         at += hexadecimal
         first = at
         point = np.intp(0)
-        while at < end and at - first < DIGITS:
+        while at < end and at - first < MAX_ENTITY_DIGITS:
             digit = _digit(data[at], hexadecimal)
             if digit < 0:
                 break

@@ -3,8 +3,8 @@
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from corpusmill.text.array_types import Float32s, Int16s, Int32s
 from corpusmill.text.compile import kernel
 
 
@@ -20,15 +20,15 @@ class Trees(NamedTuple):
     root        (trees,) int32: the first node of each tree
     """
 
-    column: NDArray[np.int16]
-    threshold: NDArray[np.float32]
-    left: NDArray[np.int32]
-    right: NDArray[np.int32]
-    leaf: NDArray[np.float32]
-    root: NDArray[np.int32]
+    column: Int16s
+    threshold: Float32s
+    left: Int32s
+    right: Int32s
+    leaf: Float32s
+    root: Int32s
 
 
-def probabilities(trees: Trees, rows: NDArray[np.float32]) -> NDArray[np.float32]:
+def probabilities(trees: Trees, rows: Float32s) -> Float32s:
     """(rows,) float32: the probability that the trees give each row."""
     out = np.empty(len(rows), np.float32)
     _evaluate(trees, rows, out)
@@ -36,7 +36,7 @@ def probabilities(trees: Trees, rows: NDArray[np.float32]) -> NDArray[np.float32
 
 
 @kernel
-def _evaluate(trees: Trees, rows: NDArray[np.float32], out: NDArray[np.float32]) -> None:
+def _evaluate(trees: Trees, rows: Float32s, out: Float32s) -> None:
     column, threshold, left, right, leaf, root = trees
     for number in range(len(rows)):
         row = rows[number]

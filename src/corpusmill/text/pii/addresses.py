@@ -4,8 +4,8 @@ from ipaddress import ip_address
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from corpusmill.text.array_types import Bytes, UInt64s
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.lowlevel import ALL_BITS, U, load8, load64
 from corpusmill.text.pii.byte_classes import (
@@ -31,7 +31,7 @@ from corpusmill.text.pii.byte_classes import (
 from corpusmill.text.unicode import Classes
 
 LONGEST_IPV6 = 45  # bytes
-LOWER = U(0x2020202020202020)
+LOWER_BITS = U(0x2020202020202020)
 
 # File name extensions, which are not top-level domains: logo@2x.png. In lower case; at most 8 letters.
 EXTENSIONS = """
@@ -47,7 +47,7 @@ addr address bind client dns gateway host inet ip ipaddr ipv listen netmask nslo
 server subnet""".split()
 
 
-def _packed(words: list[str]) -> NDArray[np.uint64]:
+def _packed(words: list[str]) -> UInt64s:
     return np.array([int.from_bytes(word.encode().ljust(8, b"\0"), "little") for word in words], np.uint64)
 
 
@@ -55,7 +55,7 @@ _EXTENSIONS, _VERSION_WORDS, _HOST_WORDS = _packed(EXTENSIONS), _packed(VERSION_
 
 
 @kernel
-def email(data: NDArray[np.uint8], lo: int, floor: int, at: int, hi: int, classes: Classes) -> Any:
+def email(data: Bytes, lo: int, floor: int, at: int, hi: int, classes: Classes) -> Any:
     """(start, end) of the address around the "@" at `at`, not before `floor`; end 0 if there is none."""
     start = at
     while start > floor and (
@@ -94,7 +94,7 @@ def email(data: NDArray[np.uint8], lo: int, floor: int, at: int, hi: int, classe
 
 
 @kernel
-def _is_domain(data: NDArray[np.uint8], start: int, end: int) -> bool:
+def _is_domain(data: Bytes, start: int, end: int) -> bool:
     """Whether data[start:end] may be a top-level domain."""
     letters = 0
     for i in range(start, end):
@@ -103,11 +103,11 @@ def _is_domain(data: NDArray[np.uint8], start: int, end: int) -> bool:
 
 
 @inlined
-def _is_among(data: NDArray[np.uint8], start: int, end: int, words: NDArray[np.uint64]) -> bool:
+def _is_among(data: Bytes, start: int, end: int, words: UInt64s) -> bool:
     """Whether data[start:end], of letters and digits, is one of the packed words; case is ignored."""
     if end - start > 8:
         return False
-    word = (load64(data, start) | LOWER) & (ALL_BITS >> U(64 - 8 * (end - start)))
+    word = (load64(data, start) | LOWER_BITS) & (ALL_BITS >> U(64 - 8 * (end - start)))
     for candidate in words:
         if candidate == word:
             return True
@@ -115,7 +115,7 @@ def _is_among(data: NDArray[np.uint8], start: int, end: int, words: NDArray[np.u
 
 
 @kernel
-def mac(data: NDArray[np.uint8], lo: int, last: int, hi: int, classes: Classes) -> Any:
+def mac(data: Bytes, lo: int, last: int, hi: int, classes: Classes) -> Any:
     """(start, end) of the address whose last separator is at `last`; end 0 if there is none."""
     start, end = last - 14, last + 3
     if start < lo or end > hi or word_before(data, lo, start, classes) or word_at(data, end, hi, classes):
@@ -136,7 +136,7 @@ def mac(data: NDArray[np.uint8], lo: int, last: int, hi: int, classes: Classes) 
 
 
 @kernel
-def dotted_mac(data: NDArray[np.uint8], lo: int, last: int, hi: int, classes: Classes) -> Any:
+def dotted_mac(data: Bytes, lo: int, last: int, hi: int, classes: Classes) -> Any:
     """(start, end) of the address in three groups of four, whose last "." is at `last`; end 0 if there is none."""
     start, end = last - 9, last + 5
     if start < lo or end > hi or word_before(data, lo, start, classes) or word_at(data, end, hi, classes):
@@ -156,7 +156,7 @@ def dotted_mac(data: NDArray[np.uint8], lo: int, last: int, hi: int, classes: Cl
 
 
 @kernel
-def ipv6(data: NDArray[np.uint8], lo: int, colon: int, hi: int, classes: Classes) -> Any:
+def ipv6(data: Bytes, lo: int, colon: int, hi: int, classes: Classes) -> Any:
     """(start, end) of a possible address whose first group ends at `colon`; end 0 if it cannot be one."""
     start = colon
     while start > lo and colon - start <= 4 and byte_is(data, start - 1, HEX):
@@ -184,7 +184,7 @@ def ipv6(data: NDArray[np.uint8], lo: int, colon: int, hi: int, classes: Classes
 
 
 @kernel
-def ipv4(data: NDArray[np.uint8], at: int, hi: int) -> int:
+def ipv4(data: Bytes, at: int, hi: int) -> int:
     """The end of an address at `at`, or 0."""
     for part in range(4):
         digits = 0
@@ -203,7 +203,7 @@ def ipv4(data: NDArray[np.uint8], at: int, hi: int) -> int:
 
 
 @kernel
-def is_version(data: NDArray[np.uint8], lo: int, start: int, end: int) -> bool:
+def is_version(data: Bytes, lo: int, start: int, end: int) -> bool:
     """Whether the four numbers are more likely a version than an address."""
     first = load8(data, start)
     few = end - start <= 8 or (end - start == 9 and load8(data, start + 1) == DOT)
@@ -221,7 +221,9 @@ def is_version(data: NDArray[np.uint8], lo: int, start: int, end: int) -> bool:
         word_start -= 1
     if word_start == link:
         return few
-    return not _is_among(data, word_start, link, _HOST_WORDS) if few else _is_among(data, word_start, link, _VERSION_WORDS)
+    return (
+        not _is_among(data, word_start, link, _HOST_WORDS) if few else _is_among(data, word_start, link, _VERSION_WORDS)
+    )
 
 
 def is_ipv6(candidate: str) -> bool:

@@ -3,8 +3,8 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from corpusmill.text.array_types import Bytes
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.lowlevel import load8
 from corpusmill.text.unicode import ALNUM, Classes, class_of, decode, last_class
@@ -37,19 +37,19 @@ for _byte in range(128):
 
 
 @inlined
-def byte_is(data: NDArray[np.uint8], at: int, kinds: np.uint16) -> bool:
+def byte_is(data: Bytes, at: int, kinds: np.uint16) -> bool:
     """Whether the byte at `at` is of one of these classes."""
     return bool((_BYTES[load8(data, at)] & kinds) != 0)
 
 
 @inlined
-def digit_at(data: NDArray[np.uint8], at: int) -> Any:
+def digit_at(data: Bytes, at: int) -> Any:
     """The value of the digit at `at`."""
     return np.int64(load8(data, at)) - ZERO
 
 
 @inlined
-def word_before(data: NDArray[np.uint8], lo: int, at: int, classes: Classes) -> bool:
+def word_before(data: Bytes, lo: int, at: int, classes: Classes) -> bool:
     r"""Whether \w is before `at`."""
     if at <= lo:
         return False
@@ -60,7 +60,7 @@ def word_before(data: NDArray[np.uint8], lo: int, at: int, classes: Classes) -> 
 
 
 @inlined
-def word_at(data: NDArray[np.uint8], at: int, hi: int, classes: Classes) -> bool:
+def word_at(data: Bytes, at: int, hi: int, classes: Classes) -> bool:
     r"""Whether \w is at `at`."""
     if at >= hi:
         return False
@@ -71,9 +71,7 @@ def word_at(data: NDArray[np.uint8], at: int, hi: int, classes: Classes) -> bool
 
 
 @kernel
-def stands_alone(
-    data: NDArray[np.uint8], lo: int, start: int, end: int, hi: int, joiners: np.uint16, classes: Classes
-) -> bool:
+def stands_alone(data: Bytes, lo: int, start: int, end: int, hi: int, joiners: np.uint16, classes: Classes) -> bool:
     r"""Whether data[start:end] has no adjacent \w, no "+" before it, and no joiner (classes of bytes) and digit
     adjacent."""
     if word_before(data, lo, start, classes) or word_at(data, end, hi, classes):

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from corpusmill.text import simd
+from corpusmill.text.array_types import Bytes, Int64s
 from corpusmill.text.buffers import TextBuffer, view
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.lowlevel import ALL_BITS, NO_BITS, ONE, U, borrowed, load8, load32, lowest_bit, moved_up
@@ -43,7 +43,7 @@ from corpusmill.text.pii.forms import AT as FORM_AT
 from corpusmill.text.pii.forms import DISGUISED, Forms, decided, without_message_ids
 from corpusmill.text.pii.forms import NATIONAL as FORM_PHONE
 from corpusmill.text.pii.forms import SHORT_IPV6 as FORM_IPV6
-from corpusmill.text.pii.national import FEWEST, MOST, SLASH, national
+from corpusmill.text.pii.national import MAX_DIGITS, MIN_DIGITS, SLASH, national
 from corpusmill.text.pii.numbers import card, extension, iban, is_continued, phone, ssn
 from corpusmill.text.pii.postal import address_spans
 from corpusmill.text.secrets import FAMILIES, merged, secrets_in
@@ -75,7 +75,7 @@ _stops = simd.masks(
 )
 
 
-def pii_spans(texts: pa.LargeStringArray, kinds: Iterable[str] = KINDS, forms: Forms = PLAIN) -> NDArray[np.int64]:
+def pii_spans(texts: pa.LargeStringArray, kinds: Iterable[str] = KINDS, forms: Forms = PLAIN) -> Int64s:
     """The spans of personal data of these kinds, and of these forms of theirs.
 
     returns   (spans, 4) int64: document, kind (an index of KINDS), first byte and end, counted in bytes from the
@@ -103,7 +103,7 @@ def pii_spans(texts: pa.LargeStringArray, kinds: Iterable[str] = KINDS, forms: F
     return spans
 
 
-def _pattern_spans(text: TextBuffer, mask: int, forms: Forms) -> NDArray[np.int64]:
+def _pattern_spans(text: TextBuffer, mask: int, forms: Forms) -> Int64s:
     """The spans of all kinds but secrets and postal addresses."""
     capacity = 64 + (int(text.offsets[-1] - text.offsets[0]) >> 7)
     spans, places = np.empty((capacity, 4), np.int64), np.empty((capacity, 4), np.int64)
@@ -121,20 +121,18 @@ def _pattern_spans(text: TextBuffer, mask: int, forms: Forms) -> NDArray[np.int6
     if places_count:
         spans = _with_forms(text, spans, decided(text, places[:places_count], (EMAIL, IPV6, PHONE), forms))
     if forms.networks and mask & 1 << IPV4 and mask & 1 << IPV6:
-        spans = networks.whole(text, spans, IPV4, IPV6)
+        spans = networks.extend_addresses(text, spans, IPV4, IPV6)
     return without_message_ids(text, spans, EMAIL) if mask & ANY_MAIL else spans
 
 
-def _with_forms(text: TextBuffer, spans: NDArray[np.int64], form_spans: NDArray[np.int64]) -> NDArray[np.int64]:
+def _with_forms(text: TextBuffer, spans: Int64s, form_spans: Int64s) -> Int64s:
     """Both: e-mail addresses and IPv6 before the spans that they overlap, telephone numbers after them."""
     national = form_spans[:, 1] == PHONE
     return merged(form_spans[national], merged(spans, form_spans[~national]))
 
 
 @kernel
-def _find_all(
-    text: TextBuffer, mask: int, classes: Classes, spans: NDArray[np.int64], places: NDArray[np.int64]
-) -> tuple[int, int]:
+def _find_all(text: TextBuffer, mask: int, classes: Classes, spans: Int64s, places: Int64s) -> tuple[int, int]:
     """Write the spans of all documents, and the places where other forms may be; returns how many there are of each,
     -1 if there is not enough room for either."""
     n: Any = np.int64(0)  # a literal 0 is another type, for which `_find` would be compiled again
@@ -148,15 +146,15 @@ def _find_all(
 
 @kernel
 def _find(
-    data: NDArray[np.uint8],
+    data: Bytes,
     lo: int,
     hi: int,
     document: int,
     mask: int,
     classes: Classes,
-    spans: NDArray[np.int64],
+    spans: Int64s,
     n: int,
-    places: NDArray[np.int64],
+    places: Int64s,
     m: int,
 ) -> tuple[int, int]:
     """Append the spans of one document after the first n, and places after the first m; returns the new counts, the
@@ -197,11 +195,11 @@ def _find(
                 kind = EMAIL
                 start, end = email(data, lo, mail_claimed, at, hi, classes)
                 if mask & ANY_MAIL and _goes_on(data, lo, start, end, at, hi):
-                    m = _place(places, m, document, FORM_AT, at - lo, at + 1 - lo)
+                    m = _add_place(places, m, document, FORM_AT, at - lo, at + 1 - lo)
                 mail_claimed = max(mail_claimed, end)
             elif byte == AMPERSAND or not (byte_is(data, at, DIGIT) or byte_is(data, at, MAC_MARKS)):
                 if mask & ANY_MAIL and _may_be_at(data, lo, at, hi):
-                    m = _place(places, m, document, DISGUISED, at - lo, at + 1 - lo)
+                    m = _add_place(places, m, document, DISGUISED, at - lo, at + 1 - lo)
                 continue
             elif at < claimed:
                 continue
@@ -223,13 +221,15 @@ def _find(
                         and load8(data, at + 1) == COLON
                         and _may_be_loopback(data, lo, at, hi)
                     ):
-                        m = _place(places, m, document, FORM_IPV6, at - lo, at + 2 - lo)
+                        m = _add_place(places, m, document, FORM_IPV6, at - lo, at + 2 - lo)
             else:
                 # The digits from here on; at the end of the block the run may continue.
                 run = lowest_bit(~(digits >> U(bit)))
                 if bit + run < 64 and not _may_begin(data, lo, at, run, hi):
                     kind, start, end = PHONE, 0, 0
-                    long_enough = FEWEST <= run <= MOST or (load8(data, at + run) == SLASH and load8(data, at) == ZERO)
+                    long_enough = MIN_DIGITS <= run <= MAX_DIGITS or (
+                        load8(data, at + run) == SLASH and load8(data, at) == ZERO
+                    )
                     if not (mask & ANY_PHONE and long_enough):
                         continue
                 else:
@@ -237,7 +237,7 @@ def _find(
                 if end == 0 and mask & ANY_PHONE:
                     begin, stop = national(data, lo, at, hi, classes)
                     if stop > 0:
-                        m = _place(places, m, document, FORM_PHONE, begin - lo, stop - lo)
+                        m = _add_place(places, m, document, FORM_PHONE, begin - lo, stop - lo)
             if end == 0:
                 continue
             while n > first and spans[n - 1, 3] > start - lo:
@@ -251,13 +251,13 @@ def _find(
 
 
 @inlined
-def _place(places: NDArray[np.int64], m: int, document: int, sort: int, start: int, end: int) -> int:
+def _add_place(places: Int64s, m: int, document: int, sort: int, start: int, end: int) -> int:
     places[m, 0], places[m, 1], places[m, 2], places[m, 3] = document, sort, start, end
     return m + 1
 
 
 @kernel
-def _goes_on(data: NDArray[np.uint8], lo: int, start: int, end: int, at: int, hi: int) -> bool:
+def _goes_on(data: Bytes, lo: int, start: int, end: int, at: int, hi: int) -> bool:
     """Whether the address from `start` to `end` (0: none) around the "@" at `at` may be a part of one with characters
     beyond ASCII, or with a quoted local part."""
     if end > 0:
@@ -283,7 +283,7 @@ def _goes_on(data: NDArray[np.uint8], lo: int, start: int, end: int, at: int, hi
 
 
 @inlined
-def _may_be_loopback(data: NDArray[np.uint8], lo: int, at: int, hi: int) -> bool:
+def _may_be_loopback(data: Bytes, lo: int, at: int, hi: int) -> bool:
     """Whether "::" at `at` has nothing before it that makes it an operator, and something after it that may be an
     address, or the end of one."""
     if at > lo and (byte_is(data, at - 1, ALNUMS) or load8(data, at - 1) in (UNDERSCORE, COLON, DOT, CLOSE)):
@@ -299,7 +299,7 @@ def _may_be_loopback(data: NDArray[np.uint8], lo: int, at: int, hi: int) -> bool
 
 
 @inlined
-def _may_be_at(data: NDArray[np.uint8], lo: int, at: int, hi: int) -> bool:
+def _may_be_at(data: Bytes, lo: int, at: int, hi: int) -> bool:
     """Whether "&" begins an entity of "@", or the bracket after "at" has another before it, or "dot" is a word."""
     byte = load8(data, at)
     if byte == AMPERSAND:
@@ -317,7 +317,7 @@ def _may_be_at(data: NDArray[np.uint8], lo: int, at: int, hi: int) -> bool:
 
 
 @inlined
-def _may_begin(data: NDArray[np.uint8], lo: int, at: int, run: int, hi: int) -> bool:
+def _may_begin(data: Bytes, lo: int, at: int, run: int, hi: int) -> bool:
     """Whether a run of so many digits can begin a match of `_number`; a year or a price cannot."""
     if run >= 12 or at + run + 2 > hi:
         return run >= 8
@@ -336,7 +336,7 @@ def _may_begin(data: NDArray[np.uint8], lo: int, at: int, run: int, hi: int) -> 
 
 
 @kernel
-def _number(data: NDArray[np.uint8], lo: int, claimed: int, at: int, hi: int, mask: int, classes: Classes) -> Any:
+def _number(data: Bytes, lo: int, claimed: int, at: int, hi: int, mask: int, classes: Classes) -> Any:
     """(kind, start, end) of the match that begins at, or just before, the run of digits at `at`; end 0 if there is
     none.
 

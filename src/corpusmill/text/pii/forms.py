@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from corpusmill.text.array_types import Bools, Bytes, Int64s
 from corpusmill.text.buffers import TextBuffer
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.lowlevel import borrowed, load8, load32
@@ -23,7 +23,7 @@ _HEADERS = np.array(
 )
 _LOWER, _LESS, _GREATER, _LINE, _AT = np.uint32(0x20202020), *b"<>\n@"
 NEITHER = np.uint16(0)  # of the classes of bytes
-WINDOW = 320  # bytes around a place that are decoded: words of context, and the longest address
+FORM_WINDOW = 320  # bytes around a place that are decoded: words of context, and the longest address
 
 # `::1` with what may stand around it: not in `std::1`, nor in a slice (`x[::1]`). "::" alone only between quotes, with
 # a prefix length, or as a whole text: it is an operator and the mark of a list, too.
@@ -62,9 +62,7 @@ class Forms(NamedTuple):
 AT, DISGUISED, SHORT_IPV6, NATIONAL = range(4)
 
 
-def decided(
-    text: TextBuffer, places: NDArray[np.int64], kinds: tuple[int, int, int], forms: Forms
-) -> NDArray[np.int64]:
+def decided(text: TextBuffer, places: Int64s, kinds: tuple[int, int, int], forms: Forms) -> Int64s:
     """The spans at these places.
 
     places    (places, 4) int64: document, sort, first byte, end
@@ -79,7 +77,7 @@ def decided(
         lo, hi = int(text.offsets[document]), int(text.offsets[document + 1])
         if sort == AT and not _DOMAIN.match(data, lo + end, hi):
             continue
-        around = 4 * CONTEXT if sort == NATIONAL else WINDOW
+        around = 4 * CONTEXT if sort == NATIONAL else FORM_WINDOW
         window, first, position, stop = _window(text.data, lo, hi, lo + start, lo + end, around)
         matches: list[tuple[int, int]] = []
         kind = email
@@ -105,7 +103,7 @@ def decided(
     return np.array(chosen, np.int64).reshape(-1, 4)
 
 
-def without_message_ids(text: TextBuffer, spans: NDArray[np.int64], kind: int) -> NDArray[np.int64]:
+def without_message_ids(text: TextBuffer, spans: Int64s, kind: int) -> Int64s:
     """The spans without those of this kind that are names of messages."""
     keep = np.ones(len(spans), bool)
     likely = np.zeros(len(spans), bool)
@@ -116,7 +114,7 @@ def without_message_ids(text: TextBuffer, spans: NDArray[np.int64], kind: int) -
     floors, stops = text.offsets[documents], text.offsets[documents + 1]
     places = np.stack([rows, floors, floors + starts, floors + ends, stops], axis=1)
     for i, lo, start, end, hi in places.tolist():
-        first = max(lo, start - WINDOW)
+        first = max(lo, start - FORM_WINDOW)
         while first > lo and data[first] & 0xC0 == 0x80:
             first -= 1
         # The line up to the address, the address, and one byte: all that is looked at.
@@ -129,7 +127,7 @@ def without_message_ids(text: TextBuffer, spans: NDArray[np.int64], kind: int) -
 
 
 @kernel
-def _may_name_messages(text: TextBuffer, spans: NDArray[np.int64], kind: int, likely: NDArray[np.bool_]) -> Any:
+def _may_name_messages(text: TextBuffer, spans: Int64s, kind: int, likely: Bools) -> Any:
     """Mark the spans of this kind whose line is worth decoding: few addresses are between "<" and ">" and look as if a
     program had made them, or have a word of those headers, or one beyond ASCII, before them in their line."""
     data = borrowed(text.data)
@@ -141,7 +139,7 @@ def _may_name_messages(text: TextBuffer, spans: NDArray[np.int64], kind: int, li
         suspect = start > lo and end < hi and load8(data, start - 1) == _LESS and load8(data, end) == _GREATER
         suspect = suspect and _looks_made(data, start, end)
         at = start
-        while not suspect and at > lo and start - at < WINDOW and load8(data, at - 1) != _LINE:
+        while not suspect and at > lo and start - at < FORM_WINDOW and load8(data, at - 1) != _LINE:
             at -= 1
             suspect = load8(data, at) >= 0x80
             four = load32(data, at) | _LOWER
@@ -152,7 +150,7 @@ def _may_name_messages(text: TextBuffer, spans: NDArray[np.int64], kind: int, li
 
 
 @inlined
-def _looks_made(data: NDArray[np.uint8], start: int, end: int) -> bool:
+def _looks_made(data: Bytes, start: int, end: int) -> bool:
     """Whether letters and digits change three times before the "@", or six digits are there, or what is not ASCII."""
     changes = digits = 0
     before = NEITHER
@@ -171,7 +169,7 @@ def _looks_made(data: NDArray[np.uint8], start: int, end: int) -> bool:
 
 
 def _window(
-    data: NDArray[np.uint8], lo: int, hi: int, start: int, end: int, around: int = WINDOW
+    data: Bytes, lo: int, hi: int, start: int, end: int, around: int = FORM_WINDOW
 ) -> tuple[str, int, int, int]:
     """(text with so many bytes around, its first byte, where data[start:end] begins and ends in it, in characters)."""
     first, last = max(lo, start - around), min(hi, end + around)

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from corpusmill.text.array_types import Int64s
 from corpusmill.text.buffers import TextBuffer
 from corpusmill.text.pii import checks
 
@@ -100,7 +100,7 @@ _FREE = ("date", "url")  # may be next to a hyphen or a dot
 _PLUS = frozenset(("fi_personal_identity_code",))  # whose sign is no separator
 
 
-def id_spans(text: TextBuffer, names: Iterable[str]) -> NDArray[np.int64]:
+def id_spans(text: TextBuffer, names: Iterable[str]) -> Int64s:
     """The spans of these kinds.
 
     returns   (spans, 4) int64: document, kind (an index of NAMES), first byte, end, in bytes from the beginning of the

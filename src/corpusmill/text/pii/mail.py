@@ -17,7 +17,7 @@ from html import unescape
 from itertools import pairwise
 from pathlib import Path
 
-WINDOW = 120  # characters on each side of a stop
+MAIL_WINDOW = 120  # characters on each side of a stop
 
 _EAST = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef"
 _OTHER = rf"(?:(?![{_EAST}])\w)"
@@ -53,8 +53,8 @@ _HEADER_IN_LINE = re.compile(r"message-?id|references|in-reply-to|supersedes|art
 
 def addresses_at(text: str, at: int) -> list[tuple[int, int]]:
     """The spans of addresses with the "@" at `at`, international or quoted."""
-    first = max(0, at - WINDOW)
-    window = text[first : at + WINDOW]
+    first = max(0, at - MAIL_WINDOW)
+    window = text[first : at + MAIL_WINDOW]
     return [
         (first + match.start(), first + match.end())
         for match in _ADDRESS.finditer(window)
@@ -64,8 +64,8 @@ def addresses_at(text: str, at: int) -> list[tuple[int, int]]:
 
 def disguised_near(text: str, at: int) -> list[tuple[int, int]]:
     """The spans of addresses with HTML entities, or spelled, that have the character at `at`."""
-    first = max(0, at - WINDOW)
-    window = text[first : at + WINDOW]
+    first = max(0, at - MAIL_WINDOW)
+    window = text[first : at + MAIL_WINDOW]
     spans = []
     if text[at] == "&":
         for match in _ENTITIES.finditer(window):

@@ -3,8 +3,8 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from corpusmill.text.array_types import Bytes, UInt64s
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.lowlevel import ALL_BITS, U, load8, load64
 from corpusmill.text.pii.byte_classes import (
@@ -21,7 +21,7 @@ from corpusmill.text.pii.byte_classes import (
 )
 from corpusmill.text.unicode import Classes
 
-FEWEST, MOST = 7, 12  # digits
+MIN_DIGITS, MAX_DIGITS = 7, 12  # digits
 UNGROUPED = 10  # digits of a number that is seen by its first zero alone
 CONTEXT = 60  # bytes before a number in which a word may say what it is
 SLASH, DOLLAR, PUNCTUATION = ord("/"), ord("$"), 0xE2  # the first byte of characters from U+2000 to U+2FFF
@@ -38,7 +38,7 @@ registered appelez appeler anrufen rufen llame llamar ligue chiamare bel voicema
 LABELS_AFTER = "office fax mobile cell home work phone tel voice desk direct handy mobil".split()
 
 
-def _packed(words: list[str]) -> NDArray[np.uint64]:
+def _packed(words: list[str]) -> UInt64s:
     return np.array(
         sorted(
             {int.from_bytes(w.encode()[:8].ljust(8, b"\0"), "little") for word in words for w in (word, word.title())}
@@ -47,13 +47,13 @@ def _packed(words: list[str]) -> NDArray[np.uint64]:
     )
 
 
-LOWER = U(0x2020202020202020)
+LOWER_BITS = U(0x2020202020202020)
 _WORDS = _packed([*LABELS, *VERBS])
 _ASCII_BITS = U(0x8080808080808080)
 
 
 @kernel
-def national(data: NDArray[np.uint8], lo: int, at: int, hi: int, classes: Classes) -> Any:
+def national(data: Bytes, lo: int, at: int, hi: int, classes: Classes) -> Any:
     """(start, end) of what may be a national number whose first digit is at `at`: 7 to 12 digits with at most two of
     [ ./()-] between two of them. It begins with a zero and another digit, or with "(", or a word of LABELS or VERBS is
     near; or it has ten digits or more, the first a zero and the second none, and stands at the start or behind a blank
@@ -61,7 +61,7 @@ def national(data: NDArray[np.uint8], lo: int, at: int, hi: int, classes: Classe
     start = at - (at > lo and load8(data, at - 1) == OPEN)
     end = i = at
     digits = groups = 0
-    while i < hi and digits <= MOST:
+    while i < hi and digits <= MAX_DIGITS:
         if byte_is(data, i, DIGIT):
             groups += i == at or not byte_is(data, i - 1, DIGIT)
             digits += 1
@@ -71,21 +71,21 @@ def national(data: NDArray[np.uint8], lo: int, at: int, hi: int, classes: Classe
             i += 1
         else:
             break
-    if digits > MOST:
+    if digits > MAX_DIGITS:
         # More than a number: what fits before a mark may still be one.
         digits = groups = 0
         i = at
         fits = at
-        while i < hi and digits <= MOST:
+        while i < hi and digits <= MAX_DIGITS:
             if byte_is(data, i, DIGIT):
                 digits += 1
             elif byte_is(data, i - 1, DIGIT):
                 groups += 1
-                fits = i if digits >= FEWEST else fits
+                fits = i if digits >= MIN_DIGITS else fits
             i += 1
         end = fits
-        digits = FEWEST if fits > at else 0
-    if digits < FEWEST or (start < at and not _closed(data, at, end)):
+        digits = MIN_DIGITS if fits > at else 0
+    if digits < MIN_DIGITS or (start < at and not _closed(data, at, end)):
         return 0, 0
     if start > lo and load8(data, start - 1) in (SLASH, DOLLAR):
         return 0, 0  # the end of a path, a price
@@ -101,7 +101,7 @@ def national(data: NDArray[np.uint8], lo: int, at: int, hi: int, classes: Classe
 
 
 @inlined
-def _closed(data: NDArray[np.uint8], at: int, end: int) -> bool:
+def _closed(data: Bytes, at: int, end: int) -> bool:
     for i in range(at, end):
         if load8(data, i) == CLOSE:
             return True
@@ -109,7 +109,7 @@ def _closed(data: NDArray[np.uint8], at: int, end: int) -> bool:
 
 
 @kernel
-def _is_named(data: NDArray[np.uint8], lo: int, start: int) -> bool:
+def _is_named(data: Bytes, lo: int, start: int) -> bool:
     """Whether one of the words is in the CONTEXT bytes before `start`, or East Asian text just before."""
     floor = max(lo, start - CONTEXT)
     for i in range(max(lo, start - 12), start):
@@ -130,7 +130,7 @@ def _is_named(data: NDArray[np.uint8], lo: int, start: int) -> bool:
 
 
 @kernel
-def _is_named_after(data: NDArray[np.uint8], end: int, hi: int) -> bool:
+def _is_named_after(data: Bytes, end: int, hi: int) -> bool:
     i = end
     while i < min(hi, end + 3) and not _is_letter(data, i):
         i += 1
@@ -141,16 +141,16 @@ def _is_named_after(data: NDArray[np.uint8], end: int, hi: int) -> bool:
 
 
 @inlined
-def _is_letter(data: NDArray[np.uint8], at: int) -> bool:
+def _is_letter(data: Bytes, at: int) -> bool:
     return byte_is(data, at, LETTER) or load8(data, at) >= 0x80
 
 
 @inlined
-def _is_word(data: NDArray[np.uint8], start: int, end: int) -> bool:
+def _is_word(data: Bytes, start: int, end: int) -> bool:
     size = min(end - start, 8)
     word = load64(data, start) & (ALL_BITS >> U(64 - 8 * size))
     if word & _ASCII_BITS == U(0):
-        word |= LOWER & (ALL_BITS >> U(64 - 8 * size))
+        word |= LOWER_BITS & (ALL_BITS >> U(64 - 8 * size))
     for candidate in _WORDS:
         if candidate == word:
             return True

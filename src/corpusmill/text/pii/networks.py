@@ -4,8 +4,8 @@
 import re
 
 import numpy as np
-from numpy.typing import NDArray
 
+from corpusmill.text.array_types import Int64s
 from corpusmill.text.buffers import TextBuffer
 from corpusmill.text.pii.addresses import LONGEST_IPV6, is_ipv6
 
@@ -16,7 +16,7 @@ LONGEST_ZONE, LONGEST_PREFIX = 18, 6  # bytes, with what must follow
 COLON = ord(":")
 
 
-def whole(text: TextBuffer, spans: NDArray[np.int64], ipv4: int, ipv6: int) -> NDArray[np.int64]:
+def extend_addresses(text: TextBuffer, spans: Int64s, ipv4: int, ipv6: int) -> Int64s:
     """The spans (document, kind, first byte, end; in order, without overlap) with those of these two kinds made longer.
 
     In a URL "/24" is the beginning of a path, and no part of the address.

@@ -3,8 +3,8 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from corpusmill.text.array_types import Bytes
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.lowlevel import load8, load32
 from corpusmill.text.pii.byte_classes import (
@@ -35,7 +35,7 @@ U32_24, U32_LOWER = np.uint32(0xFFFFFF), np.uint32(0x20)  # three bytes; the fir
 
 
 @kernel
-def phone(data: NDArray[np.uint8], lo: int, at: int, hi: int) -> Any:
+def phone(data: Bytes, lo: int, at: int, hi: int) -> Any:
     """(start, end) of a telephone number whose first digit is at `at`; end 0 if there is none."""
     before = load8(data, at - 1) if at > lo else BLANK
     if before == PLUS:
@@ -72,7 +72,7 @@ def phone(data: NDArray[np.uint8], lo: int, at: int, hi: int) -> Any:
 
 
 @inlined
-def _three(data: NDArray[np.uint8], at: int, hi: int) -> bool:
+def _three(data: Bytes, at: int, hi: int) -> bool:
     """Whether [2-9]dd is at `at`."""
     if at + 3 > hi or load8(data, at) < ZERO + 2:
         return False
@@ -80,7 +80,7 @@ def _three(data: NDArray[np.uint8], at: int, hi: int) -> bool:
 
 
 @kernel
-def _international(data: NDArray[np.uint8], at: int, hi: int) -> int:
+def _international(data: Bytes, at: int, hi: int) -> int:
     """The end of the longest number of a calling code at `at`, or 0."""
     digits = best = 0
     prefix: Any = 0
@@ -108,7 +108,7 @@ def _international(data: NDArray[np.uint8], at: int, hi: int) -> int:
 
 
 @kernel
-def extension(data: NDArray[np.uint8], at: int, hi: int) -> int:
+def extension(data: Bytes, at: int, hi: int) -> int:
     """The end of " ext. 123" or "x123" at `at`, or 0."""
     i = at + (at < hi and load8(data, at) == BLANK)
     if i + 3 < hi and load32(data, i) & U32_24 | U32_LOWER == EXT:
@@ -126,7 +126,7 @@ def extension(data: NDArray[np.uint8], at: int, hi: int) -> int:
 
 
 @kernel
-def ssn(data: NDArray[np.uint8], at: int, hi: int) -> int:
+def ssn(data: Bytes, at: int, hi: int) -> int:
     """The end of a social security number at `at`, or 0."""
     if at + 11 > hi or not byte_is(data, at + 3, PHONE_JOINERS) or load8(data, at + 6) != load8(data, at + 3):
         return 0
@@ -143,7 +143,7 @@ def ssn(data: NDArray[np.uint8], at: int, hi: int) -> int:
 
 
 @kernel
-def is_continued(data: NDArray[np.uint8], lo: int, claimed: int, start: int, end: int, classes: Classes) -> bool:
+def is_continued(data: Bytes, lo: int, claimed: int, start: int, end: int, classes: Classes) -> bool:
     """Whether data[start:end] is only the end of a number in groups that begins before it."""
     if start - 5 < max(lo, claimed) or load8(data, start - 1) != BLANK or not byte_is(data, start - 2, DIGIT):
         return False
@@ -159,7 +159,7 @@ def is_continued(data: NDArray[np.uint8], lo: int, claimed: int, start: int, end
 
 
 @kernel
-def card(data: NDArray[np.uint8], at: int, hi: int) -> int:
+def card(data: Bytes, at: int, hi: int) -> int:
     """The end of a card number at `at`, or 0; the longest if groups allow several."""
     digits = groups = size = best = 0
     prefix: Any = 0
@@ -236,7 +236,7 @@ def _is_network(prefix: int, digits: int) -> bool:
 
 
 @kernel
-def iban(data: NDArray[np.uint8], at: int, hi: int) -> int:
+def iban(data: Bytes, at: int, hi: int) -> int:
     """The end of an account number whose country code is at `at`, or 0."""
     if not (
         byte_is(data, at, LETTER) and byte_is(data, at + 1, LETTER) and at + 4 <= hi and byte_is(data, at + 3, DIGIT)

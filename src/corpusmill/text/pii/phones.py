@@ -7,27 +7,7 @@ from functools import lru_cache
 from corpusmill.text.pii.national import CONTEXT, LABELS, LABELS_AFTER, VERBS
 
 # Where no country is known: a number with a label must be possible in one of these.
-ANYWHERE = (
-    "US",
-    "GB",
-    "DE",
-    "FR",
-    "ES",
-    "IT",
-    "NL",
-    "PL",
-    "DK",
-    "SE",
-    "CH",
-    "AU",
-    "BR",
-    "RU",
-    "IN",
-    "CN",
-    "JP",
-    "ZA",
-    "FI",
-)
+ANYWHERE = tuple("US GB DE FR ES IT NL PL DK SE CH AU BR RU IN CN JP ZA FI".split())
 
 # With a numbering plan: the regions of libphonenumber 9.
 COUNTRIES = tuple(
@@ -92,7 +72,7 @@ def phone_at(text: str, start: int, end: int, regions: Sequence[str]) -> int:
     one it must have a possible length.
     """
     before, after = text[max(0, start - CONTEXT) : start], text[end : end + 16]
-    labelled, described = _said(before, after)
+    labelled, described = _find_labels(before, after)
     if not described and not regions:
         return 0
     for stop in _ends(text, start, end):
@@ -117,7 +97,7 @@ def phone_at(text: str, start: int, end: int, regions: Sequence[str]) -> int:
     return 0
 
 
-def _said(before: str, after: str) -> tuple[bool, bool]:
+def _find_labels(before: str, after: str) -> tuple[bool, bool]:
     """Whether the text around a number has a label for it; and a label, or other words that say what it is."""
     # Most numbers have no such word before them.
     words = _LETTERS.findall(before.lower())
@@ -129,7 +109,9 @@ def _said(before: str, after: str) -> tuple[bool, bool]:
     else:  # other characters may be taken for letters of these words
         last = has_verb = any(map(_may_begin, words)) or _EAST.search(before) is not None
     labelled = bool((last and _LABEL.search(before)) or _AFTER.match(after))
-    return labelled, labelled or bool((has_verb and _VERB.search(before)) or ("number" in words and _OWN.search(before)))
+    return labelled, labelled or bool(
+        (has_verb and _VERB.search(before)) or ("number" in words and _OWN.search(before))
+    )
 
 
 def _may_begin(word: str) -> bool:

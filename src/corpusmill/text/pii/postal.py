@@ -38,9 +38,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from corpusmill.text import simd
+from corpusmill.text.array_types import Bools, Bytes, Int64s, UInt64s
 from corpusmill.text.buffers import TextBuffer, view
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.lowlevel import ALL_BITS, NO_BITS, ONE, U, borrowed, load8, load64, lowest_bit
@@ -197,7 +197,7 @@ def _counts(text: str, match: re.Match[str]) -> bool:
     )
 
 
-def address_spans(text: TextBuffer) -> NDArray[np.int64]:
+def address_spans(text: TextBuffer) -> Int64s:
     """(spans, 3) int64: document, first byte and end of each address, in order, without overlap."""
     places = np.empty((64 + (int(text.offsets[-1] - text.offsets[0]) >> 7), 2), np.int64)
     while (count := _propose_all(text, places)) < 0:
@@ -228,7 +228,7 @@ def _confirmed(raw: bytes, places: list[int]) -> Iterator[tuple[int, int]]:
 CAPITAL_BIT = U(0x2020202020202020)
 
 
-def _packed(words: list[str]) -> NDArray[np.uint64]:
+def _packed(words: list[str]) -> UInt64s:
     heads = {word.encode()[:8] for word in words}
     return np.array(sorted(sum((byte | 0x20) << 8 * i for i, byte in enumerate(head)) for head in heads), np.uint64)
 
@@ -237,7 +237,7 @@ MIXER, MIXED_BITS = U(0x9E3779B97F4A7C15), U(52)  # 2**64 divided by the golden 
 CAPITAL_BIT_3, THREE_BYTES = U(0x202020), U(0xFFFFFF)
 
 
-def _table(keys: NDArray[np.uint64]) -> NDArray[np.bool_]:
+def _table(keys: UInt64s) -> Bools:
     """Whether a key may be one of these, by the highest bits of its product with MIXER: nearly all others are told
     apart with one look."""
     table = np.zeros(1 << 64 - int(MIXED_BITS), np.bool_)
@@ -277,14 +277,12 @@ _digits = simd.masks(simd.ascii_digit)
 
 
 @inlined
-def _is(data: NDArray[np.uint8], at: int, kinds: np.uint8) -> bool:
+def _is(data: Bytes, at: int, kinds: np.uint8) -> bool:
     return bool((_BYTES[load8(data, at)] & kinds) != 0)
 
 
 @inlined
-def _is_among(
-    data: NDArray[np.uint8], start: int, size: int, words: NDArray[np.uint64], maybe: NDArray[np.bool_]
-) -> bool:
+def _is_among(data: Bytes, start: int, size: int, words: UInt64s, maybe: Bools) -> bool:
     """Whether the first eight of these bytes are those of one of the words, whose `_table` is `maybe`."""
     word = load64(data, start) | CAPITAL_BIT
     if size < 8:
@@ -298,7 +296,7 @@ def _is_among(
 
 
 @kernel
-def _propose_all(text: TextBuffer, places: NDArray[np.int64]) -> Any:
+def _propose_all(text: TextBuffer, places: Int64s) -> Any:
     """Write document and place of where an address may begin; returns how many there are, -1 for no room."""
     n: Any = np.int64(0)
     for d in range(len(text.offsets) - 1):
@@ -309,7 +307,7 @@ def _propose_all(text: TextBuffer, places: NDArray[np.int64]) -> Any:
 
 
 @kernel
-def _propose(data: NDArray[np.uint8], lo: int, hi: int, document: int, places: NDArray[np.int64], n: int) -> int:
+def _propose(data: Bytes, lo: int, hi: int, document: int, places: Int64s, n: int) -> int:
     """Append the places in one document; returns the new count, -1 for no room."""
     data, places = borrowed(data), borrowed(places)
     before = NO_BITS
@@ -334,7 +332,7 @@ def _propose(data: NDArray[np.uint8], lo: int, hi: int, document: int, places: N
 
 
 @kernel
-def _street_follows(data: NDArray[np.uint8], at: int, hi: int) -> bool:
+def _street_follows(data: Bytes, at: int, hi: int) -> bool:
     """Whether a word of a street is among the words after the number at `at`."""
     end = at
     while end < hi and _is(data, end, IN_WORD):
@@ -361,9 +359,7 @@ def _street_follows(data: NDArray[np.uint8], at: int, hi: int) -> bool:
 
 
 @kernel
-def _words_before(
-    data: NDArray[np.uint8], lo: int, blank: int, document: int, places: NDArray[np.int64], n: int
-) -> int:
+def _words_before(data: Bytes, lo: int, blank: int, document: int, places: Int64s, n: int) -> int:
     """Append the beginnings of the words before the blank, if one of them is a word of a street or a box; returns the
     new count, -1 for no room."""
     count = n
@@ -404,7 +400,7 @@ def _words_before(
 
 
 @inlined
-def _letters(data: NDArray[np.uint8], at: int, hi: int) -> int:
+def _letters(data: Bytes, at: int, hi: int) -> int:
     """How many bytes of Latin letters data[at:hi] begins with."""
     end = at
     while end < hi:
@@ -418,7 +414,7 @@ def _letters(data: NDArray[np.uint8], at: int, hi: int) -> int:
 
 
 @kernel
-def _ends_as_street(data: NDArray[np.uint8], start: int, end: int) -> bool:
+def _ends_as_street(data: Bytes, start: int, end: int) -> bool:
     """Whether a word ends as German and Dutch streets do."""
     end -= end > start and load8(data, end - 1) == DOT
     last = (load64(data, end - 3) | CAPITAL_BIT_3) & THREE_BYTES  # all ends have three bytes or more

@@ -5,13 +5,13 @@ from functools import cache
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from corpusmill.text.array_types import Int64s
 from corpusmill.text.buffers import TextBuffer, view
 from corpusmill.text.secrets import scan
 from corpusmill.text.secrets.checks import BASE58, BECH32, is_wallet
 from corpusmill.text.secrets.contexts import ASSIGNMENT, CONFIRM
-from corpusmill.text.secrets.formats import WORD, expression, is_secret
+from corpusmill.text.secrets.formats import WORD_BYTE, expression, is_secret
 from corpusmill.text.secrets.named import EXPRESSION, is_credential, match_at
 
 Place = tuple[int, int]  # document, byte from its beginning
@@ -23,13 +23,13 @@ SECRET, WALLET, CREDENTIAL = range(len(FAMILIES))
 EXPRESSIONS = (
     re.compile(expression().encode()),
     re.compile(
-        f"(?:[13][{BASE58}]{{25,34}}|bc1(?:[{BECH32}]{{59}}|[{BECH32}]{{39}})|0x[0-9A-Fa-f]{{40}})(?!{WORD})".encode()
+        f"(?:[13][{BASE58}]{{25,34}}|bc1(?:[{BECH32}]{{59}}|[{BECH32}]{{39}})|0x[0-9A-Fa-f]{{40}})(?!{WORD_BYTE})".encode()
     ),
     EXPRESSION,
 )
 
 
-def secret_spans(texts: pa.LargeStringArray, families: tuple[str, ...] = FAMILIES) -> NDArray[np.int64]:
+def secret_spans(texts: pa.LargeStringArray, families: tuple[str, ...] = FAMILIES) -> Int64s:
     """The spans of secrets of these families.
 
     returns   (spans, 4) int64: document, family (an index of FAMILIES), first byte and end, counted in bytes from the
@@ -38,7 +38,7 @@ def secret_spans(texts: pa.LargeStringArray, families: tuple[str, ...] = FAMILIE
     return secrets_in(view(texts), families)
 
 
-def secrets_in(text: TextBuffer, families: tuple[str, ...]) -> NDArray[np.int64]:
+def secrets_in(text: TextBuffer, families: tuple[str, ...]) -> Int64s:
     """`secret_spans` for documents that are viewed already, because a view can be a copy."""
     mask = sum(1 << FAMILIES.index(family) for family in set(families))
     by_sort: dict[int, set[Place]] = {}
@@ -59,7 +59,7 @@ def _family(trigger: int) -> int:
     return CREDENTIAL if trigger == ASSIGNMENT else SECRET
 
 
-def merged(weaker: NDArray[np.int64], stronger: NDArray[np.int64]) -> NDArray[np.int64]:
+def merged(weaker: Int64s, stronger: Int64s) -> Int64s:
     """Both, in order, without the weaker ones that overlap a stronger one. Each input is in order and without
     overlap."""
     if not len(weaker) or not len(stronger):
@@ -71,7 +71,7 @@ def merged(weaker: NDArray[np.int64], stronger: NDArray[np.int64]) -> NDArray[np
     return both[np.argsort(both[:, 0] << 31 | both[:, 2], kind="stable")]  # two runs in order: one walk
 
 
-def _confirmed(data: memoryview, offsets: NDArray[np.int64], places: list[Place], family: int) -> NDArray[np.int64]:
+def _confirmed(data: memoryview, offsets: Int64s, places: list[Place], family: int) -> Int64s:
     """The matches of the family's expression at these places, which are in order."""
     spans, before, claimed = [], -1, 0
     match_here = {SECRET: _secret_at, CREDENTIAL: match_at}.get(family, EXPRESSIONS[family].match)
@@ -97,7 +97,7 @@ def _expression_for(first: int) -> re.Pattern[bytes]:
     return re.compile(expression(chr(first)).encode())
 
 
-def _in_context(data: memoryview, offsets: NDArray[np.int64], places: list[Place], trigger: int) -> NDArray[np.int64]:
+def _in_context(data: memoryview, offsets: Int64s, places: list[Place], trigger: int) -> Int64s:
     """What the trigger's function finds from these places."""
     spans: set[tuple[int, int, int, int]] = set()
     for document, offset in places:

@@ -145,11 +145,7 @@ FORMATS = (
         r"[0-9]{15,16}(?:\||%(?:7[Cc])?)[A-Za-z0-9_-]{27,40}(?!-)",
         _after(r"[0-9]+(?:\||%(?:7[Cc])?)"),
     ),
-    Format(
-        "stripe_key",
-        ("sk_live_", "sk_test_", "sk_prod_", "rk_live_", "rk_test_", "rk_prod_"),
-        f"{ALNUM}{{10,}}",
-    ),
+    Format("stripe_key", ("sk_live_", "sk_test_", "sk_prod_", "rk_live_", "rk_test_", "rk_prod_"), f"{ALNUM}{{10,}}"),
     Format("stripe_webhook", ("whsec_",), r"[A-Za-z0-9+/]{32,}={0,2}"),
     Format("square_key", ("sq0csp-", "sq0atp-"), r"[A-Za-z0-9_-]{22,60}(?!-)"),
     Format("square_token", ("EAAA",), r"[A-Za-z0-9_-]{22,60}(?!-)", _after("EAAA")),
@@ -200,7 +196,7 @@ PRIVATE_KEY = (
     r"(?:(?:[^-]|-(?!----)){64,16384}-----END [A-Z0-9 ]{1,60}-----"
     r"|(?=(?:[^-]|-(?!----)){64})(?:\s|\\[nr])*(?:[A-Za-z0-9+/=]{16,}(?:\s|\\[nr])*)+))"
 )
-WORD = "[A-Za-z0-9_]"
+WORD_BYTE = "[A-Za-z0-9_]"
 
 
 def expression(first: str = "") -> str:
@@ -210,7 +206,7 @@ def expression(first: str = "") -> str:
         prefixes = tuple(prefix for prefix in form.prefixes if prefix.startswith(first))
         if prefixes or not form.prefixes:
             parts.append(replace(form, prefixes=prefixes).expression)
-    return f"(?:{'|'.join(parts)})(?!{WORD})|{PRIVATE_KEY}"
+    return f"(?:{'|'.join(parts)})(?!{WORD_BYTE})|{PRIVATE_KEY}"
 
 
 CHECKS: dict[str, Callable[[str], bool]] = {form.name: form.check for form in FORMATS if form.check}

@@ -5,7 +5,7 @@ from functools import lru_cache
 
 from corpusmill.text.secrets.checks import UUID, has_digits, is_placeholder, looks_random
 
-NAMES = (
+SECRET_NAMES = (
     "api[_-]?key access[_-]?key auth bearer client[_-]?secret credential encryption[_-]?key passphrase"
     " passw(?:or)?d pwd private[_-]?key secret signing[_-]?key token"
 ).split()
@@ -13,78 +13,22 @@ NAMES = (
 # their keys look like: so many letters and digits ("a"), hexadecimal ("h") or decimal digits ("d"), or letters, digits
 # and any of "=_-" ("w"), and other parts literally; "u" is a UUID that may also be called an id. A value of such a
 # form need not look random. After a name without forms, or when it is longer or shorter, it must.
+_VENDOR_FORMS = """
+    adafruit: w32; adobe: h32; airtable: a17; algolia: a32; alibaba: a30; artifactory: a64 a73; asana: d16 a32;
+    atlassian: a24; beamer: b_+w44; bintray: a64 a73; bitbucket: a32 w64; bittrex: a32; cloudflare: h37 w40;
+    codecov: a32; cohere: a40; coinbase: w64; confluence: a24; confluent: a16 a64; contentful: w43; datadog: a40;
+    discord: d18 d32 w32 h64; droneci: a32; dropbox: a15 a11+AAAAAAAAAA+w43 sl.+w135; etsy: a24; facebook: h32;
+    fastly: w32; finicity: a20 h32; finnhub: a20; flickr: a32; freshbooks: a64; gitter: w40; gocardless: live_+w40;
+    heroku:; hubspot:; intercom: w60; jfrog: a64 a73; jira: a24; kraken:; kucoin: h24; launchdarkly: w40;
+    linear: h32; linked[_-]?in: a14 a16; lob: live_+h35 test_+h35 live_pub_+h31 test_pub_+h31; looker: a20 a24;
+    mailchimp: h32+-us+d2; mailgun: a32+-+a8+-+a8; mattermost: a26; meraki: h40; message[_-]?bird: a25 u;
+    netlify: w40,46; new[_-]?relic: a64; new[_-]?york[_-]?times: w32; nytimes: w32; okta: 00+w40; plaid: a24 a30;
+    private[_-]?ai: a32; rapidapi: w50; sendbird: h40 u; sentry: h64; snyk:; sonar: w40; sourcegraph: h40;
+    squarespace:; sumo: su+a12 a64; travis: a22; trello: a32; twitch: a30; twitter: a25 a45 a50 d15,25+-+a20,40;
+    xray: a64 a73; yandex:; zendesk: a40
+"""
 VENDORS = {
-    "adafruit": "w32",
-    "adobe": "h32",
-    "airtable": "a17",
-    "algolia": "a32",
-    "alibaba": "a30",
-    "artifactory": "a64 a73",
-    "asana": "d16 a32",
-    "atlassian": "a24",
-    "beamer": "b_+w44",
-    "bintray": "a64 a73",
-    "bitbucket": "a32 w64",
-    "bittrex": "a32",
-    "cloudflare": "h37 w40",
-    "codecov": "a32",
-    "cohere": "a40",
-    "coinbase": "w64",
-    "confluence": "a24",
-    "confluent": "a16 a64",
-    "contentful": "w43",
-    "datadog": "a40",
-    "discord": "d18 d32 w32 h64",
-    "droneci": "a32",
-    "dropbox": "a15 a11+AAAAAAAAAA+w43 sl.+w135",
-    "etsy": "a24",
-    "facebook": "h32",
-    "fastly": "w32",
-    "finicity": "a20 h32",
-    "finnhub": "a20",
-    "flickr": "a32",
-    "freshbooks": "a64",
-    "gitter": "w40",
-    "gocardless": "live_+w40",
-    "heroku": "",
-    "hubspot": "",
-    "intercom": "w60",
-    "jfrog": "a64 a73",
-    "jira": "a24",
-    "kraken": "",
-    "kucoin": "h24",
-    "launchdarkly": "w40",
-    "linear": "h32",
-    "linked[_-]?in": "a14 a16",
-    "lob": "live_+h35 test_+h35 live_pub_+h31 test_pub_+h31",
-    "looker": "a20 a24",
-    "mailchimp": "h32+-us+d2",
-    "mailgun": "a32+-+a8+-+a8",
-    "mattermost": "a26",
-    "meraki": "h40",
-    "message[_-]?bird": "a25 u",
-    "netlify": "w40,46",
-    "new[_-]?relic": "a64",
-    "new[_-]?york[_-]?times": "w32",
-    "nytimes": "w32",
-    "okta": "00+w40",
-    "plaid": "a24 a30",
-    "private[_-]?ai": "a32",
-    "rapidapi": "w50",
-    "sendbird": "h40 u",
-    "sentry": "h64",
-    "snyk": "",
-    "sonar": "w40",
-    "sourcegraph": "h40",
-    "squarespace": "",
-    "sumo": "su+a12 a64",
-    "travis": "a22",
-    "trello": "a32",
-    "twitch": "a30",
-    "twitter": "a25 a45 a50 d15,25+-+a20,40",
-    "xray": "a64 a73",
-    "yandex": "",
-    "zendesk": "a40",
+    vendor.strip(): forms.strip() for vendor, _, forms in (entry.partition(":") for entry in _VENDOR_FORMS.split(";"))
 }
 LONGEST_NAME, SHORTEST = 40, 14
 # Words in the place of a name, which is before them: `var name string =`.
@@ -104,15 +48,16 @@ _VENDORS = {vendor.replace("[_-]?", ""): forms.split() for vendor, forms in VEND
 _ALPHABETS = {"a": "[A-Za-z0-9]", "d": "[0-9]", "h": "[A-Fa-f0-9]", "w": "[A-Za-z0-9=_-]"}
 EXPRESSION = re.compile(
     rf"(?=[A-Za-z0-9_-]{{1,{LONGEST_NAME}}}(?![A-Za-z0-9_-]))"
-    rf"(?P<name>(?i:[A-Za-z0-9_-]*?(?:{'|'.join((*NAMES, *VENDORS))})[A-Za-z0-9_-]*|{'|'.join((VALUE, *OTHERS))}))"
+    rf"(?P<name>(?i:[A-Za-z0-9_-]*?(?:{'|'.join((*SECRET_NAMES, *VENDORS))})[A-Za-z0-9_-]*"
+    rf"|{'|'.join((VALUE, *OTHERS))}))"
     rf"(?:{_GIVEN}|{_ARGUMENT}|(?P<cell>,)|(?P<element>{_ELEMENT}))"
     rf"{_VALUE}(?![A-Za-z0-9_+/=-])(?(element)\s{{0,40}}</)".encode()
 )
-_FIRSTS = sorted({name[0] for name in (*NAMES, *VENDORS)})
+_FIRSTS = sorted({name[0] for name in (*SECRET_NAMES, *VENDORS)})
 _ANY_NAME = re.compile(  # by first letter, which is several times as fast
-    "|".join(f"{c}(?:{'|'.join(n[1:] for n in (*NAMES, *VENDORS) if n[0] == c)})" for c in _FIRSTS).encode()
+    "|".join(f"{c}(?:{'|'.join(n[1:] for n in (*SECRET_NAMES, *VENDORS) if n[0] == c)})" for c in _FIRSTS).encode()
 )
-_NAME = re.compile("|".join(NAMES).encode(), re.IGNORECASE)
+_NAME = re.compile("|".join(SECRET_NAMES).encode(), re.IGNORECASE)
 _VENDOR = re.compile("|".join(VENDORS).encode(), re.IGNORECASE)
 _VENDOR_KEY = re.compile(f"(?:{'|'.join(VENDORS)}).*key".encode(), re.IGNORECASE)
 _ID = re.compile(rb"ids?$", re.IGNORECASE)

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from corpusmill.text import simd
+from corpusmill.text.array_types import Bytes, Int64s
 from corpusmill.text.buffers import TextBuffer, view
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.lowlevel import (
@@ -29,7 +29,7 @@ from corpusmill.text.lowlevel import (
     moved_up,
 )
 from corpusmill.text.secrets.formats import FORMATS
-from corpusmill.text.secrets.named import LONGEST_NAME, NAMES, OTHERS, SHORTEST, VENDORS
+from corpusmill.text.secrets.named import LONGEST_NAME, OTHERS, SECRET_NAMES, SHORTEST, VENDORS
 from corpusmill.text.spans import below
 
 SECRET, WALLET, CREDENTIAL, TRIGGERS = range(4)  # sorts of places; triggers are those of `contexts`, from TRIGGERS on
@@ -41,7 +41,7 @@ FARTHEST_PAIR = 60  # bytes between "contribsys" and the ":" of a pair (`context
 LONGEST_PADDING = 30  # blanks between "password" and its "="
 
 
-def places(text: TextBuffer, mask: int) -> NDArray[np.int64]:
+def places(text: TextBuffer, mask: int) -> Int64s:
     """(places, 3) int64: document, byte from its beginning, sort; in no order, some twice.
 
     mask   bit f for the family with number f
@@ -66,15 +66,14 @@ _MAY_BEGIN[[(head[0] & 63) << 6 | head[1] & 63 for head in _HEADS]] = True
 NAMED, OF_VENDOR = 1, 2
 _HASH, _HASH_MASK, _HASH_SHIFT = U(0x9E3779B1), U(0xFFFFFFFF), U(19)  # 13 bits
 _FOURS, _THREES = np.zeros((2, 1 << 13), np.uint8)
-for _bit, _names in ((NAMED, (*NAMES, "value")), (OF_VENDOR, (*VENDORS, *OTHERS))):
+for _bit, _names in ((NAMED, (*SECRET_NAMES, "value")), (OF_VENDOR, (*VENDORS, *OTHERS))):
     for _name in _names:
         _head = _name.partition("[")[0][:4].encode()
         _slot = (int.from_bytes(_head, "little") * int(_HASH) & int(_HASH_MASK)) >> int(_HASH_SHIFT)
         (_FOURS if len(_head) == 4 else _THREES)[_slot] |= _bit
 SHORTEST_WALLET, LONGEST_USER = 26, 200
-SHORTEST_MAXMIND = 40
 
-TOKEN, IN_WORD, LINK, NAME, COIN, DIGIT, CAPITAL, SMALL, HEAD, JOIN, GAP, SLASH, HEXADECIMAL, MARK = np.uint32(
+TOKEN, IN_WORD, LINK, NAME, COIN, DIGIT, CAPITAL, SMALL, IN_HEAD, JOIN, GAP, SLASH, HEXADECIMAL, MARK = np.uint32(
     1
 ) << np.arange(14, dtype=np.uint32)
 SORTS, NO_SORT = DIGIT | CAPITAL | SMALL, np.uint32(0)
@@ -88,7 +87,7 @@ for _byte in range(128):
         | LINK * (_c in BLANKS + MARKS)
         | MARK * (_c in MARKS)
         | NAME * (_c.isalnum() or _c in "_-")
-        | HEAD * (_c.isalnum() or _c in "_-.~")
+        | IN_HEAD * (_c.isalnum() or _c in "_-.~")
         | JOIN * (_c in ".~=")
         | SLASH * (_c == "/")
         | HEXADECIMAL * (_c in "0123456789abcdef")
@@ -129,20 +128,20 @@ DASH, B, SMALL_B, AT, COLON, EQUALS, Q, A, BAR, PERCENT, DOT, COMMA, LESS, D, P,
 )
 
 
-def _word(word: str) -> np.uint32:
+def _pack(word: str) -> np.uint32:
     return np.uint32(int.from_bytes(word.encode().ljust(4, b"\0"), "little"))
 
 
-DIGITS = U(0x1010101010101010)
+DIGIT_BITS = U(0x1010101010101010)
 LOWER, LOWER_8, LOW_THREE = np.uint32(0x20202020), U(0x2020202020202020), np.uint32(0xFFFFFF)
 CONTRIBS = U(int.from_bytes(b"contribs", "little"))
-SCHEME_END = _word("://")
-DASHES, KIND, ECRE, ATLAS, MAXMIND = map(_word, ("----", "kind", "ecre", "sv1.", "_mmk"))
-TION, RIZA, KEY, IKEY, OKEN, WORD_, PASS = map(_word, ("tion", "riza", "-key", "ikey", "oken", "word", "pass"))
+SCHEME_END = _pack("://")
+DASHES, KIND, ECRE, ATLAS, MAXMIND = map(_pack, ("----", "kind", "ecre", "sv1.", "_mmk"))
+TION, RIZA, KEY, IKEY, OKEN, WORD_, PASS = map(_pack, ("tion", "riza", "-key", "ikey", "oken", "word", "pass"))
 
 
 @kernel
-def _propose_all(text: TextBuffer, mask: int, places: NDArray[np.int64]) -> Any:
+def _propose_all(text: TextBuffer, mask: int, places: Int64s) -> Any:
     """Write the places of all documents; returns how many there are, -1 if there is not enough room."""
     n: Any = np.int64(0)
     for d in range(len(text.offsets) - 1):
@@ -153,9 +152,7 @@ def _propose_all(text: TextBuffer, mask: int, places: NDArray[np.int64]) -> Any:
 
 
 @kernel
-def _propose(
-    data: NDArray[np.uint8], lo: int, hi: int, document: int, mask: int, places: NDArray[np.int64], n: int
-) -> int:
+def _propose(data: Bytes, lo: int, hi: int, document: int, mask: int, places: Int64s, n: int) -> int:
     """Append (document, offset, sort) for each place where a match may begin; returns the new count, -1 for no room."""
     data, places = borrowed(data), borrowed(places)
     # Bit i of the map t4 is set if the 4 bytes up to byte i are token characters, and so on; b4 is the previous map.
@@ -182,7 +179,7 @@ def _propose(
             elif load8(data, at + 1) != COLON or _may_be_name(data, lo, at + 1):
                 sort, offset = _trigger(data, lo, at, hi, mask)
                 if sort >= 0:
-                    n = _place(places, n, document, offset - lo, sort)
+                    n = _add_place(places, n, document, offset - lo, sort)
             if n < 0:
                 return n
         while long != NO_BITS:
@@ -199,7 +196,7 @@ def _propose(
 
 
 @inlined
-def _place(places: NDArray[np.int64], n: int, document: int, offset: int, sort: int) -> int:
+def _add_place(places: Int64s, n: int, document: int, offset: int, sort: int) -> int:
     """Append a place; returns the new count, -1 for no room."""
     if n == len(places):
         return -1
@@ -208,12 +205,12 @@ def _place(places: NDArray[np.int64], n: int, document: int, offset: int, sort: 
 
 
 @inlined
-def _is(data: NDArray[np.uint8], at: int, kinds: np.uint32) -> bool:
+def _is(data: Bytes, at: int, kinds: np.uint32) -> bool:
     return bool((_BYTES[load8(data, at)] & kinds) != 0)
 
 
 @kernel
-def _trigger(data: NDArray[np.uint8], lo: int, at: int, hi: int, mask: int) -> Any:
+def _trigger(data: Bytes, lo: int, at: int, hi: int, mask: int) -> Any:
     """(sort, place) of what may be around the two bytes at `at`; sort -1 if nothing can be."""
     nothing = np.int64(-1), at
     if at + 1 >= hi:
@@ -249,7 +246,7 @@ def _trigger(data: NDArray[np.uint8], lo: int, at: int, hi: int, mask: int) -> A
 
 
 @inlined
-def _is_assigned(data: NDArray[np.uint8], lo: int, at: int, hi: int) -> bool:
+def _is_assigned(data: Bytes, lo: int, at: int, hi: int) -> bool:
     """Whether the "w" at `at` is that of "password", "passwd" or "pwd", and an operator or "value" follows."""
     if load32(data, at) | LOWER == WORD_:
         i = at + 4
@@ -268,16 +265,7 @@ def _is_assigned(data: NDArray[np.uint8], lo: int, at: int, hi: int) -> bool:
 
 
 @inlined
-def _users(
-    data: NDArray[np.uint8],
-    start: int,
-    lo: int,
-    hi: int,
-    document: int,
-    mask: int,
-    places: NDArray[np.int64],
-    n: int,
-) -> int:
+def _users(data: Bytes, start: int, lo: int, hi: int, document: int, mask: int, places: Int64s, n: int) -> int:
     """Append each "@" in the name of the host that begins at `start`, if "://" is before it; returns the new count, -1
     for no room."""
     if start - 3 <= lo or load32(data, start - 3) & LOW_THREE != SCHEME_END or not mask & (1 << SECRET):
@@ -285,7 +273,7 @@ def _users(
     i = start
     while i < hi and i <= start + LONGEST_USER and load8(data, i) > 32 and not _is(data, i, SLASH):
         if load8(data, i) == AT:
-            n = _place(places, n, document, i - lo, AT_URL)
+            n = _add_place(places, n, document, i - lo, AT_URL)
             if n < 0:
                 return n
         i += 1
@@ -293,9 +281,7 @@ def _users(
 
 
 @inlined
-def _pairs(
-    data: NDArray[np.uint8], lo: int, at: int, hi: int, document: int, mask: int, places: NDArray[np.int64], n: int
-) -> int:
+def _pairs(data: Bytes, lo: int, at: int, hi: int, document: int, mask: int, places: Int64s, n: int) -> int:
     """Append each ":" behind eight hexadecimal digits that is near "contribsys", whose "b" may be at `at`; returns the
     new count, -1 for no room."""
     start = at - 6
@@ -307,14 +293,14 @@ def _pairs(
             while first > i - 8 and _is(data, first - 1, HEXADECIMAL):
                 first -= 1
             if first == i - 8:
-                n = _place(places, n, document, i - lo, AT_PAIR)
+                n = _add_place(places, n, document, i - lo, AT_PAIR)
                 if n < 0:
                     return n
     return n
 
 
 @inlined
-def _is_of_secret(data: NDArray[np.uint8], at: int) -> bool:
+def _is_of_secret(data: Bytes, at: int) -> bool:
     """Whether "Secret" follows the ":" of "kind:" at `at`, or what begins like it."""
     i = at + 1
     while i < at + 3 and load8(data, i) in (BLANK, TAB):
@@ -324,15 +310,13 @@ def _is_of_secret(data: NDArray[np.uint8], at: int) -> bool:
 
 
 @inlined
-def _may_be_name(data: NDArray[np.uint8], lo: int, at: int) -> bool:
+def _may_be_name(data: Bytes, lo: int, at: int) -> bool:
     """Whether `_trigger` has to look at what is before the ":" at `at`: nearly all of them end other words."""
     return at - 4 >= lo and (_is(data, at - 1, GAP) or load32(data, at - 4) | LOWER in (KIND, TION, KEY, IKEY, OKEN))
 
 
 @kernel
-def _token_run(
-    data: NDArray[np.uint8], lo: int, start: int, hi: int, document: int, mask: int, places: NDArray[np.int64], n: int
-) -> int:
+def _token_run(data: Bytes, lo: int, start: int, hi: int, document: int, mask: int, places: Int64s, n: int) -> int:
     """Append the places where a run of token characters from `start` on, or the name before it, may begin a secret."""
     end, digits, alnums = _run_from(data, start, hi)
     if not alnums or (end - start < SHORTEST_RUN and not digits):
@@ -348,18 +332,18 @@ def _token_run(
             if has_operator and not (name > lo and _is(data, name - 1, NAME)):
                 kinds = _kinds_of_name(data, name, link)
                 if kinds & OF_VENDOR or (kinds and random and _may_hold(data, link, start, end, hi)):
-                    n = _place(places, n, document, name - lo, CREDENTIAL)
+                    n = _add_place(places, n, document, name - lo, CREDENTIAL)
             if joined and end - start >= SHORTEST_RUN:
                 # What is before the run may be the beginning of the value.
                 link_2, name_2, has_operator_2 = _name_before(data, lo, name)
                 if name_2 < link_2 and has_operator_2 and not (name_2 > lo and _is(data, name_2 - 1, NAME)):
                     kinds = _kinds_of_name(data, name_2, link_2)
                     if kinds & OF_VENDOR or (kinds and random):
-                        n = _place(places, n, document, name_2 - lo, CREDENTIAL)
+                        n = _add_place(places, n, document, name_2 - lo, CREDENTIAL)
         if end - start < SHORTEST_RUN:
             return n
         head = name
-        while head > lo and link - head < LONGEST_HEAD and _is(data, head - 1, HEAD):
+        while head > lo and link - head < LONGEST_HEAD and _is(data, head - 1, IN_HEAD):
             head -= 1
         infix = _has_infix(data, lo, start, link)
     elif end - start < SHORTEST_RUN:
@@ -374,20 +358,20 @@ def _token_run(
             at = block + lowest_bit(starts)
             starts &= starts - ONE
             if secrets and ((infix and at < start) or _has_prefix(data, at) or _has_suffix(data, at, end)):
-                n = _place(places, n, document, at - lo, SECRET)
+                n = _add_place(places, n, document, at - lo, SECRET)
             if wallets and at >= start and end - at >= SHORTEST_WALLET and _is(data, at, COIN):
                 stop = at
                 while stop < end and stop - at <= LONGEST_WALLET and _is(data, stop, IN_WORD):
                     stop += 1
                 if n >= 0 and SHORTEST_WALLET <= stop - at <= LONGEST_WALLET:
-                    n = _place(places, n, document, at - lo, WALLET)
+                    n = _add_place(places, n, document, at - lo, WALLET)
             if n < 0:
                 return n
     return n
 
 
 @inlined
-def _run_from(data: NDArray[np.uint8], start: int, hi: int) -> Any:
+def _run_from(data: Bytes, start: int, hi: int) -> Any:
     """(end, digits, alnums): where the token characters from `start` on end, and whether digits, and letters or
     digits, are among them."""
     end = start
@@ -405,22 +389,22 @@ def _run_from(data: NDArray[np.uint8], start: int, hi: int) -> Any:
 
 
 @inlined
-def _is_short(data: NDArray[np.uint8], start: int, hi: int) -> bool:
+def _is_short(data: Bytes, start: int, hi: int) -> bool:
     """Whether the run from `start` on, of SHORTEST characters or more, has fewer than SHORTEST_RUN."""
     last = start + SHORTEST_RUN - 1
     return bool(last >= hi or not _is(data, last, TOKEN) or not _is(data, last - 1, TOKEN))
 
 
 @inlined
-def _has_digit(data: NDArray[np.uint8], start: int) -> bool:
+def _has_digit(data: Bytes, start: int) -> bool:
     """Whether a digit is among the first SHORTEST characters of a run: of its characters only digits have the bit 0x10
     and not 0x40."""
     first, last = load64(data, start), load64(data, start + SHORTEST - 8)
-    return bool((first & ~(first >> U(2)) | last & ~(last >> U(2))) & DIGITS != NO_BITS)
+    return bool((first & ~(first >> U(2)) | last & ~(last >> U(2))) & DIGIT_BITS != NO_BITS)
 
 
 @inlined
-def _kinds_of_name(data: NDArray[np.uint8], name: int, link: int) -> Any:
+def _kinds_of_name(data: Bytes, name: int, link: int) -> Any:
     """NAMED and OF_VENDOR, if the name may contain one of these; never less than what it contains."""
     kinds = np.uint8(0)
     for i in range(name, link - 2):
@@ -435,7 +419,7 @@ def _hash(letters: np.uint32) -> Any:
 
 
 @inlined
-def _is_random(data: NDArray[np.uint8], start: int, end: int) -> bool:
+def _is_random(data: Bytes, start: int, end: int) -> bool:
     """Whether small letters, capitals and digits alternate as `looks_random` wants it, or it is a UUID."""
     changes = letters = 0
     sort = NO_SORT
@@ -450,9 +434,9 @@ def _is_random(data: NDArray[np.uint8], start: int, end: int) -> bool:
 
 
 @inlined
-def _name_before(data: NDArray[np.uint8], lo: int, start: int) -> Any:
-    """(link, name, has_operator): where what joins a name to `start` begins, where the name does, and whether the former has
-    an operator. Without a link, or with blanks and quotes alone, all is at `start`."""
+def _name_before(data: Bytes, lo: int, start: int) -> Any:
+    """(link, name, has_operator): where what joins a name to `start` begins, where the name does, and whether the
+    former has an operator. Without a link, or with blanks and quotes alone, all is at `start`."""
     if start <= lo or not _is(data, start - 1, LINK):
         return start, start, False
     if not _is(data, start - 1, MARK) and (start - 2 < lo or not _is(data, start - 2, LINK)):
@@ -471,7 +455,7 @@ def _name_before(data: NDArray[np.uint8], lo: int, start: int) -> Any:
 
 
 @inlined
-def _may_hold(data: NDArray[np.uint8], link: int, start: int, end: int, hi: int) -> bool:
+def _may_hold(data: Bytes, link: int, start: int, end: int, hi: int) -> bool:
     """Whether the link has ":" or "=", or joins two strings in quotes, or is the end of a tag before another."""
     for i in range(link, start):
         if load8(data, i) in (COLON, EQUALS):
@@ -482,7 +466,7 @@ def _may_hold(data: NDArray[np.uint8], link: int, start: int, end: int, hi: int)
 
 
 @inlined
-def _has_infix(data: NDArray[np.uint8], lo: int, start: int, link: int) -> bool:
+def _has_infix(data: Bytes, lo: int, start: int, link: int) -> bool:
     """Whether what joins the run to the word before it is a mark of one of the formats without prefix."""
     if start - link != 1 or start - 5 < lo:
         return False
@@ -493,13 +477,13 @@ def _has_infix(data: NDArray[np.uint8], lo: int, start: int, link: int) -> bool:
 
 
 @inlined
-def _has_suffix(data: NDArray[np.uint8], at: int, end: int) -> bool:
+def _has_suffix(data: Bytes, at: int, end: int) -> bool:
     """Whether from `at` to `end` it is a key of MaxMind."""
     return bool(end - at >= 40 and load32(data, at + 36) == MAXMIND)
 
 
 @inlined
-def _has_prefix(data: NDArray[np.uint8], at: int) -> bool:
+def _has_prefix(data: Bytes, at: int) -> bool:
     first = load8(data, at)
     if _MAY_BEGIN[np.int64(first & 63) << 6 | load8(data, at + 1) & 63]:
         for i in range(_FROM[first], _FROM[first + 1]):
