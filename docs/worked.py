@@ -22,7 +22,7 @@ from corpusmill.report.views import sql
 from corpusmill.schema import DOCUMENT, document_id
 from corpusmill.steps import CorpusStep
 from corpusmill.tokens import packing
-from corpusmill.tokens.packing import Layout
+from corpusmill.tokens.packing import RowLayout
 
 SHOWN = 110  # characters of a text in a table
 Row = dict[str, Any]
@@ -103,7 +103,7 @@ def packed(step: Any, lengths: list[int]) -> str:
     return "\n".join(rows)
 
 
-def pack(step: Any, lengths: Any) -> Layout:
+def pack(step: Any, lengths: Any) -> RowLayout:
     if step.method == "concat":
         return packing.concat(lengths, step.length, step.remainder)
     if step.method == "buckets":

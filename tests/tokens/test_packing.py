@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corpusmill.tokens.packing import (
-    Layout,
     Report,
+    RowLayout,
     best_fit,
     best_fit_rows,
     concat,
@@ -59,7 +59,7 @@ def test_best_fit_takes_no_document_longer_than_a_row():
         best_fit(np.array([1, 0]), 4)
 
 
-def written(layout: Layout) -> list:
+def written(layout: RowLayout) -> list:
     """Every token's place as (document, position in it), None for padding."""
     out: list[Any] = [None] * layout.size
     for start, document, offset, length in zip(layout.start, layout.document, layout.offset, layout.length):
@@ -130,7 +130,7 @@ def test_reports_of_parts_add_up():
     assert Report(rows=2, tokens=6, padding=2).utilisation == 0.75
 
 
-def slow_context(layout: Layout, row: int) -> int:
+def slow_context(layout: RowLayout, row: int) -> int:
     """Of every token, those of its document before it in its row, counted one by one."""
     places = written(layout)
     return sum(

@@ -19,7 +19,7 @@ from corpusmill.assets import hub
 from corpusmill.errors import AssetError, RecipeError, did_you_mean
 from corpusmill.models import onnx_classifier
 from corpusmill.models.fasttext import FastText
-from corpusmill.models.fasttext_file import MAGIC as FASTTEXT
+from corpusmill.models.fasttext_file import FASTTEXT_MAGIC as FASTTEXT
 from corpusmill.models.fasttext_file import read_labels
 from corpusmill.models.onnx_classifier import ClassifierSettings, ModelConfig, ModelFiles
 from corpusmill.models.quality import QualityModel, list_labels
@@ -157,8 +157,8 @@ def _kind_of_file(path: Path) -> Kind:
     if start == MAGIC:
         return "toxicity" if _parts(path) >= {"words", "idf"} else "quality"
     raise AssetError(
-        f"{path}: not a classifier. One is a folder with {', '.join((MODEL_FILES[0], *REQUIRED_FILES))}; a fastText .bin or .ftz; "
-        f"or a model of `corpusmill train quality`. (It begins {start!r}.)"
+        f"{path}: not a classifier. One is a folder with {', '.join((MODEL_FILES[0], *REQUIRED_FILES))}; a fastText "
+        f".bin or .ftz; or a model of `corpusmill train quality`. (It begins {start!r}.)"
     )
 
 

@@ -43,8 +43,8 @@ class CommonWords(NamedTuple):
 
 
 class CommonWordCounts(NamedTuple):
-    """(texts,) int32 each: words of the text, MAX_WORDS_READ at most; how many of them, each word MAX_TIMES times at most, are in
-    the list of its group that has most of them, and in the list of a stranger that has most of them."""
+    """(texts,) int32 each: words of the text, MAX_WORDS_READ at most; how many of them, each word MAX_TIMES times at
+    most, are in the list of its group that has most of them, and in the list of a stranger that has most of them."""
 
     words: Int32s
     own: Int32s

@@ -94,9 +94,9 @@ class ScorerScratch(NamedTuple):
 
     buckets   of n-grams whose rows are to be added up
     history   (word n-grams,) uint64, see `collect_words`
-    words     (MAX_LOOKUPS, 5) int64, of up to MAX_LOOKUPS words of a text: the entry, -1 if there is none; first byte and end;
-              where in `joined` it is, NO_PLACE if its n-grams are not wanted, WIDE if it is not there; and fastText's
-              hash, if there are word n-grams
+    words     (MAX_LOOKUPS, 5) int64, of up to MAX_LOOKUPS words of a text: the entry, -1 if there is none; first byte
+              and end; where in `joined` it is, NO_PLACE if its n-grams are not wanted, WIDE if it is not there; and
+              fastText's hash, if there are word n-grams
     joined    uint8: words with BEFORE and AFTER, one after the other
     hashes    (MAX_JOINED,) uint32
     found     (lengths of n-grams, MAX_JOINED) uint32: the bucket of the n-gram that begins at each byte of `joined`

@@ -5,9 +5,9 @@ A text is cut into windows of tokens. What the model computes for a window must 
 score of a document would depend on its neighbours in a batch. Alone it does, by construction, with `batch: 1`: each
 window is computed by itself, in its own length. In larger batches padding and other shapes of matrices change the last
 digits of floating-point sums, so every batch has a shape that follows from the length of its windows: this is padded
-to a multiple of PAD_TO, and the rows to `batch`. Scores are rounded to SCORE_DIGITS digits, which hides what is left between
-one batch size and another, and between processors. A dynamically quantized model takes its scales from all of a batch:
-for it, only `batch: 1` is right.
+to a multiple of PAD_TO, and the rows to `batch`. Scores are rounded to SCORE_DIGITS digits, which hides what is left
+between one batch size and another, and between processors. A dynamically quantized model takes its scales from all of a
+batch: for it, only `batch: 1` is right.
 """
 
 import json
@@ -146,8 +146,8 @@ class OnnxClassifier:
         return np.round(scores, SCORE_DIGITS).astype(np.float32)
 
     def _windows(self, text: str) -> list[Window]:
-        """The windows of a text that are read: all, or as many as the settings say, evenly spread from its beginning to its
-        end; the first, if it is one."""
+        """The windows of a text that are read: all, or as many as the settings say, evenly spread from its beginning to
+        its end; the first, if it is one."""
         limit = self.settings.windows
         characters = CHARS_PER_TOKEN * self.settings.window
         while limit == 1 and characters < len(text):  # not the whole of a book for its beginning
@@ -295,7 +295,7 @@ def chosen(provider: str, available: Sequence[str]) -> list[str]:
     if key not in short:
         suggestion = did_you_mean(key, list(short)) or "."
         raise RecipeError(
-            f'provider: the installed onnxruntime has no "{provider}"{suggestion} It has {", ".join(sorted(short))}; others '
-            "come with other builds of it, such as onnxruntime-gpu."
+            f'provider: the installed onnxruntime has no "{provider}"{suggestion} It has {", ".join(sorted(short))}; '
+            "others come with other builds of it, such as onnxruntime-gpu."
         )
     return list(dict.fromkeys([short[key], CPU]))

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from corpusmill import assets
 from corpusmill.errors import AssetError, RecipeError, did_you_mean
 from corpusmill.models.fasttext import FastText
-from corpusmill.models.fasttext_file import MAGIC as FASTTEXT
+from corpusmill.models.fasttext_file import FASTTEXT_MAGIC as FASTTEXT
 from corpusmill.models.fasttext_file import read_labels
 from corpusmill.models.model_file import read_model, write_model
 from corpusmill.models.quality_score import LENGTHS, Linear, score_texts

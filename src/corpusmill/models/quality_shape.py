@@ -1,7 +1,8 @@
 """What a text looks like, whatever its words are: shares of capitals, digits, punctuation, lengths of words and lines.
 
-They are counted token by token, while `quality_score` hashes these, and become SHAPE_FEATURES numbers for each document.
-Menus, tables, keywords and badly recognised print differ from sentences in them, in words that no training text had.
+They are counted token by token, while `quality_score` hashes these, and become SHAPE_FEATURES numbers for each
+document. Menus, tables, keywords and badly recognised print differ from sentences in them, in words that no training
+text had.
 """
 
 from typing import Any, NamedTuple
@@ -108,7 +109,8 @@ def recurs(h: Bits, now: Any, recent: UInt64s) -> Any:
 
 @inlined
 def features_of(tally: Tally, features: Float32s) -> None:
-    """Write the features, (SHAPE_FEATURES,), of a document with at least one token, whose lines have all been counted."""
+    """Write the features, (SHAPE_FEATURES,), of a document with at least one token, whose lines have all been
+    counted."""
     counts = tally.counts
     tokens, lines, words = float(counts[TOKENS]), float(counts[LINES]), float(max(counts[WORDS], 1))
     features[0], features[1], features[2] = np.log2(tokens), np.log2(lines), np.log2(tokens / lines)
@@ -123,7 +125,7 @@ def features_of(tally: Tally, features: Float32s) -> None:
 
 @inlined
 def weigh(shape: Float32s, features: Float32s) -> Any:
-    """The sum of the features, each within its bounds, by their weights: shape (SHAPE_FEATURES, 3) weight, low, high."""
+    """The sum of the features, each within its bounds, by their weights: (SHAPE_FEATURES, 3) weight, low, high."""
     total = 0.0
     for i in range(SHAPE_FEATURES):
         total += shape[i, 0] * min(max(features[i], shape[i, 1]), shape[i, 2])

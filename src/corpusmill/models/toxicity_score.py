@@ -1,8 +1,8 @@
 """What a linear model says of sentences by their words, and by the order of the kinds of words in them.
 
-A word is a run of letters, digits and "_", in lower case. Words of the table have a row, and some a kind (`WORD_KINDS`): of
-a group of people, of the reader, a verb of hate, a denial, and so on. A sentence has a feature, once, for each
-
+A word is a run of letters, digits and "_", in lower case. Words of the table have a row, and some a kind
+(`WORD_KINDS`): of a group of people, of the reader, a verb of hate, a denial, and so on. A sentence has a feature,
+once, for each
     word       row
     kind       of a word in it
     quoted     kind of a word between double quotation marks
@@ -10,12 +10,12 @@ a group of people, of the reader, a verb of hate, a denial, and so on. A sentenc
     triple     of kinds that follow each other, in the same way
     together   two different kinds that it has, in any order and at any distance
 
-and its score is the logistic function of the bias plus the weights of its features. A sentence of more than PIECE_WORDS words
-is cut into pieces of PIECE_WORDS, and has the highest score of these.
+and its score is the logistic function of the bias plus the weights of its features. A sentence of more than PIECE_WORDS
+words is cut into pieces of PIECE_WORDS, and has the highest score of these.
 
 The score of a document is the mean over its windows, each weighted by its words: a window is consecutive sentences up
-to the one that brings it to WINDOW_WORDS words, and has the highest score of its sentences. So a short text is judged by its
-worst sentence, a long one by how much of it is like that.
+to the one that brings it to WINDOW_WORDS words, and has the highest score of its sentences. So a short text is judged
+by its worst sentence, a long one by how much of it is like that.
 
 A word that is not in the table is looked up as it may have been meant: single letters with spaces between them, joined
 ("h a t e"; a first "a" or "i" may be a word of its own), and a word of four characters or more with the digits 0 1 3 4
@@ -199,10 +199,11 @@ def collect(
     letters: Bytes,
     stamp: Any,
 ) -> Any:
-    """Write the features of the first PIECE_WORDS words of data[at:hi]; returns how many, the words, and where to go on.
+    """Write the features of the first PIECE_WORDS words of data[at:hi]; returns how many, the words, and where to go
+    on.
 
-    slots, kinds   of a WordTable; out, stamps, letters of `make_scratch`: one by one, since references to a tuple are counted
-                   for each word
+    slots, kinds   of a WordTable; out, stamps, letters of `make_scratch`: one by one, since references to a tuple are
+                   counted for each word
     stamp          another number for each call
     """
     used = words = 0

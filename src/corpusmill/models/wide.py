@@ -40,9 +40,9 @@ MISFIT, TIMES_EXPECTED = 1.6, 1.35
 FLOOR_AGREED, FLOOR_ALONE = 2.5, 0.6
 AGREED = 0.2  # score of lid.176
 MISFIT_SHORT = 1.0  # more is allowed to short texts, of which many misfit
-# Above this misfit, and from SHORT_TEXT bytes on, common words are looked at. A text is in none of the languages where a
-# stranger has LEAD more of its words, and LEAD_SHARE of the text more; and it is in its own where that has OWN, and no
-# fewer than any stranger.
+# Above this misfit, and from SHORT_TEXT bytes on, common words are looked at. A text is in none of the languages where
+# a stranger has LEAD more of its words, and LEAD_SHARE of the text more; and it is in its own where that has OWN, and
+# no fewer than any stranger.
 MISFIT_COMMON = 1.0
 LEAD, LEAD_SHARE, OWN = 2 * MAX_TIMES + 1, 0.1, 3  # by three different words or more
 

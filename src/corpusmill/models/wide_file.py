@@ -48,7 +48,7 @@ def read_card(path: Path) -> dict[str, Any]:
 
 
 def read_tables(path: Path) -> Tables:
-    """The arrays of the model, those of MAPPED_TABLES as `wide_score.Wide` has them. Raises AssetError if it is damaged."""
+    """The arrays of the model, MAPPED_TABLES as `wide_score.Wide` has them. Raises AssetError if it is damaged."""
     root = cache_folder()
     if root is None:
         return unpacked(path)

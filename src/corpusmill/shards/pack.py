@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from corpusmill.errors import ShardError
 from corpusmill.shards.layout import PADDING, DocumentSpans
 from corpusmill.shards.plan import ShardPlan
+from corpusmill.text.array_types import Int64s
 from corpusmill.tokens.packing import (
-    Int64s,
-    Layout,
     Report,
+    RowLayout,
     best_fit_rows,
     buckets,
     concat,
@@ -107,7 +107,7 @@ class TokenCopies(NamedTuple):
     at: Int64s
 
     @staticmethod
-    def from_layout(layout: Layout, origins: Int64s, sizes: list[int]) -> "TokenCopies":
+    def from_layout(layout: RowLayout, origins: Int64s, sizes: list[int]) -> "TokenCopies":
         """The pieces of a layout, neighbours in both places made one.
 
         origins (pieces,) where each piece begins in the sources put end to end
@@ -171,7 +171,7 @@ def pack(plan: ShardPlan, units: Units, pad_id: int) -> Packed:
     )
 
 
-def _pack_whole(plan: ShardPlan, lengths: Int64s, units: Units) -> Layout:
+def _pack_whole(plan: ShardPlan, lengths: Int64s, units: Units) -> RowLayout:
     """Documents that all begin and end in the shard."""
     # Documents with parts that must not be cut have breaks, whatever the packing.
     has_breaks = any(units[e.unit].breaks is not None for e in plan.extents)
@@ -199,7 +199,7 @@ def _breaks(plan: ShardPlan, units: Units) -> Int64s:
     return _joined(places)
 
 
-def _pack_stream(plan: ShardPlan, lengths: Int64s, overhang: int) -> tuple[Layout, Report]:
+def _pack_stream(plan: ShardPlan, lengths: Int64s, overhang: int) -> tuple[RowLayout, Report]:
     """The head of the shard, if any, as the first document, and the last document as far as it stands here."""
     sizes = np.concatenate([np.array([plan.head] if plan.head else [], np.int64), lengths])
     if overhang:
@@ -212,7 +212,7 @@ def _pack_stream(plan: ShardPlan, lengths: Int64s, overhang: int) -> tuple[Layou
     return layout, report
 
 
-def _with_padding(layout: Layout, document: Int64s, offset: Int64s) -> DocumentSpans:
+def _with_padding(layout: RowLayout, document: Int64s, offset: Int64s) -> DocumentSpans:
     """The pieces of a layout, and the room between them, as spans without gaps."""
     ends = layout.start + layout.length
     gap = ends != np.append(layout.start[1:], layout.size)

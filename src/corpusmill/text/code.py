@@ -132,9 +132,9 @@ def _begins_as_code(data: Bytes, first: int, last: int) -> bool:
     if byte == STAR:
         return bool(second == SLASH)
     if byte == LESS and second == SLASH and last > first + 1:
-        return is_letter(load8(data, first + 2))
+        return bool(is_letter(load8(data, first + 2)))
     if byte in (AT, LESS):
-        return is_letter(second)
+        return bool(is_letter(second))
     return _has_directive(data, first, last, 0, 8) or _has_directive(data, first, last, 8, 15)
 
 

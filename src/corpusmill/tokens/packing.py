@@ -65,7 +65,7 @@ class Report:
 
 
 @dataclass(frozen=True)
-class Layout:
+class RowLayout:
     """The positions of the pieces of documents, sorted by start. The gaps between them are padding.
 
     start      (pieces,) the first token of the piece, counted from the start of the first row
@@ -84,7 +84,7 @@ class Layout:
     report: Report
 
 
-def concat(lengths: Int64s, row: int, remainder: Remainder = "keep") -> Layout:
+def concat(lengths: Int64s, row: int, remainder: Remainder = "keep") -> RowLayout:
     """Documents concatenated without gaps: a piece is a document, whichever rows it crosses.
 
     lengths     (documents,) tokens per document, each >= 1
@@ -107,10 +107,10 @@ def concat(lengths: Int64s, row: int, remainder: Remainder = "keep") -> Layout:
         discarded_tokens=total - used,
         context=context(start[:pieces], length, row),
     )
-    return Layout(start[:pieces], np.arange(pieces), np.zeros(pieces, np.int64), length, size, report)
+    return RowLayout(start[:pieces], np.arange(pieces), np.zeros(pieces, np.int64), length, size, report)
 
 
-def concat_at(lengths: Int64s, row: int, breaks: Int64s) -> Layout:
+def concat_at(lengths: Int64s, row: int, breaks: Int64s) -> RowLayout:
     """Documents concatenated, but each row ends with a document or at a break: the last that fits.
 
     lengths   (documents,) tokens per document, each >= 1
@@ -132,7 +132,7 @@ def concat_at(lengths: Int64s, row: int, breaks: Int64s) -> Layout:
     rows = len(cuts) + 1 if total else 0
     cut = int((np.bincount(document, minlength=len(lengths)) > 1).sum())
     report = Report(rows, total, rows * row - total, cut, context=context(start, length, row))
-    return Layout(start, document, begins - (ends - lengths)[document], length, rows * row, report)
+    return RowLayout(start, document, begins - (ends - lengths)[document], length, rows * row, report)
 
 
 def context(start: Int64s, length: Int64s, row: int) -> int:
@@ -148,7 +148,7 @@ def crossing(start: Int64s, lengths: Int64s, row: int) -> Bools:
     return np.asarray(start // row != (start + lengths - 1) // row)
 
 
-def best_fit_rows(lengths: Int64s, row: int, breaks: Int64s | None = None) -> Layout:
+def best_fit_rows(lengths: Int64s, row: int, breaks: Int64s | None = None) -> RowLayout:
     """Documents that fit a row are kept whole; longer ones are split, and their pieces placed like documents.
 
     lengths   (documents,) tokens per document, each >= 1
@@ -170,10 +170,10 @@ def best_fit_rows(lengths: Int64s, row: int, breaks: Int64s | None = None) -> La
     tokens = int(length.sum())
     cut = int((lengths > row).sum())
     report = Report(rows, tokens, rows * row - tokens, cut, context=context(start, length, row))
-    return Layout(start, document, offset, length, rows * row, report)
+    return RowLayout(start, document, offset, length, rows * row, report)
 
 
-def one_per_row(lengths: Int64s, row: int, breaks: Int64s | None = None) -> Layout:
+def one_per_row(lengths: Int64s, row: int, breaks: Int64s | None = None) -> RowLayout:
     """Every row holds one document, or a piece of one that is longer than a row; parameters as of `best_fit_rows`.
 
     >>> one_per_row(np.array([3, 8]), 4).start.tolist()
@@ -183,10 +183,10 @@ def one_per_row(lengths: Int64s, row: int, breaks: Int64s | None = None) -> Layo
     start = np.arange(len(length)) * row
     tokens, size = int(length.sum()), len(length) * row
     report = Report(len(length), tokens, size - tokens, int((lengths > row).sum()), context=context(start, length, row))
-    return Layout(start, document, offset, length, size, report)
+    return RowLayout(start, document, offset, length, size, report)
 
 
-def buckets(lengths: Int64s, row: int, shortest: int = 1) -> Layout:
+def buckets(lengths: Int64s, row: int, shortest: int = 1) -> RowLayout:
     """Documents as sequences of powers of two; a row holds as many sequences of one length as it has room for.
 
     lengths    (documents,) tokens per document, each >= 1
@@ -237,7 +237,7 @@ def buckets(lengths: Int64s, row: int, shortest: int = 1) -> Layout:
     rows, total = len(first), int(length.sum())
     cut = int((np.bincount(document, minlength=len(lengths)) > 1).sum())
     report = Report(rows, total, rows * row - total, cut, context=context(start, length, row))
-    return Layout(start, document, offset, length, rows * row, report)
+    return RowLayout(start, document, offset, length, rows * row, report)
 
 
 def _bits(sizes: Int64s) -> Int64s:

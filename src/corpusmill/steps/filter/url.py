@@ -19,7 +19,6 @@ from corpusmill.text.addresses import (
     Address,
     Addresses,
     Hashes,
-    Spans,
     domain_hashes,
     find_domains,
     find_pages,
@@ -28,6 +27,7 @@ from corpusmill.text.addresses import (
     pieces,
     sites,
 )
+from corpusmill.text.array_types import Int64s
 from corpusmill.text.word_lists import find_words, word_lists
 
 List = tuple[str, ...] | str
@@ -189,7 +189,7 @@ def written(entries: List) -> tuple[str, ...]:
     return () if isinstance(entries, str) else entries
 
 
-def found(find: Callable[..., Spans], addresses: Addresses, wanted: NDArray[np.bool_], listed: Hashes) -> pa.Array:
+def found(find: Callable[..., Int64s], addresses: Addresses, wanted: NDArray[np.bool_], listed: Hashes) -> pa.Array:
     """The name of each wanted address that `find` finds in a list, null for none."""
     return (
         pieces(addresses, find(addresses, wanted, listed))

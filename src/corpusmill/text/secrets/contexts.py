@@ -145,5 +145,5 @@ def _text(raw: bytes) -> str:
 
 Confirm = Callable[[Text, int, int, int], Spans]
 # By trigger: what may be there.
-ASSIGNMENT = 4
+URL, OPTION, HEADER, MANIFEST_KIND, ASSIGNMENT, PAIR = range(6)
 CONFIRM: tuple[Confirm, ...] = (in_url, in_option, in_header, in_manifest, in_assignment, in_pair)
