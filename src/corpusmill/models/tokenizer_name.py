@@ -65,9 +65,9 @@ def _not_here(repo: hub.Repo, why: str) -> str:
     return (
         f"{repo}: this is a model on the Hugging Face Hub; its tokenizer is not in the cache on this machine, and "
         f"{why}. Where there is a network: `hf download {repo.name} {FILES[0]} {CONFIG_FILES[0]}{at} "
-        f"--local-dir {folder}`, and write in the recipe: `- tokenize/bpe: {{tokenizer: {folder}/{FILES[0]}}}`. A model "
-        f"with terms also needs that you accept them on its page, and a token: `hf auth login`, or HF_TOKEN. Of tokenizers, "
-        f"{' and '.join(SHIPPED)} ship."
+        f"--local-dir {folder}`, and write in the recipe: `- tokenize/bpe: {{tokenizer: {folder}/{FILES[0]}}}`. A "
+        f"model with terms also needs that you accept them on its page, and a token: `hf auth login`, or HF_TOKEN. Of "
+        f"tokenizers, {' and '.join(SHIPPED)} ship."
     )
 
 

@@ -1,0 +1,131 @@
+"""Which blocks of a page are kept: thresholds, expected F1, files that are damaged."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from corpusmill import assets
+from corpusmill.errors import AssetError
+from corpusmill.models.blocks import (
+    BLOCKS_MODEL,
+    MIN_SURE_SHARE,
+    SURE,
+    THRESHOLDS,
+    BlocksModel,
+    chosen,
+    expected_f1,
+    possible,
+)
+from corpusmill.models.model_file import read_model, write_model
+from corpusmill.text.blocks.compose import compose
+
+PAGE = (
+    b"<html><body><nav><a href=/>Home</a> <a href=/x>More</a></nav><article><h1>The mill</h1>"
+    + b"".join(
+        b"<p>The mill by the river was built of stone, and it has ground the corn of the village for %d years.</p>"
+        % year
+        for year in range(100, 106)
+    )
+    + b"<div class=comments><p>A reader says that he was there once, and that it was nice.</p></div></article><footer>Imprint</footer>"
+)
+
+
+def model():
+    return assets.load(BLOCKS_MODEL, BlocksModel.load)
+
+
+likely_words = st.lists(st.tuples(st.sampled_from([0.0, 0.1, 0.3, 0.5, 0.9, 1.0]), st.integers(1, 9)), max_size=7)
+
+
+@given(likely_words)
+@settings(max_examples=100)
+def test_expected_f1_is_the_best_of_all_choices(blocks):
+    likely = np.array([probability for probability, _ in blocks], np.float32)
+    words = np.array([size for _, size in blocks], np.int32)
+    right = float((likely.astype(np.float64) * words).sum())
+    best = 0.0
+    for size in range(1, len(blocks) + 1):
+        for choice in map(list, combinations(range(len(blocks)), size)):
+            hits = float((likely[choice].astype(np.float64) * words[choice]).sum())
+            best = max(best, 2 * hits / (float(words[choice].sum()) + right))
+    assert expected_f1(likely, words) == pytest.approx(best if right else 0.0)
+
+
+@given(likely_words, st.sampled_from(sorted(THRESHOLDS)), st.booleans())
+@settings(max_examples=100)
+def test_blocks_above_the_threshold_or_else_the_likeliest_are_kept(blocks, favour, lowered):
+    likely = np.array([probability for probability, _ in blocks], np.float32)
+    words = np.array([size for _, size in blocks], np.int32)
+    threshold = THRESHOLDS[favour]
+    if lowered:
+        threshold *= min(1.0, max(MIN_SURE_SHARE, expected_f1(likely, words) / SURE))
+    above = [probability > np.float32(threshold) for probability in likely]
+    if blocks and not any(above):
+        above = [probability == likely.max() for probability in likely]
+    assert chosen(likely, words, favour, lowered).tolist() == above
+
+
+def test_text_is_kept_and_the_frame_is_not():
+    page = model().scan(PAGE)
+    text = compose(page, model().keep_blocks(page))
+    assert "stone, and it has ground" in text and "Imprint" not in text and "Home" not in text
+    assert model().keep_blocks(model().scan(b"")).tolist() == []
+
+
+def test_comments_are_dropped_unless_they_are_to_be_kept():
+    own, page = model(), model().scan(PAGE)
+    kept = compose(page, own.keep_blocks(page, "keep"))
+    assert "A reader says" in kept and "A reader says" not in compose(page, own.keep_blocks(page, "drop"))
+    likely = own.probabilities(page)
+    assert possible(page, likely, "keep").sum() >= possible(page, likely, "drop").sum()
+
+
+def test_precision_keeps_no_more_than_recall():
+    own, page = model(), model().scan(PAGE)
+    precise, balanced, recalled = (
+        own.keep_blocks(page, "drop", favour) for favour in ("precision", "balance", "recall")
+    )
+    assert (precise <= balanced).all() and (balanced <= recalled).all()
+
+
+def test_a_model_is_saved_as_it_was_loaded(tmp_path):
+    own = model()
+    own.save(tmp_path / "copy")
+    copy = BlocksModel.load(tmp_path / "copy")
+    page = own.scan(PAGE)
+    assert (own.probabilities(page) == copy.probabilities(copy.scan(PAGE))).all()
+    assert dict(copy.card) == dict(own.card)
+
+
+DAMAGE = {
+    "a child before its parent": ("left", np.zeros_like),
+    "a child beyond the nodes": ("right", lambda array: array + len(array)),
+    "a leaf beyond the leaves": ("left", lambda array: np.full_like(array, -(1 << 30))),
+    "a column beyond the row": ("column", lambda array: np.full_like(array, 30000)),
+    "a negative column": ("column", lambda array: np.full_like(array, -1)),
+    "a root beyond the nodes": ("root", lambda array: np.full_like(array, 1 << 30)),
+    "fewer thresholds": ("threshold", lambda array: array[:-1]),
+    "two dimensions": ("leaf", lambda array: array.reshape(-1, 1)),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+@pytest.mark.parametrize("stage", ["first", "keep"])
+def test_trees_that_lead_out_of_bounds_are_refused(tmp_path, damage, stage):
+    model().save(tmp_path / "model")
+    names = [f"{stage}_{part}" for part in ("column", "threshold", "left", "right", "leaf", "root")]
+    others = ["hint_keys", "hint_values", "word_keys", "word_values"]
+    stages = [
+        f"{other}_{part}"
+        for other in ("first", "drop", "keep")
+        for part in ("column", "threshold", "left", "right", "leaf", "root")
+    ]
+    card, arrays = read_model(tmp_path / "model", "blocks", 1, [*others, *stages], "")
+    part, change = DAMAGE[damage]
+    assert f"{stage}_{part}" in names
+    write_model(tmp_path / "bad", 1, card, {**arrays, f"{stage}_{part}": change(np.array(arrays[f"{stage}_{part}"]))})
+    with pytest.raises(AssetError, match=f"bad: the trees of the stage {stage} are damaged"):
+        BlocksModel.load(tmp_path / "bad")

@@ -1,0 +1,63 @@
+"""Files of our own models: written and read, damaged, of another kind or format."""
+
+import json
+
+import numpy as np
+import pytest
+
+from corpusmill.errors import AssetError
+from corpusmill.models.model_file import read_model, write_model
+from corpusmill.store.arrays import write_arrays
+
+ARRAYS = {"weights": np.arange(5, dtype=np.float32), "empty": np.empty(0, np.int64)}
+
+
+@pytest.fixture
+def path(tmp_path):
+    write_model(tmp_path / "model", 3, {"name": "é", "format": 1}, ARRAYS)
+    return tmp_path / "model"
+
+
+def read(path, parts=("weights", "empty"), version=3):
+    return read_model(path, "made", version, parts, "Make it again.")
+
+
+def test_a_model_is_read_as_it_was_written(path):
+    card, arrays = read(path)
+    assert card == {"name": "é", "format": 3}
+    assert set(arrays) == {"weights", "empty"} and all((arrays[name] == ARRAYS[name]).all() for name in arrays)
+    assert read(path, ())[1] == {}
+    assert [other.name for other in path.parent.iterdir()] == ["model"]
+
+
+def test_a_part_that_is_missing_is_named(path):
+    with pytest.raises(
+        AssetError, match=r"model: not a made model, or a damaged one \(KeyError: 'bias'\). Make it again."
+    ):
+        read(path, ("bias",))
+
+
+def test_another_format_is_refused(path):
+    with pytest.raises(AssetError, match=r"made model of format 3; this reads 4. Make it again."):
+        read(path, version=4)
+
+
+def test_every_truncation_is_refused(path, tmp_path):
+    content = path.read_bytes()
+    for size in range(0, len(content) - 1, 7):
+        (tmp_path / "cut").write_bytes(content[:size])
+        with pytest.raises(AssetError, match="cut: not a made model, or a damaged one"):
+            read(tmp_path / "cut")
+
+
+@pytest.mark.parametrize("card", [b"", b"{", b"[]", b"3", b"{}", b"\xff", json.dumps({"format": None}).encode()])
+def test_a_card_that_is_none_is_refused(tmp_path, card):
+    write_arrays(tmp_path / "model", {"card": np.frombuffer(card, np.uint8), **ARRAYS})
+    with pytest.raises(AssetError, match="made model"):
+        read(tmp_path / "model")
+
+
+def test_a_missing_file_and_a_folder_are_refused(tmp_path):
+    for name in ("missing", "."):
+        with pytest.raises(AssetError, match="not a made model"):
+            read(tmp_path / name)
