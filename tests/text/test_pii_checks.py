@@ -54,7 +54,7 @@ def test_numbers_of_the_authorities_pass(check, number):
 
 # One wrong digit is always seen, but for checks modulo a number below ten, of which few digits are left over.
 ALL_SEEN = [
-    checks.luhn, checks.verhoeff, checks.mod_11_10, checks.npi, checks.nhs, checks.acn, checks.sin, checks.cpf, checks.nir,
+    checks.luhn, checks.verhoeff, checks.mod_11_10, checks.npi, checks.nhs, checks.sin, checks.cpf, checks.nir,
     checks.bsn, checks.personnummer, checks.pesel,
 ]  # fmt: skip
 

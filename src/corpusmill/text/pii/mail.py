@@ -20,12 +20,18 @@ from pathlib import Path
 MAIL_WINDOW = 120  # characters on each side of a stop
 
 _EAST = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef"
+# The same without its punctuation: "用户@例子.公司。" ends before the full stop.
+_EAST_LETTERS = (
+    "\u0e00-\u0e2e\u0e30-\u0e4e\u0e50-\u0e59\u0e80-\u0eff\u1000-\u1049\u1050-\u109f\u1780-\u17d3\u17dc-\u17ff"
+    "\u2e80-\u2fdf\u3005-\u3007\u3021-\u302f\u3031-\u303c\u3041-\u9fff\uac00-\ud7ff\uf900-\ufaff"
+    "\uff10-\uff19\uff21-\uff3a\uff41-\uff5a\uff66-\uffdc"
+)
 _OTHER = rf"(?:(?![{_EAST}])\w)"
 # Possessive, because what follows an atom is none of its characters: nothing is tried twice.
 _ATOM = rf"(?:(?![{_EAST}])[\w!#$%&'*+/=?^`{{|}}~-])++"
-_LOCAL = rf"(?:{_ATOM}(?:\.{_ATOM})*+|[{_EAST}]++|\"[^\"\\\n@]{{1,64}}\")"
-_LABEL = rf"(?:{_OTHER}(?:(?:{_OTHER}|-)*{_OTHER})?|[{_EAST}]+)"
-_TOP = rf"(?:(?:(?![{_EAST}\d_])\w){{2,24}}|xn--[A-Za-z0-9-]{{2,59}}|[{_EAST}]{{2,12}})"
+_LOCAL = rf"(?:{_ATOM}(?:\.{_ATOM})*+|[{_EAST_LETTERS}]++|\"[^\"\\\n@]{{1,64}}\")"
+_LABEL = rf"(?:{_OTHER}(?:(?:{_OTHER}|-)*{_OTHER})?|[{_EAST_LETTERS}]+)"
+_TOP = rf"(?:xn--[A-Za-z0-9-]{{2,59}}|(?:(?![{_EAST}\d_])\w){{2,24}}|[{_EAST_LETTERS}]{{2,12}})"
 _ADDRESS = re.compile(rf"{_LOCAL}@(?:{_LABEL}\.)+{_TOP}(?!{_OTHER}|@)")
 
 _CODED = r"(?:&#(?:\d{2,3}|[xX][0-9A-Fa-f]{2});|[A-Za-z0-9._%+-])"
