@@ -1,6 +1,7 @@
 """Files of our own models: written and read, damaged, of another kind or format."""
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from corpusmill.errors import AssetError
 from corpusmill.models.model_file import read_model, write_model
 from corpusmill.store.arrays import write_arrays
 
-ARRAYS = {"weights": np.arange(5, dtype=np.float32), "empty": np.empty(0, np.int64)}
+ARRAYS: dict[str, Any] = {"weights": np.arange(5, dtype=np.float32), "empty": np.empty(0, np.int64)}
 
 
 @pytest.fixture

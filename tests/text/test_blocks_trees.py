@@ -1,5 +1,7 @@
 """Boosted trees against walking them in Python."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,7 +13,8 @@ from corpusmill.text.blocks.trees import Trees, probabilities
 @st.composite
 def forests(draw):
     """Trees whose children come after their parents, over three columns; and rows."""
-    columns, thresholds, left, right, leaves, roots = [], [], [], [], [], []
+    parts: tuple[list[Any], ...] = ([], [], [], [], [], [])
+    columns, thresholds, left, right, leaves, roots = parts
 
     def grow(depth):
         if depth == 0 or draw(st.booleans()):
@@ -28,7 +31,6 @@ def forests(draw):
     for _ in range(draw(st.integers(1, 3))):
         roots.append(grow(3))
     kinds = (np.int16, np.float32, np.int32, np.int32, np.float32, np.int32)
-    parts = (columns, thresholds, left, right, leaves, roots)
     rows = draw(st.lists(st.tuples(*[st.sampled_from([-2.0, 0.0, 0.5, 1.0, 3.0])] * 3), max_size=4))
     return Trees(*(np.array(part, kind) for part, kind in zip(parts, kinds))), np.array(rows, np.float32).reshape(-1, 3)
 
