@@ -1,6 +1,8 @@
 """Which blocks of a page are kept: thresholds, expected F1, files that are damaged."""
 
+from collections.abc import Callable
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pytest
@@ -100,7 +102,7 @@ def test_a_model_is_saved_as_it_was_loaded(tmp_path):
     assert dict(copy.card) == dict(own.card)
 
 
-DAMAGE = {
+DAMAGE: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "a child before its parent": ("left", np.zeros_like),
     "a child beyond the nodes": ("right", lambda array: array + len(array)),
     "a leaf beyond the leaves": ("left", lambda array: np.full_like(array, -(1 << 30))),

@@ -96,7 +96,7 @@ def test_the_best_labels_have_the_highest_mean_and_of_equals_the_lower_number(ro
             labels[w, j], scores[w, j] = label, score / 8
     best, mean = np.empty((1, 2), np.int32), np.empty((1, 2), np.float32)
     average(labels, scores, len(rows), best, mean)
-    totals = {}
+    totals: dict[int, float] = {}
     for row in rows:
         for label, score in row:
             totals[label] = totals.get(label, 0) + score / 8

@@ -29,7 +29,8 @@ def shapes(*texts):
 def lines_of(text):
     """The tokens of each line that has any."""
     data = text.encode()
-    lines, before = [[]], 0
+    lines: list[list[bytes]] = [[]]
+    before = 0
     for start, end in token_spans(text):
         if b"\n" in data[before:start] and lines[-1]:
             lines.append([])

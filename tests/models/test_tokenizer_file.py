@@ -176,7 +176,7 @@ def test_names_of_repositories(spec, expected):
 
 def test_a_repository_that_cannot_be_had_says_how_to_get_it(monkeypatch):
     def locate(repo, names, optional=()):
-        raise hub.NotHere(repo, "there is no network")
+        raise hub.NotHere(repo, names, "there is no network")
 
     monkeypatch.setattr(hub, "locate", locate)
     with pytest.raises(AssetError) as error:

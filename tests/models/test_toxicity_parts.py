@@ -1,5 +1,7 @@
 """Spellings of words, and columns that are lists or have nulls."""
 
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -61,7 +63,7 @@ def test_a_table_has_words_and_spellings_that_are_no_words():
 
 def model_with(path, **changes):
     words = np.frombuffer(b"one\ntwo", np.uint8)
-    arrays = {
+    arrays: dict[str, Any] = {
         "words": words, "kinds": np.zeros(2, np.uint8), "weights": np.zeros(2 + KIND_FEATURES, np.float32),
         "bias": np.zeros(1, np.float32), "close": np.frombuffer(b"three", np.uint8),
     }  # fmt: skip

@@ -1,6 +1,7 @@
 """Naive Bayes over n-grams of bytes: the spaces and marks of a text, an automaton, scores and shares, against slow twins."""
 
 import unicodedata
+from typing import Any
 
 import numpy as np
 import pytest
@@ -97,7 +98,7 @@ MODEL = Wide(
 
 
 def slow_counts(data):
-    counts = {}
+    counts: dict[Any, int] = {}
     for end in range(1, len(data) + 1):
         ends = [gram for gram in NGRAMS if data[:end].endswith(gram)]
         if ends:

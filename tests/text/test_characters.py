@@ -54,7 +54,7 @@ hostile = st.one_of(texts, st.lists(st.sampled_from(STABLE), max_size=20).map(""
 
 def slow_replaced(text, kinds):
     out = re.sub("\r\n", "\n", text) if kinds & LINE_END else text
-    replaced = {}
+    replaced: dict[str, str] = {}
     if kinds & LINE_END:
         replaced |= dict.fromkeys(LINE_ENDS, "\n")
     if kinds & SPACE:
