@@ -5,13 +5,13 @@ import re
 
 import numpy as np
 import pytest
-from text_strategies import strings
 
 from corpusmill.errors import AssetError, RecipeError
 from corpusmill.models.classifier import TextClassifier, column_of, files_of, kind_of
 from corpusmill.models.model_file import write_model
 from corpusmill.models.onnx_classifier import CPU, ClassifierSettings, ModelConfig, chosen
 from corpusmill.models.quality import Scorer, is_fasttext, list_labels
+from text_strategies import strings
 
 
 @pytest.fixture

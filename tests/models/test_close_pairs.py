@@ -3,10 +3,10 @@
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from text_strategies import strings
 
 from corpusmill.models.close_pairs import LONGEST_NGRAM, compare, make_pair
 from corpusmill.text.buffers import view
+from text_strategies import strings
 
 BASIS, PRIME = 0xCBF29CE484222325, 0x100000001B3
 

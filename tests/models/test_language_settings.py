@@ -3,11 +3,11 @@
 import numpy as np
 import pyarrow as pa
 import pytest
-from text_strategies import strings
 
 from corpusmill.models.fineweb2 import NO_PAIR, SCRIPT_OF_CODE, settings
 from corpusmill.models.language_groups import GROUPS, members
 from corpusmill.text.scripts import SCRIPTS
+from text_strategies import strings
 
 
 def pair_of(label, text):

@@ -5,7 +5,6 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from text_strategies import strings
 
 from corpusmill.errors import RecipeError
 from corpusmill.models.language import (
@@ -18,6 +17,7 @@ from corpusmill.models.language import (
     spread_windows,
 )
 from corpusmill.text.buffers import view
+from text_strategies import strings
 
 texts = st.lists(st.sampled_from(["a", "bc", "é", "日", "😀", " ", "x" * 40, "é" * 40]), max_size=12).map("".join)
 sizes = st.tuples(st.integers(1, 4), st.sampled_from([1, 2, 5, 20]), st.sampled_from([0.0, 0.3, 1.0]))

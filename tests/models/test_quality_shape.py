@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from text_strategies import strings
 
 from corpusmill.models.quality_score import measure_shapes, room_for
 from corpusmill.models.quality_shape import RECENT, SHAPE_FEATURES, SHAPE_NAMES
 from corpusmill.text.buffers import view
 from corpusmill.text.plain_tokens import token_spans
 from corpusmill.text.unicode import classes
+from text_strategies import strings
 
 SHIFT = np.uint64(54)
 

@@ -7,7 +7,6 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from text_strategies import strings
 
 from corpusmill.errors import AssetError, RecipeError
 from corpusmill.models.model_file import write_model
@@ -26,6 +25,7 @@ from corpusmill.models.toxicity import (
 from corpusmill.models.toxicity_score import KIND_FEATURES, WORD_KINDS, lookup
 from corpusmill.text.compile import kernel
 from corpusmill.text.folded_hash import word_hashes
+from text_strategies import strings
 
 
 @given(st.text("abcde", min_size=1, max_size=8))

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from text_strategies import strings
 
 from corpusmill.models.wide_parts import LONG_PART, MIN_PART_LETTERS, ONE_SCRIPT, cut_parts
 from corpusmill.text.buffers import view
 from corpusmill.text.scripts import FIRST, SCRIPT, SCRIPTS, STOP
 from corpusmill.text.unicode import terminal
+from text_strategies import strings
 
 LINE_BREAKS = "\n\x0b\x0c\r\x1c\x1d\x1e\x85\u2028\u2029"
 

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from text_strategies import strings
 
 from corpusmill.models.wide import best_of, plain, prepare, sums
 from corpusmill.models.wide_score import NO_NAME, UNIT, Wide, name_texts, score
 from corpusmill.text.buffers import view
+from text_strategies import strings
 
 UNSEEN = "\u00ad\u2060\ufeff"
 ATOMS = [

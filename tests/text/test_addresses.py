@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from publicsuffixlist import PublicSuffixList
-from text_strategies import strings
 
 from corpusmill.text.addresses import (
     Address,
@@ -20,6 +19,7 @@ from corpusmill.text.addresses import (
     sites,
     top_level_domains,
 )
+from text_strategies import strings
 
 HOSTS = [
     "example.org",

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from text_strategies import strings
 
 from corpusmill.text.blanks import ALL_LINES, WhiteSpace, lay_out
+from text_strategies import strings
 
 ATOMS = [" ", "  ", "\t", "\n", "\n\n\n", "a", "é", "日", "😀", " \t ", "x" * 63, "\n" * 70, " " * 66, "\r", "\u00a0"]
 texts = st.lists(st.sampled_from(ATOMS), max_size=12).map("".join)

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from text_strategies import STABLE, raw_strings, strings
 
 from corpusmill.text.characters import (
     BEYOND_ASCII,
@@ -26,6 +25,7 @@ from corpusmill.text.characters import (
     replace_kinds,
 )
 from corpusmill.text.entities import decode_entities
+from text_strategies import STABLE, raw_strings, strings
 
 ALL = LINE_END | INVISIBLE | SPACE | UNSURE | BEYOND_ASCII | ENTITY
 HIDDEN = {chr(point) for first, last in INVISIBLES for point in range(first, last + 1)}

@@ -6,11 +6,11 @@ import pytest
 import xxhash
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from text_strategies import raw_strings, strings
 
 from corpusmill.text.folded_hash import word_hashes
 from corpusmill.text.hashing import SECOND_SEED, hash64, hash128, hash_spans, quick_hashes
 from corpusmill.text.shapes import span_texts
+from text_strategies import raw_strings, strings
 
 blobs = st.lists(st.one_of(st.binary(max_size=9), st.binary(min_size=10, max_size=90)), min_size=1, max_size=5)
 

@@ -5,7 +5,6 @@ import unicodedata
 import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from text_strategies import raw_strings, strings
 
 from corpusmill.text.blanks import WhiteSpace, lay_out
 from corpusmill.text.characters import (
@@ -19,6 +18,7 @@ from corpusmill.text.characters import (
     replace_kinds,
 )
 from corpusmill.text.entities import decode_entities
+from text_strategies import raw_strings, strings
 
 EVERY = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
 CHANGED = [c for c in EVERY if unicodedata.normalize("NFC", c) != c]

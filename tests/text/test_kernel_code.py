@@ -6,9 +6,9 @@ from random import Random
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from text_strategies import strings, texts
 
 from corpusmill.text.code import CLOSERS, CODE_COUNTS, KEYWORDS, SYMBOLS, code_counts
+from text_strategies import strings, texts
 
 SPACES = " \t\n\r\x0b\x0c"
 

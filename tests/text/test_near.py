@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from text_strategies import strings
 
 from corpusmill.text import near as kernels
 from corpusmill.text.near import (
@@ -20,6 +19,7 @@ from corpusmill.text.near import (
     WEIGHT_SCALE,
 )
 from corpusmill.text.overlap import build, find_items
+from text_strategies import strings
 
 QUESTION = "which of the planets that people know has the largest number of moons"  # 13 words
 OTHERS = [

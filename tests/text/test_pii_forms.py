@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from text_strategies import strings
 
 from corpusmill.text.buffers import view
 from corpusmill.text.pii import KINDS, Forms, checks, ids, mail, phones, pii_spans
 from corpusmill.text.pii.forms import without_message_ids
 from corpusmill.text.pii.national import CONTEXT, LABELS, VERBS, national
 from corpusmill.text.unicode import classes
+from text_strategies import strings
 
 ALL = Forms(mail=True, loopback=True, national=True)
 

@@ -1,10 +1,10 @@
 """National numbers, dates and URLs, by name."""
 
 import pytest
-from text_strategies import strings
 
 from corpusmill.text.buffers import view
 from corpusmill.text.pii.ids import IDS, NAMES, id_spans
+from text_strategies import strings
 
 
 def found(name, *texts):

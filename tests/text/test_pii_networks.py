@@ -5,10 +5,10 @@ import ipaddress
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from text_strategies import strings
 
 from corpusmill.text.pii import IPV4, IPV6, KINDS, Forms, pii_spans
 from corpusmill.text.pii.networks import address_of
+from text_strategies import strings
 
 FORMS = Forms(networks=True, loopback=True)
 

@@ -6,9 +6,9 @@ import re
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from text_strategies import strings
 
 from corpusmill.text.pii import IBAN_SIZES, KINDS, pii_spans
+from text_strategies import strings
 
 
 def found(kind, text):

@@ -3,12 +3,12 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from text_strategies import strings
 
 from corpusmill.text.pii import Forms, pii_spans
 from corpusmill.text.pii.national import LABELS, MAX_DIGITS, MIN_DIGITS
 from corpusmill.text.pii.numbering import IBAN_CHARACTERS, IBAN_SIZES, PLAN_DIGITS, PLANS
 from corpusmill.text.pii.phones import ANYWHERE, COUNTRIES, phone_at
+from text_strategies import strings
 
 
 def found(text, *regions, forms=True):

@@ -4,10 +4,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from text_strategies import strings
 
 from conftest import docs
 from corpusmill.text.rewrite import beyond_ascii, masked, with_text
+from text_strategies import strings
 
 
 def upper(texts):

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from text_strategies import STABLE, batches, raw_strings, strings
 
 from corpusmill.text.buffers import view
 from corpusmill.text.compile import kernel
 from corpusmill.text.runs import run_finder
 from corpusmill.text.unicode import class_of, classes, decode
+from text_strategies import STABLE, batches, raw_strings, strings
 
 OTHERS = {"none": "", "marks": "@$!*", "underscore": "_"}
 

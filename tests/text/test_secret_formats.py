@@ -6,11 +6,11 @@ import string
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from text_strategies import strings
 
 from corpusmill.text.secrets import secret_spans
 from corpusmill.text.secrets.find import EXPRESSIONS, SECRET, WALLET, span_of
 from corpusmill.text.secrets.formats import FORMATS, Format
+from text_strategies import strings
 
 FORMATS_BY_NAME = {form.name: form for form in FORMATS}
 before = st.sampled_from(["", "x ", "key: ", "\n", '"', "é", "a" * 60 + " ", "=", "(", "https://a.org/?t="])

@@ -4,11 +4,11 @@ import base64
 
 import numpy as np
 import pytest
-from text_strategies import strings
 
 from corpusmill.text.secrets import FAMILIES, merged, secret_spans
 from corpusmill.text.secrets.formats import FORMATS, expression, is_secret
 from corpusmill.text.secrets.named import VENDORS, match_at, name_before
+from text_strategies import strings
 
 VALUE = "k8Jd72hQpL0xZm4Rv9Tb"
 KEY = base64.b64encode(b"h4pk1nsMill77river").decode()

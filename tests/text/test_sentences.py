@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from text_strategies import batches, strings
 
 from corpusmill.text.sentences import ABBREVIATIONS, sentence_counts, sentence_spans
 from corpusmill.text.unicode import terminal
+from text_strategies import batches, strings
 
 CLOSERS = "\"')]}»’”"
 ATOMS = [

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from text_strategies import strings
 
 from corpusmill.text.script_stats import stats_over
 from corpusmill.text.spacy_words import spacy_words
 from corpusmill.text.stats import document_stats
+from text_strategies import strings
 
 GOLDEN = json.loads(gzip.decompress(Path(__file__).with_name("spacy_words.json.gz").read_bytes()))
 PIECES = [

@@ -5,9 +5,9 @@ import re
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from text_strategies import WHITE, raw_strings, strings
 
 from corpusmill.text.stats import document_stats
+from text_strategies import WHITE, raw_strings, strings
 
 
 def row(text, contained=False):

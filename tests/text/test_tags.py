@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from text_strategies import raw_strings, strings
 
 from corpusmill.text.markup import (
     MARKUP_NAMES,
@@ -22,6 +21,7 @@ from corpusmill.text.markup import (
     unquoted,
 )
 from corpusmill.text.tags import ELEMENTS, LONGEST_TAG, has_markup, holds, name_table
+from text_strategies import raw_strings, strings
 
 SLOW = re.compile(rf"<(?:/?(?:{'|'.join(ELEMENTS)})[>/\t-\r ]|!--|!doctype)", re.IGNORECASE)
 ATOMS = [

@@ -3,10 +3,10 @@
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from text_strategies import strings
 
 from corpusmill.text.overlap import build, find_items
 from corpusmill.text.templates import in_a_row
+from text_strategies import strings
 
 places = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 8)), unique=True, max_size=20)
 

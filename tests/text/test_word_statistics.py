@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from text_strategies import batches, strings
 
 from corpusmill.text.script_stats import listed_words, make_lists, stats_over
 from corpusmill.text.script_words import script_words
 from corpusmill.text.spacy_words import spacy_words
 from corpusmill.text.stats import STATS, STOP_WORDS, document_stats, stop_hashes
+from text_strategies import batches, strings
 
 FINDERS = {"spacy": spacy_words, "script": script_words}
 ATOMS = [
