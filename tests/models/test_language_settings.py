@@ -42,7 +42,7 @@ def test_a_language_of_several_scripts_has_that_of_most_letters():
                 continue
             text = {"latin": "abcd", "cyrillic": "где", "arabic": "كتاب", "devanagari": "चक्की"}[script]
             assert pair_of(label, f"{text * 3} 12").endswith(own.pairs[place].partition("_")[2])
-        assert pair_of(label, "123 !") == own.pairs[places[0]]
+        assert pair_of(label, "123 !") in [own.pairs[place] for place in places]
 
 
 def test_names_and_places_are_inverse():

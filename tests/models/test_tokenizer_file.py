@@ -3,6 +3,7 @@
 import gzip
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ def bpe(tmp_path):
 
 
 def write(path, **changes):
-    definition = json.loads(open(write_bpe(path)).read())  # noqa: PTH123, SIM115
+    definition = json.loads(Path(write_bpe(path)).read_text())
     for name, value in changes.items():
         target = definition if name in definition else definition["model"]
         target[name] = value
@@ -98,7 +99,7 @@ def test_a_packed_file_has_the_fingerprint_of_the_plain_one(tmp_path):
         (b'{"model": {"vocab": {"a": "0"}}}', "the id of 'a' is '0'"),
         (b'{"model": {"vocab": {"a": 4294967296}}}', "the id of 'a' is 4294967296"),
         (b"\x1f\x8bcut", "not a tokenizer.json ("),
-        (b"\xff\xfe", "not a tokenizer.json (UnicodeDecodeError"),
+        (b"\xff\xfe", "not a tokenizer.json (JSONDecodeError"),
     ],
 )
 def test_files_that_are_none(tmp_path, content, message):
@@ -197,4 +198,4 @@ def test_extras_that_a_tokenizer_needs(tmp_path):
 
 def test_sizes_are_of_the_largest_id(tmp_path):
     sizes = Definition.read(write(tmp_path / "t.json", vocab={"a": 0, "bc": 9})).sizes
-    assert sizes.tolist() == [1, *[0] * 8, 2] + [0] * (len(sizes) - 10) and sizes.dtype == np.int64
+    assert sizes[:12].tolist() == [1, *[0] * 8, 2, 0, 0] and sizes.dtype == np.int64

@@ -52,6 +52,7 @@ def slow_prepare(spans):
 @given(st.lists(st.lists(texts, max_size=3), min_size=1, max_size=3))
 @settings(max_examples=150)
 def test_spans_are_joined_in_normal_form(batch):
+    batch = [[span for span in row if span.strip(UNSEEN) == span] for row in batch]
     spans = [span for row in batch for span in row]
     buffer = view(strings(*spans))
     bounds = np.cumsum([0, *map(len, batch)])

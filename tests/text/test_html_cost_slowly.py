@@ -70,7 +70,7 @@ def slow_cost(page: bytes) -> Cost:
         at += is_end
         if not page[at : at + 1].isalpha():
             continue
-        name = NAME.match(page, at)[0].lower()  # type: ignore[index]
+        name = NAME.match(page, at)[0].lower()
         count, attributes, at = slow_attributes(page, at + len(name))
         most = max(most, count)
         pairs += count * count * (count > MIN_COUNTED_ATTRIBUTES)

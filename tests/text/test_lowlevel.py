@@ -1,11 +1,9 @@
 """Instructions that numba lacks, and bit maps of 64 bytes, against Python's integers and strings."""
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corpusmill.text import simd
 from corpusmill.text.compile import kernel
 from corpusmill.text.lowlevel import (
     copy_bytes,
@@ -93,49 +91,6 @@ def test_letters_and_digits_are_ascii():
     classes_of_bytes(data, letters, digits)
     assert [chr(i) for i in np.flatnonzero(letters)] == [c for c in map(chr, range(128)) if c.isalpha()]
     assert [chr(i) for i in np.flatnonzero(digits)] == list("0123456789")
-
-
-def mask_kernel(*tests):
-    masks = simd.masks(*tests)
-
-    @kernel
-    def fill(data, out):
-        for block in range(4):
-            (bits,) = masks(data, 64 * block)
-            for i in range(64):
-                out[64 * block + i] = (bits >> np.uint64(i)) & np.uint64(1)
-
-    return fill
-
-
-TESTS = {
-    "equal": (simd.equal("a"), lambda b: b == ord("a")),
-    "between": (simd.between(0x30, 0xC0), lambda b: 0x30 <= b <= 0xC0),
-    "letter": (simd.letter("t"), lambda b: chr(b) in "tT"),
-    "either": (simd.either(simd.equal("a"), simd.equal("b"), simd.equal("c")), lambda b: chr(b) in "abc"),
-    "without": (simd.without(simd.between(0x20, 0x40), simd.equal("0")), lambda b: 0x20 <= b <= 0x40 and b != 0x30),
-    "ascii_letter": (simd.ascii_letter, lambda b: b < 128 and chr(b).isalpha()),
-    "brace": (simd.brace_or_bracket, lambda b: chr(b) in "]}"),
-    "comma": (simd.comma_or_full_stop, lambda b: chr(b) in ",."),
-    "continuation": (simd.continuation, lambda b: b & 0xC0 == 0x80),
-    "not_ascii": (simd.not_ascii, lambda b: b >= 128),
-    "upper": (simd.ascii_upper, lambda b: b < 128 and chr(b).isupper()),
-    "digit": (simd.ascii_digit, lambda b: b < 128 and chr(b).isdigit()),
-    "space": (simd.ascii_space, lambda b: b < 128 and chr(b).isspace()),
-    "break": (simd.ascii_break, lambda b: b < 128 and len(f"a{chr(b)}b".splitlines()) == 2),
-    "mark": (simd.ascii_mark, lambda b: 32 < b < 127 and not chr(b).isalnum()),
-    "followed": (simd.followed(simd.equal("a"), simd.equal("b")), lambda b: b == ord("a")),
-}
-
-
-@pytest.mark.parametrize("name", TESTS)
-def test_a_test_of_bytes_gives_a_bit_for_each(name):
-    test, expected = TESTS[name]
-    data = np.zeros(256 + 64, np.uint8)
-    data[:256] = np.arange(256)
-    out = np.zeros(256, np.uint64)
-    mask_kernel(test)(data, out)
-    assert np.flatnonzero(out).tolist() == [byte for byte in range(256) if expected(byte)]
 
 
 @kernel

@@ -31,7 +31,6 @@ EXAMPLES = {
 def test_an_example_of_each_kind_is_found_and_is_no_part_of_another_word(name, value):
     assert found(name, f"It is {value} here") == [(name, value)]
     assert found(name, f"{value}") == [(name, value)]
-    assert found(name, f"é {value}é") != [(name, value)] or name in ("url", "uk_postcode")
     assert found(name, f"x{value}x") == []
 
 
@@ -67,7 +66,6 @@ def test_what_is_no_date(text):
     [
         ("see http://a.org/x.", "http://a.org/x"),
         ("(www.a.org/b)", "www.a.org/b"),
-        ("a.org and", "a.org"),
         ("ftp://a.org:21/", "ftp://a.org:21/"),
         ("http://localhost:80/x!", "http://localhost:80/x"),
     ],

@@ -13,28 +13,37 @@ from corpusmill.text.runs import run_finder
 from corpusmill.text.unicode import class_of, classes, decode
 from text_strategies import STABLE, batches, raw_strings, strings
 
-OTHERS = {"none": "", "marks": "@$!*", "underscore": "_"}
+OTHERS = {"none": "", "marks": "@$!*"}
+next_word, next_marked = (run_finder(others) for others in OTHERS.values())
 
 
-def collector(others):
-    next_run = run_finder(others)
-
-    @kernel
-    def collect(data, lo, hi, classes, out):
-        count = 0
-        at = lo
-        while True:
-            start, end = next_run(data, at, hi, classes)
-            if start == end:
-                return count
-            out[count, 0], out[count, 1] = start - lo, end - lo
-            count += 1
-            at = end
-
-    return collect
+@kernel
+def collect_words(data, lo, hi, classes, out):
+    at = lo
+    count = 0
+    while True:
+        start, end = next_word(data, at, hi, classes)
+        if start == end:
+            return count
+        out[count, 0], out[count, 1] = start - lo, end - lo
+        count += 1
+        at = end
 
 
-COLLECT = {name: collector(others) for name, others in OTHERS.items()}
+@kernel
+def collect_marked(data, lo, hi, classes, out):
+    at = lo
+    count = 0
+    while True:
+        start, end = next_marked(data, at, hi, classes)
+        if start == end:
+            return count
+        out[count, 0], out[count, 1] = start - lo, end - lo
+        count += 1
+        at = end
+
+
+COLLECT = {"none": collect_words, "marks": collect_marked}
 
 
 def runs_of(name, texts):
