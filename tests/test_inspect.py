@@ -22,10 +22,10 @@ from hypothesis import strategies as st
 import corpusmill
 from corpusmill.errors import InputError, MissingExtraError
 from corpusmill.execute.serial import Serial
-from corpusmill.inspect.blind import ROUND, Review, agreement
+from corpusmill.inspect.blind import DOCUMENTS_PER_ROUND, Review, agreement
 from corpusmill.inspect.listing import Listing
 from corpusmill.inspect.marks import MarkedSpan, marks, parts
-from corpusmill.inspect.sliders import NONE, Slider
+from corpusmill.inspect.sliders import NULL_CODE, Slider
 from corpusmill.loader import TokenLoader
 from corpusmill.models.tokenizer import load
 from corpusmill.recipe.model import Recipe
@@ -276,7 +276,7 @@ def test_codes_drop_what_the_values_drop(values, edges, drops):
         expected = pc.fill_null(COMPARE[drops](pa.array(values, pa.float64()), edge), False)
         # NaN compares as false in every way
         assert slider.dropped(edge)[codes].tolist() == expected.to_pylist()
-    assert not slider.dropped(None)[codes].any() and len(codes) <= NONE
+    assert not slider.dropped(None)[codes].any() and len(codes) <= NULL_CODE
 
 
 spans = st.tuples(st.integers(0, 20), st.integers(1, 8)).map(lambda pair: MarkedSpan(pair[0], sum(pair)))
@@ -485,7 +485,7 @@ def test_tokens_are_marked_by_characters_and_only_where_they_are_those_of_the_te
 
 def test_a_review_hides_what_the_run_decided_and_tells_how_far_they_agree(api, folder):
     drawn = api("round", stage="pass-1")
-    assert len(drawn) == ROUND and [each["id"] for each in drawn] == sorted(each["id"] for each in drawn)
+    assert len(drawn) == DOCUMENTS_PER_ROUND and [each["id"] for each in drawn] == sorted(each["id"] for each in drawn)
     assert drawn[0].keys() == {"id", "file", "position", "source", "url", "date", "stage"}
     for each in drawn:
         shown = api("text", **{name: each[name] for name in ("stage", "id", "file", "position")})["text"]
@@ -501,17 +501,17 @@ def test_a_review_hides_what_the_run_decided_and_tells_how_far_they_agree(api, f
     said = api("agreement")["agreement"]
     assert (said[0]["name"], said[0]["marked"], said[0]["agree"], said[0]["kappa"]) == (
         "pass-1",
-        ROUND - 1,
-        ROUND - 1,
+        DOCUMENTS_PER_ROUND - 1,
+        DOCUMENTS_PER_ROUND - 1,
         1,
     )
     assert {one["name"].partition(".")[0] for one in said[1:]} <= steps and said[1]["fired"] >= said[-1]["fired"]
     again = {each["id"] for each in api("round", stage="pass-1")}
     assert not again & {each["id"] for each in drawn} and dropped
     api("mark", {**place, "mark": "keep" if mark == "drop" else "drop"})  # the later of two marks counts
-    assert api("agreement")["agreement"][0]["agree"] == ROUND - 2
+    assert api("agreement")["agreement"][0]["agree"] == DOCUMENTS_PER_ROUND - 2
     lines = (folder / "review.jsonl").read_text("utf-8").splitlines()
-    assert len(lines) == ROUND + 1 and json.loads(lines[1])["reasons"] in (
+    assert len(lines) == DOCUMENTS_PER_ROUND + 1 and json.loads(lines[1])["reasons"] in (
         [],
         *(one["reasons"] for one in map(json.loads, lines)),
     )
@@ -542,8 +542,8 @@ def test_a_round_is_the_first_documents_of_both_sides_that_have_a_text(tmp_path,
             for kind in ("docs", "dropped"):
                 stored = samples.draw(tables, kind, [number], 1000)
                 sides.append([each["id"] for each in stored if each["text"] is not None and each["id"] not in marked])
-            few = min(ROUND, *map(len, sides))
-            most = ROUND // 2 if few >= ROUND // 2 else ROUND - few
+            few = min(DOCUMENTS_PER_ROUND, *map(len, sides))
+            most = DOCUMENTS_PER_ROUND // 2 if few >= DOCUMENTS_PER_ROUND // 2 else DOCUMENTS_PER_ROUND - few
             drawn = review.round(stage)
             assert [each["id"] for each in drawn] == sorted(id for side in sides for id in side[:most])
             if not drawn:
@@ -553,7 +553,7 @@ def test_a_round_is_the_first_documents_of_both_sides_that_have_a_text(tmp_path,
                 assert review.text(stage, *place) == visible(history(tables, *place).text)
                 review.mark(stage, *place, "keep")
                 marked.add(each["id"])
-        assert texts == "none" or len(marked) > ROUND or number > 0
+        assert texts == "none" or len(marked) > DOCUMENTS_PER_ROUND or number > 0
 
 
 def test_a_torn_last_line_is_left_out_and_any_other_is_named(tmp_path):

@@ -445,7 +445,7 @@ def test_every_section_of_the_report_has_something_to_say_or_nothing(runs):
     """A page is made of all of them; here the name of the one that fails is seen."""
     for done in runs.values():
         tables = RunTables(done.place)
-        for anchor, _, section in page.SECTIONS:
+        for anchor, _, section in page.PAGE_SECTIONS:
             assert isinstance(section(tables), list), anchor
 
 

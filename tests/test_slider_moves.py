@@ -4,11 +4,11 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpusmill.inspect.moves import CODES, moves
+from corpusmill.inspect.moves import SIGNAL_CODES, moves
 
 
 def slow(codes, reasons, tokens, others, moved, drops):
-    counts, histograms = np.zeros((2, 2), int), np.zeros((2, codes.shape[1], CODES), int)
+    counts, histograms = np.zeros((2, 2), int), np.zeros((2, codes.shape[1], SIGNAL_CODES), int)
     for row, reason, length in zip(codes, reasons, tokens):
         was = bool(reason)
         now = bool(others[reason]) or any(drops[m][row[rule]] for m, rule in enumerate(moved))
@@ -27,7 +27,7 @@ def test_moves_are_those_of_the_obvious_loop(seed, documents, rules, chosen):
     reasons = draw.integers(0, len(others), documents).astype(np.uint32)
     tokens = draw.integers(0, 2**31 - 1, documents).astype(np.int32)
     moved = draw.choice(rules, min(chosen, rules), replace=False).astype(np.int64)
-    drops = draw.random((len(moved), CODES)) < 0.5
+    drops = draw.random((len(moved), SIGNAL_CODES)) < 0.5
     given = (codes, reasons, tokens, others, moved, drops)
     for fast, obvious in zip(moves(*given), slow(*given)):
         assert np.array_equal(fast, obvious)

@@ -119,7 +119,7 @@ def test_everything_that_looks_at_a_run_says_what_it_does_not_know(demo, measure
     assert "not counted" in html and "(run.measure_dropped)" in html
     assert ("(run.dropped_text: none)" in html) == (texts == "none")
     assert all(count.alone is None for rule, count in rule_counts(tables).items() if rule.startswith("language"))
-    for document in samples.dropped(tables, "language", 3):
+    for document in samples.dropped_documents(tables, "language", 3):
         (history,) = explain(folder, document["id"])
         verdicts = {step.step: step.verdict for step in history.steps if step.stage == "pass-1"}
         assert (verdicts["url"], verdicts["language"], verdicts["c4"]) == ("passes", "drops", "not measured")

@@ -80,8 +80,8 @@ def test_everything_is_as_if_texts_were_written_again(tmp_path, monkeypatch, ste
         assert {k: v for stage in one.values() for k, v in stage.get(key, {}).items()} == {
             k: v for stage in other.values() for k, v in stage.get(key, {}).items()
         }
-    assert samples.kept(here, 20) == samples.kept(copied, 20)
-    assert samples.dropped(here, None, 400) == samples.dropped(copied, None, 400)
+    assert samples.kept_documents(here, 20) == samples.kept_documents(copied, 20)
+    assert samples.dropped_documents(here, None, 400) == samples.dropped_documents(copied, None, 400)
     query = "SELECT id, text FROM texts ORDER BY id, text"
     assert sql(here, query) == sql(copied, query)
     for tables, name in ((here, "1"), (copied, "2")):

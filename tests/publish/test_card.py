@@ -123,7 +123,7 @@ def test_a_column_named_for_licences_is_counted(done, monkeypatch):
         (column.rpartition(".")[2], kind) for number in range(1) for column, kind in tables.columns(number).items()
     ]
     assert licences(tables) == [] and "licence" not in dict(shown)
-    monkeypatch.setattr("corpusmill.report.figures.licences.NAMES", ("source",))
+    monkeypatch.setattr("corpusmill.report.figures.licences.LICENCE_COLUMNS", ("source",))
     (figure,) = licences(tables)
     assert [(one.name, one.documents) for one in figure.licences] == [("pages", done.waterfall.documents_out)]
 

@@ -16,7 +16,7 @@ from corpusmill.errors import InputError, ResumeError
 from corpusmill.execute.serial import Serial
 from corpusmill.report.audit import sample
 from corpusmill.report.audit.bounds import Bounds, parse
-from corpusmill.report.audit.checks import CHECKS
+from corpusmill.report.audit.checks import AUDIT_CHECKS
 from corpusmill.report.audit.prompt import fenced, review_prompt
 from corpusmill.report.figures.sampled import sampled
 from corpusmill.report.tables import RunTables
@@ -47,7 +47,7 @@ def texts(*each):
 
 def test_the_made_run_has_these_flaws():
     result = corpusmill.audit(made_run())
-    assert {check.name for check in result.checks} == set(CHECKS)
+    assert {check.name for check in result.checks} == set(AUDIT_CHECKS)
     assert {check.name for check in result.red_flags} == {"chars_per_token", "dead_letters"}
     assert result.documents == result.sample == 36
     duplicates = result["duplicates_found"]
@@ -197,7 +197,7 @@ def test_a_bound_of_ones_own_is_a_red_flag_and_none_is_none():
 )
 def test_a_bound_that_is_none_is_explained(setting, message):
     with pytest.raises(InputError, match=message):
-        parse([setting], {name: rule.bounds for name, rule in CHECKS.items()})
+        parse([setting], {name: rule.bounds for name, rule in AUDIT_CHECKS.items()})
 
 
 def test_an_unfinished_run_is_not_audited(tmp_path):

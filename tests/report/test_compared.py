@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import corpusmill
 from corpusmill.execute.serial import Serial
-from corpusmill.report.figures.left import left, near_duplicates
+from corpusmill.report.figures.remaining_duplicates import near_duplicates, remaining_duplicates
 from corpusmill.report.figures.resources import resources
 from corpusmill.report.figures.sampled import Share, draw, sampled
 from corpusmill.report.figures.scores import scores
@@ -79,7 +79,7 @@ def test_a_sample_tells_languages_personal_data_and_toxicity(tmp_path):
 
 
 def test_the_sample_is_the_documents_with_the_smallest_ids(monkeypatch):
-    monkeypatch.setattr("corpusmill.report.figures.sampled.SAMPLE", 5)
+    monkeypatch.setattr("corpusmill.report.figures.sampled.SAMPLE_PER_SIDE", 5)
     tables = RunTables(made_run())
     sample = draw(tables)
     rows = tables.tuples(f"SELECT id, text FROM ({tables.texts('docs', 1)}) ORDER BY id LIMIT 5")
@@ -110,12 +110,12 @@ def test_a_score_shows_its_bounds(tmp_path):
 
 
 def test_duplicates_that_are_left_are_found(tmp_path):
-    figure = left(tables := made(tmp_path, "  - clean/normalize\n"), draw(tables))
+    figure = remaining_duplicates(tables := made(tmp_path, "  - clean/normalize\n"), draw(tables))
     assert (figure.documents, figure.compared, figure.exact) == (7, 7, 1)
     assert figure.near.count >= 1
     deduped = tmp_path / "again"
     deduped.mkdir()
-    assert left(made(deduped, "  - dedup/exact\n"), None).exact == 0
+    assert remaining_duplicates(made(deduped, "  - dedup/exact\n"), None).exact == 0
 
 
 sentences = st.lists(st.sampled_from("the mill stood by a river and nobody knew why it did".split()), max_size=30)
@@ -155,7 +155,7 @@ def test_a_run_of_an_earlier_version_has_a_page_without_them(monkeypatch):
         facts = {key: value for key, value in results.facts.items() if key != "texts"}
         notes = {key: value for key, value in results.notes.items() if not key.startswith("texts_")}
         tables.files.stages[name] = replace(results, facts=facts, notes=notes)
-    monkeypatch.setattr("corpusmill.report.figures.left.HASH", "a column that it did not write")
-    assert texts(tables) is None and left(tables, None) is None
+    monkeypatch.setattr("corpusmill.report.figures.remaining_duplicates.HASH", "a column that it did not write")
+    assert texts(tables) is None and remaining_duplicates(tables, None) is None
     words = page(tables)
     assert "Integrity" not in words and "Duplicates left" not in words and "Toxicity" in words

@@ -28,9 +28,9 @@ def other(tmp_path_factory):
 def outcomes(folder):
     """id -> outcome, from the tables of kept, dropped and dead: the slow way."""
     tables = RunTables(folder)
-    by_id = {document["id"]: Outcome("kept") for document in samples.kept(tables, ALL)}
-    by_id |= {d["id"]: Outcome(d["dropped_by"], d["reasons"][0]) for d in samples.dropped(tables, None, ALL)}
-    return by_id | {d["id"]: Outcome("lost", f"{d['step']}: {d['kind']}") for d in samples.dead(tables, ALL)}
+    by_id = {document["id"]: Outcome("kept") for document in samples.kept_documents(tables, ALL)}
+    by_id |= {d["id"]: Outcome(d["dropped_by"], d["reasons"][0]) for d in samples.dropped_documents(tables, None, ALL)}
+    return by_id | {d["id"]: Outcome("lost", f"{d['step']}: {d['kind']}") for d in samples.dead_letters(tables, ALL)}
 
 
 def test_every_document_that_moved_is_counted_by_both_outcomes(other):
@@ -39,7 +39,9 @@ def test_every_document_that_moved_is_counted_by_both_outcomes(other):
     expected = Counter((before[i], after[i]) for i in before if before[i] != after[i])
     assert {(moved.before, moved.after): moved.documents for moved in comparison.moved} == expected
     assert len(expected) > 1 and comparison.same == sum(before[i] == after[i] for i in before)
-    tokens = [{d["id"]: d["tokens"] for d in samples.kept(RunTables(run), ALL)} for run in (made_run(), other)]
+    tokens = [
+        {d["id"]: d["tokens"] for d in samples.kept_documents(RunTables(run), ALL)} for run in (made_run(), other)
+    ]
     assert comparison.documents == tuple(map(len, tokens)) and comparison.tokens == tuple(
         sum(t.values()) for t in tokens
     )

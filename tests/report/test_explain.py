@@ -41,7 +41,7 @@ def test_a_kept_document_passes_every_step_and_has_its_tokens():
 
 def test_tokens_are_where_the_history_says():
     shards = open_shards(made_run() / "output" / "shards")
-    for document in samples.kept(RunTables(made_run()), ALL):
+    for document in samples.kept_documents(RunTables(made_run()), ALL):
         (history,) = explain(made_run(), document["id"])
         pieces = [shards.tokens(place.start, place.stop) for place in history.shards]  # one shard: its tokens are all
         assert sum(map(len, pieces)) == history.tokens + 1  # its end is a token too
@@ -67,7 +67,7 @@ def test_a_dropped_document_names_its_step_and_what_else_it_fails():
 
 def test_every_rule_of_every_document_agrees_with_the_reasons_of_the_run():
     tables = RunTables(made_run())
-    for document in [*samples.kept(tables, ALL), *samples.dropped(tables, None, ALL)]:
+    for document in [*samples.kept_documents(tables, ALL), *samples.dropped_documents(tables, None, ALL)]:
         (history,) = explain(made_run(), document["id"])
         failed = [f"{step.step}.{rule.rule}" for step in history.steps for rule in step.rules if not rule.passes]
         assert failed == [reason for reason in document["reasons"] if reason in tables.bounds]
@@ -91,7 +91,7 @@ def test_a_document_is_found_by_its_place_too():
 
 
 def test_a_lost_record_has_its_reason():
-    (letter,) = samples.dead(RunTables(made_run()), 5, "bad_json")
+    (letter,) = samples.dead_letters(RunTables(made_run()), 5, "bad_json")
     for name in (letter["id"], f"web.jsonl:{letter['position']}"):
         history = only(name)
         assert history.lost.kind == "bad_json" and "{bad json" in history.lost.reason
@@ -141,7 +141,7 @@ def test_an_unknown_name_is_answered_with_what_is_near(wrong, near):
 def test_the_beginning_of_an_id_is_enough_where_only_one_begins_so():
     history = only("http://made.org/7")
     assert explain(made_run(), history.id[:12]) == explain(made_run(), history.id[:12].upper()) == [history]
-    (letter,) = samples.dead(RunTables(made_run()), 5, "bad_json")
+    (letter,) = samples.dead_letters(RunTables(made_run()), 5, "bad_json")
     assert only(letter["id"][:12]).lost.kind == "bad_json"
     for wrong in (f"{history.id}0", f"x{history.id[:12]}", history.id[:3], history.id[1:20]):
         with pytest.raises(InputError, match="no document and no dead letter"):
@@ -155,7 +155,7 @@ def test_a_beginning_that_several_ids_share_is_an_error_that_lists_them(tmp_path
     (tmp_path / "d.jsonl").write_text(rows)
     (tmp_path / "r.yaml").write_text(f"read: {{jsonl: {tmp_path}/d.jsonl}}\n")
     run = corpusmill.run(tmp_path / "r.yaml", folder=tmp_path / "run", executor=Serial()).folder
-    ids = sorted(document["id"] for document in samples.kept(RunTables(run), 3000))
+    ids = sorted(document["id"] for document in samples.kept_documents(RunTables(run), 3000))
     one, other = next(pair for pair in pairwise(ids) if pair[0][:4] == pair[1][:4])
     with pytest.raises(InputError, match=f'2 ids begin with "{one[:4]}": {one}, {other}. Give more digits'):
         explain(run, one[:4])

@@ -22,7 +22,7 @@ def tables():
 
 
 def test_counts_of_rules_are_those_of_the_documents(tables):
-    dropped = samples.dropped(tables, None, ALL)
+    dropped = samples.dropped_documents(tables, None, ALL)
     first = Counter(document["reasons"][0] for document in dropped)
     own = [(r, d) for d in dropped for r in d["reasons"] if r.split(".")[0] == d["dropped_by"]]
     every = Counter(reason for reason, _ in own)
@@ -34,7 +34,10 @@ def test_counts_of_rules_are_those_of_the_documents(tables):
 @pytest.mark.parametrize("unit", ["tokens", "bytes"])
 def test_lengths_count_each_document_once(tables, unit):
     histogram = histograms.lengths(tables, unit)
-    for name, documents in (("kept", samples.kept(tables, ALL)), ("dropped", samples.dropped(tables, None, ALL))):
+    for name, documents in (
+        ("kept", samples.kept_documents(tables, ALL)),
+        ("dropped", samples.dropped_documents(tables, None, ALL)),
+    ):
         bins = zip(histogram.edges, histogram.edges[1:])
         expected = tuple(sum(low <= d[unit] < high for d in documents) for low, high in bins)
         assert histogram.counts[name] == expected

@@ -181,7 +181,7 @@ def test_a_run_without_steps_has_a_page(tmp_path):
 
 def test_every_file_of_the_page_is_a_section_of_it():
     files = {module.name for module in pkgutil.iter_modules(sections.__path__)} - {"header"}
-    assert files == {section.__module__.rpartition(".")[2] for _, _, section in sections.SECTIONS}
+    assert files == {section.__module__.rpartition(".")[2] for _, _, section in sections.PAGE_SECTIONS}
 
 
 def test_a_run_that_is_not_finished_has_none(tmp_path):

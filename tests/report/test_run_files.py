@@ -32,7 +32,9 @@ def test_files_that_no_commit_names_do_not_count(copied, tables):
     for file in list(copied.glob("01-*/*/*.parquet")):
         shutil.copy(file, file.with_name("00000-orphan.parquet"))
     again = RunTables(copied)
-    assert ids(samples.kept(again, ALL)) == ids(samples.kept(tables, ALL)) and rule_counts(again) == rule_counts(tables)
+    assert ids(samples.kept_documents(again, ALL)) == ids(samples.kept_documents(tables, ALL)) and rule_counts(
+        again
+    ) == rule_counts(tables)
 
 
 def test_a_stage_that_the_recipe_no_longer_has_does_not_count(copied, tables):
@@ -44,7 +46,7 @@ def test_a_stage_that_the_recipe_no_longer_has_does_not_count(copied, tables):
 def test_a_run_that_is_not_finished_has_documents_and_no_waterfall(copied):
     unfinish(copied, "shards")
     tables = RunTables(copied)
-    assert len(samples.kept(tables, ALL)) == 36
+    assert len(samples.kept_documents(tables, ALL)) == 36
     with pytest.raises(ResumeError, match="not finished: shards has 0 of 1 units"):
         tables.files.waterfall()
 
@@ -53,7 +55,7 @@ def test_of_a_run_that_stopped_early_the_first_pass_can_be_seen(copied):
     for folder in copied.glob("stages/pass-2-*"):
         shutil.rmtree(folder)
     tables = RunTables(copied)
-    assert len(samples.kept(tables, ALL)) == 36 + COPIES + NEAR
+    assert len(samples.kept_documents(tables, ALL)) == 36 + COPIES + NEAR
     assert tables.files.unfinished() == "pass-2 has not begun"
 
 

@@ -32,7 +32,7 @@ def ids(documents):
 
 def test_every_document_is_kept_or_dropped(tables):
     flow = tables.files.waterfall()
-    kept, dropped = samples.kept(tables, ALL), samples.dropped(tables, None, ALL)
+    kept, dropped = samples.kept_documents(tables, ALL), samples.dropped_documents(tables, None, ALL)
     assert len(kept) == flow.documents_out == 36
     assert len(dropped) == flow.documents_in - flow.documents_out == SHORT + COPIES + NEAR + 1
     assert not set(ids(kept)) & set(ids(dropped))
@@ -40,14 +40,14 @@ def test_every_document_is_kept_or_dropped(tables):
 
 
 def test_a_draw_takes_the_smallest_ids_so_a_shorter_one_is_its_beginning(tables):
-    kept = samples.kept(tables, ALL)
+    kept = samples.kept_documents(tables, ALL)
     assert ids(kept) == sorted(ids(kept))
-    assert samples.kept(tables, 3) == kept[:3]
+    assert samples.kept_documents(tables, 3) == kept[:3]
 
 
 def test_a_document_has_its_text_and_what_was_measured_in_every_pass(tables):
     texts = {record["url"]: record["text"] for record in records()}
-    for document in samples.dropped(tables, "minhash", ALL):
+    for document in samples.dropped_documents(tables, "minhash", ALL):
         assert document["text"] == texts[document["url"]]
         assert document["bytes"] == len(document["text"].encode())
         assert document["signals"]["gopher_quality.content_words"] == len(document["text"].split())
@@ -56,22 +56,22 @@ def test_a_document_has_its_text_and_what_was_measured_in_every_pass(tables):
 
 @pytest.mark.parametrize("step, count", [("gopher_quality", SHORT + 1), ("exact", COPIES), ("minhash", NEAR)])
 def test_documents_by_the_step_that_drops_them(tables, step, count):
-    documents = samples.dropped(tables, step, ALL)
+    documents = samples.dropped_documents(tables, step, ALL)
     assert len(documents) == count
     assert {document["dropped_by"] for document in documents} == {step}
 
 
 def test_documents_by_a_rule_are_all_that_fail_it_first_or_not(tables):
-    (shortest,) = samples.dropped(tables, "gopher_quality.min_stop_words", ALL)
+    (shortest,) = samples.dropped_documents(tables, "gopher_quality.min_stop_words", ALL)
     own = ["gopher_quality.min_words", "gopher_quality.min_stop_words"]
     assert shortest["reasons"] == [*own, "fineweb.max_short_lines"]
-    assert samples.dropped(tables, "fineweb.max_short_lines", ALL) == []  # it never reached that step
-    hostile = samples.dropped(tables, "gopher_quality.max_hash_ratio", ALL)
+    assert samples.dropped_documents(tables, "fineweb.max_short_lines", ALL) == []  # it never reached that step
+    hostile = samples.dropped_documents(tables, "gopher_quality.max_hash_ratio", ALL)
     assert [document["url"] for document in hostile] == [HOSTILE_URL]
 
 
 def test_a_rule_that_drops_nothing_is_not_a_mistake(tables):
-    assert samples.dropped(tables, "gopher_quality.max_words", 5) == []
+    assert samples.dropped_documents(tables, "gopher_quality.max_words", 5) == []
 
 
 @pytest.mark.parametrize(
@@ -79,12 +79,12 @@ def test_a_rule_that_drops_nothing_is_not_a_mistake(tables):
 )
 def test_a_step_or_rule_that_is_not_there_is_named_with_the_nearest(tables, wrong, near):
     with pytest.raises(InputError, match=f'"{wrong}"; did you mean "{near}"'):
-        samples.dropped(tables, wrong, 5)
+        samples.dropped_documents(tables, wrong, 5)
 
 
 def test_examples_are_the_smallest_ids_of_each_first_reason(tables):
     expected: dict[str, list[Any]] = {}
-    for document in samples.dropped(tables, None, ALL):  # in the order of their ids
+    for document in samples.dropped_documents(tables, None, ALL):  # in the order of their ids
         expected.setdefault(document["reasons"][0], []).append(document)
     assert samples.examples(tables, 2) == {reason: documents[:2] for reason, documents in expected.items()}
 
@@ -107,7 +107,7 @@ def test_pairs_show_the_texts_that_were_compared_the_least_similar_first(tables)
     pairs = samples.pairs(tables, "minhash", ALL)
     assert len(pairs) == NEAR
     assert [pair["similarity"] for pair in pairs] == sorted(pair["similarity"] for pair in pairs)
-    kept = set(ids(samples.kept(tables, ALL)))
+    kept = set(ids(samples.kept_documents(tables, ALL)))
     for pair in pairs:
         assert pair["duplicate_of"]["id"] in kept
         one, other = grams(pair["document"]["text"]), grams(pair["duplicate_of"]["text"])
@@ -135,7 +135,7 @@ def test_a_document_is_found_by_id_and_by_url(tables):
 
 
 def test_a_dead_letter_is_found_by_its_id(tables):
-    letters = samples.dead(tables, ALL)
+    letters = samples.dead_letters(tables, ALL)
     assert sorted(letter["kind"] for letter in letters) == ["bad_json", "no_text"]
     assert samples.by_name(tables, letters[0]["id"]) == [letters[0]]
     assert [(kind.kind, kind.records) for kind in lost(tables)] == [("bad_json", 1), ("no_text", 1)]
@@ -145,7 +145,7 @@ def test_a_run_without_commits_says_so(copied):
     for folder in copied.glob("stages/*"):
         shutil.rmtree(folder)
     with pytest.raises(ResumeError, match="committed no documents yet"):
-        samples.kept(RunTables(copied), 1)
+        samples.kept_documents(RunTables(copied), 1)
 
 
 def test_a_step_that_cannot_be_imported_costs_only_the_thresholds(copied):
@@ -154,4 +154,4 @@ def test_a_step_that_cannot_be_imported_costs_only_the_thresholds(copied):
     path.write_text(json.dumps(run | {"recipe": run["recipe"].replace("filter/gopher_quality", "gone.module:Filter")}))
     tables = RunTables(copied)
     assert tables.bounds == {}
-    assert len(samples.dropped(tables, "gopher_quality", ALL)) == SHORT + 1
+    assert len(samples.dropped_documents(tables, "gopher_quality", ALL)) == SHORT + 1

@@ -14,7 +14,7 @@ from corpusmill.execute.serial import Serial
 from corpusmill.models.tokenizer import load
 from corpusmill.report import samples
 from corpusmill.report.figures.engine_check import engine_check, in_words
-from corpusmill.report.figures.tokens import TopToken, statistics, written
+from corpusmill.report.figures.tokens import TopToken, statistics, token_text
 from corpusmill.report.page import page
 from corpusmill.report.tables import RunTables
 from made_run import made_run
@@ -29,7 +29,7 @@ def tables():
 def documents(tables):
     """(source, text, ids) of every kept document."""
     gpt2 = load("gpt2")
-    kept = samples.kept(tables, 1000)
+    kept = samples.kept_documents(tables, 1000)
     return [(d["source"], d["text"], gpt2.encode(pa.array([d["text"]]))[0].tolist()) for d in kept]
 
 
@@ -134,5 +134,5 @@ def test_a_run_without_tokens_has_its_other_statistics_and_says_what_tokens_take
 
 
 def test_a_token_does_not_act_in_a_terminal():
-    assert written(TopToken(1, "\x1b[2J\u202e", 1)) == r"'\x1b[2J\u202e'"
-    assert written(TopToken(7, None, 1)) == "token 7"
+    assert token_text(TopToken(1, "\x1b[2J\u202e", 1)) == r"'\x1b[2J\u202e'"
+    assert token_text(TopToken(7, None, 1)) == "token 7"

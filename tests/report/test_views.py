@@ -23,7 +23,7 @@ def tables():
 
 
 def test_documents_are_all_documents_once_with_their_last_outcome(tables):
-    kept, dropped = samples.kept(tables, ALL), samples.dropped(tables, None, ALL)
+    kept, dropped = samples.kept_documents(tables, ALL), samples.dropped_documents(tables, None, ALL)
     expected = {d["id"]: (d["dropped_by"], d["dropped_by"] is None, d["tokens"]) for d in [*kept, *dropped]}
     rows = sql(tables, "select id, dropped_by, kept, tokens from documents").rows
     assert len(rows) == len(expected)

@@ -11,7 +11,7 @@ from corpusmill.engine.plan.identity import identity
 from corpusmill.errors import RecipeError
 from corpusmill.recipe.fingerprint import step_fingerprint
 from corpusmill.report.figures.functions import time_in_functions
-from corpusmill.report.samples import dead
+from corpusmill.report.samples import dead_letters
 from corpusmill.report.tables import RunTables
 from corpusmill.steps.filter.function import FilterFunction as Filter
 from corpusmill.steps.functions import Document
@@ -54,7 +54,7 @@ def test_a_document_that_a_function_cannot_process_is_a_dead_letter(tmp_path):
     done = run(tmp_path, "filter/function: own_functions:odd")
     assert texts(done) == TEXTS[:2]
     assert done.waterfall.rows[0].reasons == {"odd": 1}
-    [letter] = dead(RunTables(done.place), 5)
+    [letter] = dead_letters(RunTables(done.place), 5)
     assert "ValueError: an odd document" in str(letter)
 
 

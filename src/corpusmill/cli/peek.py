@@ -57,15 +57,15 @@ def peek(
         peek_repeated(run, tables, count, json)
         return
     if dead:
-        documents = samples.dead(tables, count)
+        documents = samples.dead_letters(tables, count)
     elif dropped is not None:
-        documents = samples.dropped(tables, None if dropped == "all" else dropped, count)
+        documents = samples.dropped_documents(tables, None if dropped == "all" else dropped, count)
     elif document is not None:
         documents = samples.by_name(tables, document)
         if not documents:
             raise InputError(f'{run}: no document and no dead letter has the id or URL "{document}"')
     else:
-        documents = samples.kept(tables, count)
+        documents = samples.kept_documents(tables, count)
     if json:
         print_json({"run": str(run), "documents": documents})
         return

@@ -30,14 +30,14 @@ def report(run: Folder, json: Json = False) -> None:
     from corpusmill.report.figures.domains import domains
     from corpusmill.report.figures.duplicates import dedup_steps
     from corpusmill.report.figures.leaks import leaks
-    from corpusmill.report.figures.left import left
     from corpusmill.report.figures.markup import markup, warnings
     from corpusmill.report.figures.mix import mixes
+    from corpusmill.report.figures.remaining_duplicates import remaining_duplicates
     from corpusmill.report.figures.resources import resources
     from corpusmill.report.figures.sampled import sampled
     from corpusmill.report.figures.scores import scores
     from corpusmill.report.figures.texts import texts
-    from corpusmill.report.figures.together import PAIRS, together
+    from corpusmill.report.figures.together import MAX_RULE_PAIRS, together
     from corpusmill.report.figures.training import training
     from corpusmill.report.page import write_page
     from corpusmill.report.tables import RunTables
@@ -48,7 +48,7 @@ def report(run: Folder, json: Json = False) -> None:
     copies, stages = dedup_steps(tables), resources(tables)
     if json:
         figure = sampled(tables)
-        remaining = left(tables, figure.sample if figure else None)
+        remaining = remaining_duplicates(tables, figure.sample if figure else None)
         print_json(
             {
                 "report": str(path),
@@ -61,7 +61,7 @@ def report(run: Folder, json: Json = False) -> None:
                 "scores": [score.to_json() for score in scores(tables)],
                 "duplicates": [asdict(step) for step in copies],
                 "clusters": [step.to_json() for step in clusters(tables)],
-                "together": [{**asdict(pair), "of_fewer": pair.of_fewer} for pair in together(tables, PAIRS)],
+                "together": [{**asdict(pair), "of_fewer": pair.of_fewer} for pair in together(tables, MAX_RULE_PAIRS)],
                 "domains": asdict(domains(tables)),
                 "duplicates_left": remaining.to_json() if remaining else None,
                 "training": [stage.to_json() for stage in training(tables)],

@@ -92,7 +92,7 @@ def print_tokens(tables: "RunTables", tokens: "TokenStatistics") -> None:
     from corpusmill.cli.tables import print_pairs
     from corpusmill.report.figures.engine_check import engine_check, in_words
     from corpusmill.report.figures.packing import packing, packing_table
-    from corpusmill.report.figures.tokens import group_table, written
+    from corpusmill.report.figures.tokens import group_table, token_text
 
     every = tokens.all
     print(f"\n{plural(every.tokens, 'token')} in {plural(every.documents, 'document')}, {size(every.bytes)}", end="; ")
@@ -116,7 +116,7 @@ def print_tokens(tables: "RunTables", tokens: "TokenStatistics") -> None:
         print(f"\n{words}")
     print()
     frequent = [
-        [written(t), number(t.id), number(t.count), share(t.count, every.tokens)] for t in tokens.top[:FREQUENT]
+        [token_text(t), number(t.id), number(t.count), share(t.count, every.tokens)] for t in tokens.top[:FREQUENT]
     ]
     _print_table(["token", "id", "count", "share"], *frequent)
 

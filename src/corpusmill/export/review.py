@@ -33,7 +33,7 @@ def reviewed(tables: RunTables, sample: int) -> list[dict[str, Any]]:
     Raises InputError if there are none.
     """
     drawn: dict[str, dict[str, Any]] = {}
-    for entry in samples.kept(tables, sample):
+    for entry in samples.kept_documents(tables, sample):
         drawn[entry["id"]] = _described(entry, tables, None)
     for reason, entries in samples.examples(tables, sample).items():
         for entry in entries:

@@ -16,7 +16,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from corpusmill.errors import AssetError, CorpusmillError, InputError, RecipeError
-from corpusmill.inspect.blind import MARKS, Review
+from corpusmill.inspect.blind import REVIEW_MARKS, Review
 from corpusmill.inspect.document import document, pair
 from corpusmill.inspect.listing import Listing, ListingFilter
 from corpusmill.inspect.marks import marks
@@ -24,25 +24,25 @@ from corpusmill.inspect.thresholds import Thresholds
 from corpusmill.inspect.trace import Trace
 from corpusmill.report.tables import RunTables
 
-HOSTS = ["127.0.0.1", "localhost"]
-KINDS = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+ALLOWED_HOSTS = ["127.0.0.1", "localhost"]
+MEDIA_TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 # Texts are hostile. The page puts them in as text alone; were it to fail, no script that is not ours would run.
-POLICY = "; ".join(
+PAGE_POLICY = "; ".join(
     [
         *("default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self'", "connect-src 'self'"),
         *("base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'", "require-trusted-types-for 'script'"),
     ]
 )
-HEADERS = {
-    "Content-Security-Policy": POLICY,
+RESPONSE_HEADERS = {
+    "Content-Security-Policy": PAGE_POLICY,
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-store",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
-MAX_BODY = 1 << 20  # bytes
-EXAMPLE = "A line, with an address: a.b@example.com, 10.0.0.1 and +1 212 555 0100.\n" * 3
+MAX_BODY_BYTES = 1 << 20  # bytes
+WARM_UP_TEXT = "A line, with an address: a.b@example.com, 10.0.0.1 and +1 212 555 0100.\n" * 3
 Answer = Callable[[Any], Any]
 
 
@@ -62,8 +62,8 @@ class Inspector:
         is compiled or loaded, and the signals of all passes. What cannot be read is said to who asks for it."""
         with contextlib.suppress(RecipeError, AssetError):  # of steps that cannot be imported from here
             steps = self.tables.files.recipe.steps
-            marks(EXAMPLE, {"url": None}, steps, steps)
-        with contextlib.suppress(*expected()):
+            marks(WARM_UP_TEXT, {"url": None}, steps, steps)
+        with contextlib.suppress(*request_errors()):
             self.thresholds.read_ahead()
 
     def run(self) -> dict[str, Any]:
@@ -75,49 +75,49 @@ class Inspector:
             "with_thresholds": self.thresholds.stages(),
             "facets": self.listing.facets,
             "signals": self.listing.signals,
-            "marks": MARKS,
+            "marks": REVIEW_MARKS,
             "shards": self.tracing.about(),
         }
 
-    def documents(self, given: Mapping[str, str]) -> dict[str, Any]:
-        return self.listing.page(ListingFilter.of(given), _whole(given.get("page", "0"), "page"))
+    def documents(self, query: Mapping[str, str]) -> dict[str, Any]:
+        return self.listing.page(ListingFilter.from_query(query), _integer(query.get("page", "0"), "page"))
 
-    def export(self, given: Mapping[str, str]) -> Iterator[bytes]:
-        for row in self.listing.rows(ListingFilter.of(given)):
+    def export(self, query: Mapping[str, str]) -> Iterator[bytes]:
+        for row in self.listing.rows(ListingFilter.from_query(query)):
             yield orjson.dumps(row) + b"\n"
 
-    def document(self, given: Mapping[str, str]) -> dict[str, Any]:
-        return document(self.listing, *_address(given), _tokens(given.get("tokens", "")), self.tracing)
+    def document(self, query: Mapping[str, str]) -> dict[str, Any]:
+        return document(self.listing, *_address(query), _tokens(query.get("tokens", "")), self.tracing)
 
-    def trace(self, given: Mapping[str, str]) -> dict[str, Any]:
-        return self.tracing.answer(given)
+    def trace(self, query: Mapping[str, str]) -> dict[str, Any]:
+        return self.tracing.answer(query)
 
-    def pair(self, given: Mapping[str, str]) -> dict[str, Any]:
-        return pair(self.listing, *_address(given))
+    def pair(self, query: Mapping[str, str]) -> dict[str, Any]:
+        return pair(self.listing, *_address(query))
 
-    def sliders(self, given: Mapping[str, str]) -> dict[str, Any]:
-        return self.thresholds.sliders(given.get("stage", ""))
+    def sliders(self, query: Mapping[str, str]) -> dict[str, Any]:
+        return self.thresholds.sliders(query.get("stage", ""))
 
-    def estimate(self, asked: Mapping[str, Any]) -> dict[str, Any]:
-        return self.thresholds.estimate(str(asked.get("stage")), _moved(asked))
+    def estimate(self, question: Mapping[str, Any]) -> dict[str, Any]:
+        return self.thresholds.estimate(str(question.get("stage")), _moved(question))
 
-    def exact(self, asked: Mapping[str, Any]) -> dict[str, Any]:
-        return self.thresholds.exact(_moved(asked))
+    def exact(self, question: Mapping[str, Any]) -> dict[str, Any]:
+        return self.thresholds.exact(_moved(question))
 
-    def recipe(self, asked: Mapping[str, Any]) -> dict[str, Any]:
-        return {"name": f"{self.tables.files.name}.yaml", "recipe": self.thresholds.recipe(_moved(asked))}
+    def recipe(self, question: Mapping[str, Any]) -> dict[str, Any]:
+        return {"name": f"{self.tables.files.name}.yaml", "recipe": self.thresholds.recipe(_moved(question))}
 
-    def round(self, given: Mapping[str, str]) -> list[dict[str, Any]]:
-        return self.review.round(given.get("stage", ""))
+    def round(self, query: Mapping[str, str]) -> list[dict[str, Any]]:
+        return self.review.round(query.get("stage", ""))
 
-    def text(self, given: Mapping[str, str]) -> dict[str, str]:
-        id, file, position = _address(given)
-        return {"text": self.review.text(given.get("stage", ""), id, file, _whole(position, "position"))}
+    def text(self, query: Mapping[str, str]) -> dict[str, str]:
+        id, file, position = _address(query)
+        return {"text": self.review.text(query.get("stage", ""), id, file, _integer(position, "position"))}
 
-    def mark(self, asked: Mapping[str, Any]) -> dict[str, Any]:
-        stage, id, file = (str(asked.get(name, "")) for name in ("stage", "id", "file"))
-        position = _whole(str(asked.get("position", "")), "position")
-        self.review.mark(stage, id, file, position, str(asked.get("mark")))
+    def mark(self, question: Mapping[str, Any]) -> dict[str, Any]:
+        stage, id, file = (str(question.get(name, "")) for name in ("stage", "id", "file"))
+        position = _integer(str(question.get("position", "")), "position")
+        self.review.mark(stage, id, file, position, str(question.get("mark")))
         return {"saved": str(self.review.path)}
 
     def agreement(self, _: Mapping[str, str]) -> dict[str, Any]:
@@ -127,96 +127,98 @@ class Inspector:
 def app(inspector: Inspector, token: str) -> Starlette:
     """The application. What is not below the token is not found, and neither is a host that is not this machine."""
     root = "/{token}"
-    asked: dict[str, Answer] = {
+    get_answers: dict[str, Answer] = {
         "documents": inspector.documents,
         "document": inspector.document,
         "pair": inspector.pair,
     }
-    asked |= {"sliders": inspector.sliders, "trace": inspector.trace}
-    asked |= {"round": inspector.round, "text": inspector.text, "agreement": inspector.agreement}
-    asked |= {"run": lambda _: inspector.run()}
-    told = {
+    get_answers |= {"sliders": inspector.sliders, "trace": inspector.trace}
+    get_answers |= {"round": inspector.round, "text": inspector.text, "agreement": inspector.agreement}
+    get_answers |= {"run": lambda _: inspector.run()}
+    post_answers = {
         "estimate": inspector.estimate,
         "exact": inspector.exact,
         "recipe": inspector.recipe,
         "mark": inspector.mark,
     }
-    routes = [Route(f"{root}/api/{name}", _get(token, answer)) for name, answer in asked.items()]
-    routes += [Route(f"{root}/api/{name}", _post(token, answer), methods=["POST"]) for name, answer in told.items()]
+    routes = [Route(f"{root}/api/{name}", _get(token, answer)) for name, answer in get_answers.items()]
+    routes += [
+        Route(f"{root}/api/{name}", _post(token, answer), methods=["POST"]) for name, answer in post_answers.items()
+    ]
     routes += [Route(f"{root}/documents.jsonl", _stream(token, inspector.export))]
     for page in files("corpusmill.inspect").joinpath("page").iterdir():
-        if kind := KINDS.get(page.name[page.name.rfind(".") :]):
+        if kind := MEDIA_TYPES.get(page.name[page.name.rfind(".") :]):
             name = "" if page.name == "index.html" else page.name
             routes.append(Route(f"{root}/{name}", _file(token, page.read_bytes(), kind)))
-    return Starlette(routes=routes, middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=HOSTS)])
+    return Starlette(routes=routes, middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=ALLOWED_HOSTS)])
 
 
 def _file(token: str, content: bytes, kind: str) -> Callable[[Request], Any]:
     async def answer(request: Request) -> Response:
         if not _allowed(request, token):
             return _not_found()
-        return Response(content, headers=HEADERS, media_type=kind)
+        return Response(content, headers=RESPONSE_HEADERS, media_type=kind)
 
     return answer
 
 
-def _get(token: str, of: Answer) -> Callable[[Request], Any]:
+def _get(token: str, handler: Answer) -> Callable[[Request], Any]:
     async def answer(request: Request) -> Response:
         if not _allowed(request, token):
             return _not_found()
-        return await _answered(of, dict(request.query_params))
+        return await _respond(handler, dict(request.query_params))
 
     return answer
 
 
-def _post(token: str, of: Answer) -> Callable[[Request], Any]:
+def _post(token: str, handler: Answer) -> Callable[[Request], Any]:
     async def answer(request: Request) -> Response:
         if not _allowed(request, token):
             return _not_found()
         body = b""
         async for chunk in request.stream():
             body += chunk
-            if len(body) > MAX_BODY:
-                return _json({"error": f"a question has at most {MAX_BODY:,d} bytes"}, 413)
+            if len(body) > MAX_BODY_BYTES:
+                return _json({"error": f"a request may have at most {MAX_BODY_BYTES:,d} bytes"}, 413)
         try:
-            asked = orjson.loads(body)
+            question = orjson.loads(body)
         except orjson.JSONDecodeError:
-            asked = None
-        if not isinstance(asked, dict):
-            return _json({"error": "a question is a JSON object, and JSON has no NaN and no infinity"}, 400)
-        return await _answered(of, asked)
+            question = None
+        if not isinstance(question, dict):
+            return _json({"error": "a request must be a JSON object, without NaN or infinity"}, 400)
+        return await _respond(handler, question)
 
     return answer
 
 
-def _stream(token: str, of: Callable[[Any], Iterator[bytes]]) -> Callable[[Request], Any]:
+def _stream(token: str, handler: Callable[[Any], Iterator[bytes]]) -> Callable[[Request], Any]:
     async def answer(request: Request) -> Response:
         if not _allowed(request, token):
             return _not_found()
-        lines = of(dict(request.query_params))
+        lines = handler(dict(request.query_params))
         try:
             first = await run_in_threadpool(next, lines, b"")  # an error in the question is found here
-        except expected() as error:
+        except request_errors() as error:
             return _refused(error)
-        headers = HEADERS | {"Content-Disposition": 'attachment; filename="documents.jsonl"'}
+        headers = RESPONSE_HEADERS | {"Content-Disposition": 'attachment; filename="documents.jsonl"'}
         return StreamingResponse(_after(first, lines), headers=headers, media_type="application/jsonlines")
 
     return answer
 
 
-def _after(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
+def _after(first: bytes, lines: Iterator[bytes]) -> Iterator[bytes]:
     yield first
-    yield from rest
+    yield from lines
 
 
-async def _answered(of: Answer, asked: Any) -> Response:
+async def _respond(handler: Answer, question: Any) -> Response:
     try:
-        return _json(await run_in_threadpool(of, asked))
-    except expected() as error:
+        return _json(await run_in_threadpool(handler, question))
+    except request_errors() as error:
         return _refused(error)
 
 
-def expected() -> tuple[type[Exception], ...]:
+def request_errors() -> tuple[type[Exception], ...]:
     """What is raised if a question is wrong, or a file of the run is gone."""
     import duckdb
 
@@ -228,47 +230,50 @@ def _refused(error: Exception) -> Response:
     if isinstance(error, CorpusmillError):
         return _json({"error": str(error)}, 400)
     first = str(error).splitlines()[0]
-    return _json({"error": f"a file of the run cannot be read: was it run again, or moved? Start anew. ({first})"}, 410)
+    return _json(
+        {"error": f"a file of the run cannot be read: was it run again, or moved? Restart the inspector. ({first})"},
+        410,
+    )
 
 
 def _allowed(request: Request, token: str) -> bool:
-    given = str(request.path_params["token"])
-    return secrets.compare_digest(given.encode("utf-8", "replace"), token.encode())
+    presented = str(request.path_params["token"])
+    return secrets.compare_digest(presented.encode("utf-8", "replace"), token.encode())
 
 
 def _json(value: Any, status: int = 200) -> Response:
     # NaN and infinity, which JSON has not, become null.
     content = orjson.dumps(value, default=str, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS)
-    return Response(content, status, HEADERS, "application/json")
+    return Response(content, status, RESPONSE_HEADERS, "application/json")
 
 
 def _not_found() -> Response:
-    return Response("not found", 404, HEADERS, "text/plain")
+    return Response("not found", 404, RESPONSE_HEADERS, "text/plain")
 
 
-def _address(given: Mapping[str, str]) -> tuple[str, str, str]:
-    return given.get("id", ""), given.get("file", ""), given.get("position", "")
+def _address(query: Mapping[str, str]) -> tuple[str, str, str]:
+    return query.get("id", ""), query.get("file", ""), query.get("position", "")
 
 
-def _tokens(asked: str) -> tuple[int, int] | None:
+def _tokens(token_range: str) -> tuple[int, int] | None:
     """Tokens [start, stop) of a document, as in "12:40"; None if none are asked for."""
-    if not asked:
+    if not token_range:
         return None
-    start, _, stop = asked.partition(":")
-    first, end = _whole(start, "the first of the tokens"), _whole(stop, "the end of the tokens")
+    start, _, stop = token_range.partition(":")
+    first, end = _integer(start, "START of tokens"), _integer(stop, "END of tokens")
     if end <= first:
-        raise InputError(f'tokens are a first one and an end behind it, as in 12:40; got "{asked}"')
+        raise InputError(f'tokens are START:END with START below END, as in 12:40; got "{token_range}"')
     return first, end
 
 
-def _moved(asked: Mapping[str, Any]) -> dict[str, float | None]:
-    moved = asked.get("moved", {})
+def _moved(question: Mapping[str, Any]) -> dict[str, float | None]:
+    moved = question.get("moved", {})
     if not isinstance(moved, dict):
-        raise InputError('what is moved is an object of thresholds, as in {"gopher_quality.min_words": 30}')
+        raise InputError('`moved` must be an object of thresholds, as in {"gopher_quality.min_words": 30}')
     return moved
 
 
-def _whole(value: str, name: str) -> int:
+def _integer(value: str, name: str) -> int:
     if not (value.isascii() and value.isdigit() and len(value) < 16):
-        raise InputError(f'{name} is a whole number from 0, got "{value}"')
+        raise InputError(f'{name} must be a whole number from 0; got "{value}"')
     return int(value)

@@ -17,16 +17,16 @@ from typing import Any
 
 from corpusmill.errors import InputError
 from corpusmill.inspect.listing import Listing
-from corpusmill.inspect.marks import LONGEST
+from corpusmill.inspect.marks import MAX_TEXT_SHOWN
 from corpusmill.report.samples import text_of
-from corpusmill.report.tables import ORDER, placeholders
+from corpusmill.report.tables import ID_ORDER, placeholders
 from corpusmill.report.visible import visible
 from corpusmill.steps.keys import ADDRESS
 
-REVIEW = "review.jsonl"
-ROUND = 20  # documents
-MARKS = ("keep", "drop", "unsure")
-AT = "id = ? AND file IS NOT DISTINCT FROM ? AND position IS NOT DISTINCT FROM ?"
+REVIEW_FILE = "review.jsonl"
+DOCUMENTS_PER_ROUND = 20  # documents
+REVIEW_MARKS = ("keep", "drop", "unsure")
+AT_ADDRESS = "id = ? AND file IS NOT DISTINCT FROM ? AND position IS NOT DISTINCT FROM ?"
 
 
 @dataclass(frozen=True)
@@ -59,19 +59,19 @@ class Review:
     def path(self) -> Path:
         folder = self.tables.files.folder
         if not folder.is_local:
-            raise InputError(f"{folder.place}: marks are kept in the run's folder, which must be on this machine")
-        return folder.path / REVIEW
+            raise InputError(f"{folder.place}: marks are saved in the run's folder, which must be on this machine")
+        return folder.path / REVIEW_FILE
 
     def round(self, stage: str) -> list[dict[str, Any]]:
         """The next documents of a pass that have no mark yet, without anything that tells what became of them; each
         has a text. Empty if all have a mark."""
         number = self._number(stage)
-        done = [mark["id"] for mark in self.marks() if mark["stage"] == stage]
-        sides = [self._kept(number, done), self._dropped(number, done)]
-        half = ROUND // 2
+        marked_ids = [mark["id"] for mark in self.marks() if mark["stage"] == stage]
+        sides = [self._kept_documents(number, marked_ids), self._dropped_documents(number, marked_ids)]
+        half = DOCUMENTS_PER_ROUND // 2
         few = min(map(len, sides))
-        most = half if few >= half else ROUND - few
-        drawn = sorted((entry for side in sides for entry in side[:most]), key=lambda entry: str(entry["id"]))
+        per_side = half if few >= half else DOCUMENTS_PER_ROUND - few
+        drawn = sorted((entry for side in sides for entry in side[:per_side]), key=lambda entry: str(entry["id"]))
         return [entry | {"stage": stage} for entry in drawn]
 
     def text(self, stage: str, id: str, file: str, position: int) -> str:
@@ -79,12 +79,12 @@ class Review:
         takes milliseconds, to read twenty, which are in as many files, a second."""
         number, units = self._number(stage), self.listing.units(id)
         for kind in ("docs", "dropped"):
-            text = text_of(self.tables, kind, number, AT, [id, file, position], units)
+            text = text_of(self.tables, kind, number, AT_ADDRESS, [id, file, position], units)
             if text is not None:
-                return visible(text[:LONGEST])
-        raise InputError(f'{stage} has no text of a document with the id "{id}" from {file} at {position}')
+                return visible(text[:MAX_TEXT_SHOWN])
+        raise InputError(f'{stage} has no stored text of a document with the id "{id}" from {file} at {position}')
 
-    def _kept(self, number: int, done: Sequence[str]) -> list[dict[str, Any]]:
+    def _kept_documents(self, number: int, marked_ids: Sequence[str]) -> list[dict[str, Any]]:
         """The first documents that a pass kept, whatever later ones did with them."""
         later = [label for _, own in self.tables.passes[number + 1 :] for label in own]
         lost = "NOT kept AND dropped_by IS NULL"  # by a later pass, unless it is said below
@@ -92,78 +92,78 @@ class Review:
             dead = self.tables.tables("dead", range(1, number + 1))
             same = " AND ".join(f"dead.{name} IS NOT DISTINCT FROM listed.{name}" for name in ADDRESS)
             lost += f" AND NOT EXISTS (FROM ({dead}) dead WHERE {same})"
-        where = f"(kept OR {_among(later)} OR ({lost})) AND {_unseen(done)}"
-        return self.listing.first(where, [*later, *done], ROUND)
+        where = f"(kept OR {_among(later)} OR ({lost})) AND {_unseen(marked_ids)}"
+        return self.listing.first(where, [*later, *marked_ids], DOCUMENTS_PER_ROUND)
 
-    def _dropped(self, number: int, done: Sequence[str]) -> list[dict[str, Any]]:
+    def _dropped_documents(self, number: int, marked_ids: Sequence[str]) -> list[dict[str, Any]]:
         """The first documents that a pass dropped, of those whose text is stored."""
         labels, below = self.tables.passes[number][1], self.tables.files.texts_below
-        where, values = f"{_among(labels)} AND {_unseen(done)}", [*labels, *done]
+        where, values = f"{_among(labels)} AND {_unseen(marked_ids)}", [*labels, *marked_ids]
         if below is None or not self.tables.has_texts("dropped", number):
-            return self.listing.first(where, values, ROUND)
-        found = self.listing.first(f"id < ? AND {where}", [below, *values], ROUND)
-        if len(found) == ROUND:
-            return found
+            return self.listing.first(where, values, DOCUMENTS_PER_ROUND)
+        documents = self.listing.first(f"id < ? AND {where}", [below, *values], DOCUMENTS_PER_ROUND)
+        if len(documents) == DOCUMENTS_PER_ROUND:
+            return documents
         # Others are stored as well, at random places; there are few, so that looking for them takes little.
         ids = self.tables.tuples(
-            f"SELECT id FROM ({self.tables.table('dropped', number)}) WHERE text NOTNULL AND {_unseen(done)} "
-            f"ORDER BY {ORDER} LIMIT {ROUND}",
-            done,
+            f"SELECT id FROM ({self.tables.table('dropped', number)}) WHERE text NOTNULL AND {_unseen(marked_ids)} "
+            f"ORDER BY {ID_ORDER} LIMIT {DOCUMENTS_PER_ROUND}",
+            marked_ids,
         )
         stored = f"id IN {placeholders(ids)}" if ids else "false"
-        return self.listing.first(f"{stored} AND {where}", [*(id for (id,) in ids), *values], ROUND)
+        return self.listing.first(f"{stored} AND {where}", [*(id for (id,) in ids), *values], DOCUMENTS_PER_ROUND)
 
     def mark(self, stage: str, id: str, file: str, position: int, mark: str) -> None:
         """Keep what somebody says of a document. Of two marks of a document the later counts."""
-        if mark not in MARKS:
-            raise InputError(f'a mark is one of {", ".join(MARKS)}, got "{mark}"')
+        if mark not in REVIEW_MARKS:
+            raise InputError(f'a mark must be one of {", ".join(REVIEW_MARKS)}; got "{mark}"')
         number = self._number(stage)
         signals = self.tables.table("signals", number, units=self.listing.units(id))
-        rows = self.tables.tuples(f"SELECT reasons FROM ({signals}) WHERE {AT} LIMIT 1", [id, file, position])
+        rows = self.tables.tuples(f"SELECT reasons FROM ({signals}) WHERE {AT_ADDRESS} LIMIT 1", [id, file, position])
         if not rows:
             raise InputError(f'{stage} has no document with the id "{id}" from {file} at {position}')
         reasons = rows[0][0].split(",") if rows[0][0] else []
-        said = {"id": id, "file": file, "position": position, "stage": stage, "mark": mark, "kept": not reasons}
-        said |= {"reasons": reasons, "at": datetime.now(UTC).isoformat(timespec="seconds")}
+        record = {"id": id, "file": file, "position": position, "stage": stage, "mark": mark, "kept": not reasons}
+        record |= {"reasons": reasons, "at": datetime.now(UTC).isoformat(timespec="seconds")}
         with self._lock, self.path.open("ab+") as out:
             out.seek(0)
             out.truncate(out.read().rfind(b"\n") + 1)  # a process that was killed as it wrote has left half a line
-            out.write(json.dumps(said).encode() + b"\n")
+            out.write(json.dumps(record).encode() + b"\n")
 
     def marks(self) -> list[dict[str, Any]]:
-        """The last mark of each document of each stage, in order. Raises InputError if a line is no mark."""
+        """The last mark of each document of each stage, in order. Raises InputError if a line is not a mark."""
         marks: dict[tuple[Any, ...], dict[str, Any]] = {}
         lines = self.path.read_text("utf-8").splitlines() if self.path.exists() else []
         for number, line in enumerate(lines, 1):
             try:
-                said = json.loads(line)
-                key = said["stage"], said["id"], said["file"], said["position"]
-                said["mark"], said["kept"], said["reasons"]
+                record = json.loads(line)
+                key = record["stage"], record["id"], record["file"], record["position"]
+                record["mark"], record["kept"], record["reasons"]
             except (ValueError, KeyError, TypeError):
                 if number == len(lines):  # of a process that was killed as it wrote
                     continue
-                raise InputError(f"{self.path}:{number}: this is no mark of a review: {line[:80]}") from None
+                raise InputError(f"{self.path}:{number}: not a review mark: {line[:80]}") from None
             marks.pop(key, None)
-            marks[key] = said
+            marks[key] = record
         return list(marks.values())
 
     def agreement(self) -> list[Agreement]:
         """By stage, and after each by those of its rules that fire on a marked document, most marks first."""
-        found = []
+        agreements = []
         marks = [mark for mark in self.marks() if mark["mark"] != "unsure"]
         for stage in dict.fromkeys(mark["stage"] for mark in marks):
             own = [mark for mark in marks if mark["stage"] == stage]
             drops = [mark["mark"] == "drop" for mark in own]
-            found.append(agreement(stage, drops, [not mark["kept"] for mark in own]))
+            agreements.append(agreement(stage, drops, [not mark["kept"] for mark in own]))
             rules = dict.fromkeys(reason for mark in own for reason in mark["reasons"])
             by_rule = [agreement(rule, drops, [rule in mark["reasons"] for mark in own]) for rule in rules]
-            found += sorted(by_rule, key=lambda one: (-one.fired, one.name))
-        return found
+            agreements += sorted(by_rule, key=lambda rule: (-rule.fired, rule.name))
+        return agreements
 
     def _number(self, stage: str) -> int:
         stages = [name for name, _ in self.tables.passes]
         if stage not in stages:
-            raise InputError(f'{self.tables.folder}: there is no pass "{stage}". There are: {", ".join(stages)}.')
+            raise InputError(f'{self.tables.folder}: there is no pass "{stage}". The passes are: {", ".join(stages)}.')
         return stages.index(stage)
 
 
@@ -172,18 +172,18 @@ def _among(labels: Sequence[str]) -> str:
     return f"dropped_by::VARCHAR IN {placeholders(labels)}" if labels else "false"
 
 
-def _unseen(done: Sequence[str]) -> str:
+def _unseen(marked_ids: Sequence[str]) -> str:
     """Whether a document is none of these, as SQL with parameters."""
-    return f"id NOT IN {placeholders(done)}" if done else "true"
+    return f"id NOT IN {placeholders(marked_ids)}" if marked_ids else "true"
 
 
-def agreement(name: str, one: Sequence[bool], other: Iterable[bool]) -> Agreement:
+def agreement(name: str, answers: Sequence[bool], other_answers: Iterable[bool]) -> Agreement:
     """Cohen's kappa (1960, Educational and Psychological Measurement 20) of two who answer yes or no.
 
     >>> agreement("x", [True, True, False, False], [True, False, False, False])
     Agreement(name='x', marked=4, agree=3, fired=1, kappa=0.5)
     """
-    pairs = list(zip(one, other))
+    pairs = list(zip(answers, other_answers))
     n, agree = len(pairs), sum(a == b for a, b in pairs)
     yes, fired = sum(a for a, _ in pairs), sum(b for _, b in pairs)
     by_chance = (yes * fired + (n - yes) * (n - fired)) / n**2 if n else 1.0

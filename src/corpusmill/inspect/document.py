@@ -8,14 +8,14 @@ from typing import Any
 
 from corpusmill.errors import AssetError, InputError, RecipeError
 from corpusmill.inspect.listing import Listing
-from corpusmill.inspect.marks import LONGEST, MarkedSpan, marks, parts
+from corpusmill.inspect.marks import MAX_TEXT_SHOWN, MarkedSpan, marks, parts
 from corpusmill.inspect.trace import Trace
 from corpusmill.recipe.names import labels
 from corpusmill.report.explain import DocumentHistory, history
 from corpusmill.report.tables import RunTables
 from corpusmill.report.visible import not_stored, visible
 
-COMPARED = 6_000  # words or lines of both texts of a pair, of which differences are looked for
+MAX_COMPARED_UNITS = 6_000  # words or lines of both texts of a pair, of which differences are looked for
 
 
 def document(
@@ -34,26 +34,26 @@ def document(
 
     Raises InputError if there is none.
     """
-    found = _history(listing, id, file, position)
-    told = asdict(found)
-    text = told.pop("text")
+    record = _history(listing, id, file, position)
+    answer = asdict(record)
+    text = answer.pop("text")
     about: dict[str, Any] = {"parts": None, "legend": [], "left_out": 0, "not_stored": None, "asked": None}
     if text is None:
-        about["not_stored"] = not_stored(told)
+        about["not_stored"] = not_stored(answer)
     else:
-        told["bytes"] = len(text.encode())  # of what is shown: what drops it may have left less
-        steps, later = _steps(listing.tables, found)
-        shown = text[:LONGEST]
-        where = marks(shown, {"url": found.url}, steps, later)
-        if tokens and trace and (span := trace.span(text, found.shards, *tokens)):
+        answer["bytes"] = len(text.encode())  # of what is shown: what drops it may have left less
+        steps, later = _steps(listing.tables, record)
+        shown = text[:MAX_TEXT_SHOWN]
+        where = marks(shown, {"url": record.url}, steps, later)
+        if tokens and trace and (span := trace.span(text, record.shards, *tokens)):
             about["asked"] = f"tokens {tokens[0]:,d} to {tokens[1] - 1:,d}"
-            where = {about["asked"]: [MarkedSpan(*(min(place, len(shown)) for place in span))], **where}
+            where = {about["asked"]: [MarkedSpan(*(min(index, len(shown)) for index in span))], **where}
         about |= {
             "parts": parts(shown, where),
             "legend": [(name, len(spans)) for name, spans in where.items()],
             "left_out": len(text) - len(shown),
         }
-    return told | about
+    return answer | about
 
 
 def pair(listing: Listing, id: str, file: str = "", position: str = "") -> dict[str, Any]:
@@ -62,70 +62,73 @@ def pair(listing: Listing, id: str, file: str = "", position: str = "") -> dict[
 
     Raises InputError if the document is no duplicate.
     """
-    one = _history(listing, id, file, position)
-    step = next((step for step in one.steps if step.duplicate_of), None)
+    duplicate = _history(listing, id, file, position)
+    step = next((step for step in duplicate.steps if step.duplicate_of), None)
     if step is None or step.duplicate_of is None:
-        raise InputError(f"{id} is no duplicate of another document")
-    other = _history(listing, step.duplicate_of.id)
-    parts_of = compared(one.text, other.text) if one.text is not None and other.text is not None else (None, None)
+        raise InputError(f"{id} is not a duplicate of another document")
+    kept_document = _history(listing, step.duplicate_of.id)
+    parts_of = (
+        compared(duplicate.text, kept_document.text)
+        if duplicate.text is not None and kept_document.text is not None
+        else (None, None)
+    )
     return {
         "step": step.step,
         "similarity": step.duplicate_of.similarity,
         "lost": (step.signals or {}).get("lost"),
-        "document": _side(one, parts_of[0]),
-        "duplicate_of": _side(other, parts_of[1]),
+        "document": _side(duplicate, parts_of[0]),
+        "duplicate_of": _side(kept_document, parts_of[1]),
     }
 
 
-def compared(one: str, other: str) -> tuple[list[tuple[str, bool]], list[tuple[str, bool]]]:
+def compared(text: str, other_text: str) -> tuple[list[tuple[str, bool]], list[tuple[str, bool]]]:
     """The parts of two texts, each with whether the other has it too: by words, or by lines where there are many.
 
     >>> compared("a b c", "a c")
     ([('a ', True), ('b ', False), ('c', True)], [('a ', True), ('c', True)])
     """
-    one, other = one[:LONGEST], other[:LONGEST]
-    pattern = r"\s*\S+\s*|\s+"
-    units = [findall(pattern, text) for text in (one, other)]
-    if sum(map(len, units)) > COMPARED:
-        units = [text.splitlines(keepends=True) for text in (one, other)]
-    if sum(map(len, units)) > COMPARED:
-        units = [every[: COMPARED // 2] for every in units]
-    left, right = list[tuple[str, bool]](), list[tuple[str, bool]]()
-    one_by_one, other_by_one = ([unit.strip() for unit in every] for every in units)
-    matcher = SequenceMatcher(None, one_by_one, other_by_one, autojunk=False)
+    texts = text[:MAX_TEXT_SHOWN], other_text[:MAX_TEXT_SHOWN]
+    units = [findall(r"\s*\S+\s*|\s+", part) for part in texts]
+    if sum(map(len, units)) > MAX_COMPARED_UNITS:
+        units = [part.splitlines(keepends=True) for part in texts]
+    if sum(map(len, units)) > MAX_COMPARED_UNITS:
+        units = [side[: MAX_COMPARED_UNITS // 2] for side in units]
+    own_parts, other_parts = list[tuple[str, bool]](), list[tuple[str, bool]]()
+    stripped, other_stripped = ([unit.strip() for unit in side] for side in units)
+    matcher = SequenceMatcher(None, stripped, other_stripped, autojunk=False)
     for how, a, b, c, d in matcher.get_opcodes():
-        for side, every, start, end in ((left, units[0], a, b), (right, units[1], c, d)):
+        for target, side, start, end in ((own_parts, units[0], a, b), (other_parts, units[1], c, d)):
             if start < end:
-                side.append((visible("".join(every[start:end])), how == "equal"))
-    return left, right
+                target.append((visible("".join(side[start:end])), how == "equal"))
+    return own_parts, other_parts
 
 
-def _side(found: DocumentHistory, text: Sequence[tuple[str, bool]] | None) -> dict[str, Any]:
+def _side(record: DocumentHistory, text: Sequence[tuple[str, bool]] | None) -> dict[str, Any]:
     about = ("id", "source", "file", "position", "url", "date", "kept", "dropped_by", "bytes", "tokens")
-    return {name: getattr(found, name) for name in about} | {"parts": text}
+    return {name: getattr(record, name) for name in about} | {"parts": text}
 
 
 def _history(listing: Listing, id: str, file: str = "", position: str = "") -> DocumentHistory:
-    for place in listing.places(id):
-        if file in ("", place[1]) and position in ("", str(place[2])):
-            return history(listing.tables, *place, listing.units)
+    for address in listing.places(id):
+        if file in ("", address[1]) and position in ("", str(address[2])):
+            return history(listing.tables, *address, listing.units)
     raise InputError(f'{listing.tables.folder}: there is no document with the id "{id}"')
 
 
-def _steps(tables: RunTables, found: DocumentHistory) -> tuple[list[Any], list[Any]]:
+def _steps(tables: RunTables, record: DocumentHistory) -> tuple[list[Any], list[Any]]:
     """The recipe's steps that are for a document; and those of them that its text has not passed. Both are empty where
     the recipe's own steps cannot be imported from here."""
     try:
         steps = tables.files.recipe.steps
     except (RecipeError, AssetError):
         return [], []
-    own, later, passed = list[Any](), list[Any](), found.dropped_by is not None
+    own, later, passed = list[Any](), list[Any](), record.dropped_by is not None
     for label, step in zip(labels(steps), steps):
-        passed = passed and label != found.dropped_by
-        if found.source not in tables.files.only.get(label, (found.source,)):
+        passed = passed and label != record.dropped_by
+        if record.source not in tables.files.only.get(label, (record.source,)):
             continue
         own.append(step)
         unchanged = getattr(step, "remove_lines", True) is False
-        if unchanged or (found.dropped_by is not None and not passed):
+        if unchanged or (record.dropped_by is not None and not passed):
             later.append(step)
     return own, later

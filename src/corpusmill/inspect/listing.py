@@ -9,20 +9,20 @@ from typing import Any
 import pyarrow as pa
 
 from corpusmill.errors import InputError, did_you_mean
-from corpusmill.report.figures.domains import HOST, registered
+from corpusmill.report.figures.domains import HOST_PATTERN, registered
 from corpusmill.report.rules import because
 from corpusmill.report.tables import RunTables, finite, identifier, literal
 from corpusmill.report.views import Views, documents
 
-PAGE = 25  # documents
-FACETS = 200  # values that a filter offers; others can be typed
-SEARCHES = 8  # of names and texts whose results are remembered
-OUTCOMES = {  # a document that a later pass could not process has no step that drops it, and is not kept either
+DOCUMENTS_PER_PAGE = 25  # documents
+MAX_FACET_VALUES = 200  # values that a filter offers; others can be typed
+MAX_REMEMBERED_SEARCHES = 8  # of names and texts whose results are remembered
+OUTCOME_CONDITIONS = {  # a document that a later pass could not process is neither kept nor dropped by a step
     "kept": "kept",
     "dropped": "dropped_by IS NOT NULL",
     "lost": "NOT kept AND dropped_by IS NULL",
 }
-SORTS = {"": "n", "tokens": "tokens DESC NULLS LAST, n", "-tokens": "tokens NULLS LAST, n"}
+SORT_ORDERS = {"": "n", "tokens": "tokens DESC NULLS LAST, n", "-tokens": "tokens NULLS LAST, n"}
 
 
 @dataclass(frozen=True)
@@ -52,10 +52,10 @@ class ListingFilter:
     sort: str = ""
 
     @staticmethod
-    def of(given: Mapping[str, str]) -> "ListingFilter":
+    def from_query(query: Mapping[str, str]) -> "ListingFilter":
         """By the parameters of an address, of which others are ignored."""
         return ListingFilter(
-            **{field.name: given[field.name] for field in fields(ListingFilter) if field.name in given}
+            **{field.name: query[field.name] for field in fields(ListingFilter) if field.name in query}
         )
 
 
@@ -77,7 +77,7 @@ class Listing:
         language = identifier(labels[0]) if labels else "NULL::VARCHAR"
         own = "".join(f", {identifier(name)}::FLOAT AS {identifier(name)}" for name in self.signals)
         database = tables.duckdb.cursor()
-        every = documents(tables)
+        all_documents = documents(tables)
         values = {
             "source": "source",
             "file": "file",
@@ -87,13 +87,13 @@ class Listing:
             "reason": "split_part(reasons, ',', 1)",
         }
         for name, value in values.items():
-            _enumerate(database, name, f"SELECT {value} AS value FROM ({every})")
+            _enumerate(database, name, f"SELECT {value} AS value FROM ({all_documents})")
         # The files of its unit: a document is found in them without looking through those of all others.
         paths = tables.files.paths("signals", 0)
         self._units = {path: unit for unit, path in enumerate(paths)}
         _enumerate(database, "path", f"SELECT unnest([{', '.join(map(literal, paths))}]) AS value")
-        host = f"nullif(lower(regexp_extract(url, '{HOST}', 1)), '')"
-        domains = self._domains(database, f"SELECT DISTINCT {host} AS host FROM ({every})")
+        host = f"nullif(lower(regexp_extract(url, '{HOST_PATTERN}', 1)), '')"
+        domains = self._domains(database, f"SELECT DISTINCT {host} AS host FROM ({all_documents})")
         database.register("domains", domains)
         _enumerate(database, "domain", "SELECT domain AS value FROM domains")
         coded = {name: f"({value})::one_{name} AS {name}" for name, value in values.items()}
@@ -101,7 +101,7 @@ class Listing:
         database.execute(
             "CREATE TABLE ranks AS SELECT *, row_number() OVER (ORDER BY id, file, position) - 1 AS n "
             f"FROM (SELECT id, {coded['file']}, position, filename::one_path AS path "
-            f"FROM ({tables.table('signals', 0, place=True)}))"
+            f"FROM ({tables.table('signals', 0, with_location=True)}))"
         )
         # What is looked for in URLs is in either case, and most of them are in lower case as they are.
         lower_url = "CASE WHEN url <> lower(url) THEN lower(url) END AS lower_url"
@@ -109,7 +109,7 @@ class Listing:
         rows += f"{host} AS host{own}"
         database.execute(
             f"CREATE TABLE listed AS SELECT n, path, d.* EXCLUDE (host), domains.domain::one_domain AS domain "
-            f"FROM ({rows} FROM ({every})) d LEFT JOIN domains USING (host) JOIN ranks ON ranks.id = d.id "
+            f"FROM ({rows} FROM ({all_documents})) d LEFT JOIN domains USING (host) JOIN ranks ON ranks.id = d.id "
             "AND ranks.file IS NOT DISTINCT FROM d.file AND ranks.position IS NOT DISTINCT FROM d.position"
         )
         database.execute("DROP TABLE ranks")
@@ -124,48 +124,56 @@ class Listing:
     @cached_property
     def facets(self) -> dict[str, list[tuple[str, int]]]:
         """What can be filtered by -> its most frequent values, each with its documents."""
-        found = {}
+        values_by_column = {}
         for name, column in {
             **{n: n for n in ("source", "language", "domain", "reason")},
             "step": "dropped_by",
         }.items():
             where = f"{column} NOTNULL AND {column} <> ''"
-            found[name] = self.tables.tuples(
-                f"SELECT {column}, count(*) FROM listed WHERE {where} GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT {FACETS}"
+            values_by_column[name] = self.tables.tuples(
+                f"SELECT {column}, count(*) FROM listed WHERE {where} GROUP BY 1 "
+                f"ORDER BY 2 DESC, 1 LIMIT {MAX_FACET_VALUES}"
             )
-        outcomes = ((name, self._count(condition, [])) for name, condition in OUTCOMES.items())
-        return {"outcome": [(name, count) for name, count in outcomes if count], **found}
+        outcomes = ((name, self._count(condition, [])) for name, condition in OUTCOME_CONDITIONS.items())
+        return {"outcome": [(name, count) for name, count in outcomes if count], **values_by_column}
 
-    def page(self, wanted: ListingFilter, number: int) -> dict[str, Any]:
+    def page(self, criteria: ListingFilter, number: int) -> dict[str, Any]:
         """A page, from 0: its `rows`; how many `documents`, `tokens` and `kept` documents there are on all pages."""
-        where, values = self._where(wanted)
-        ((documents, tokens, kept),) = self.tables.tuples(
+        where, values = self._where(criteria)
+        ((documents, tokens, kept_count),) = self.tables.tuples(
             f"SELECT count(*), coalesce(sum(tokens), 0)::BIGINT, count(*) FILTER (kept) FROM listed WHERE {where}",
             values,
         )
-        order, first = self._order(wanted), number * PAGE
-        shown, wanted_rows = "SELECT * EXCLUDE (path, lower_url) FROM listed", f"{where} ORDER BY {order}"
-        query = f"{shown} WHERE {wanted_rows} LIMIT {PAGE} OFFSET {first}"
-        if wanted.name or wanted.text:  # joined with what was found, whole rows would be sorted
-            numbers = f"SELECT n FROM listed WHERE {wanted_rows} LIMIT {PAGE} OFFSET {first}"
+        order, first = self._order(criteria), number * DOCUMENTS_PER_PAGE
+        shown, selected_rows = "SELECT * EXCLUDE (path, lower_url) FROM listed", f"{where} ORDER BY {order}"
+        query = f"{shown} WHERE {selected_rows} LIMIT {DOCUMENTS_PER_PAGE} OFFSET {first}"
+        if criteria.name or criteria.text:  # joined with what was found, whole rows would be sorted
+            numbers = f"SELECT n FROM listed WHERE {selected_rows} LIMIT {DOCUMENTS_PER_PAGE} OFFSET {first}"
             query = f"{shown} WHERE n IN ({numbers}) ORDER BY {order}"
         # `n` numbers the rows of the whole list, as they are stored: nothing to sort.
         if where == "true" and order == "n":
-            query = f"{shown} WHERE n >= {first} AND n < {first + PAGE} ORDER BY n"
-        rows = [self._row(row, wanted.signal) for row in self.tables.rows(query, values)]
-        return {"rows": rows, "documents": documents, "tokens": tokens, "kept": kept, "page": number, "size": PAGE}
+            query = f"{shown} WHERE n >= {first} AND n < {first + DOCUMENTS_PER_PAGE} ORDER BY n"
+        rows = [self._row(row, criteria.signal) for row in self.tables.rows(query, values)]
+        return {
+            "rows": rows,
+            "documents": documents,
+            "tokens": tokens,
+            "kept": kept_count,
+            "page": number,
+            "size": DOCUMENTS_PER_PAGE,
+        }
 
-    def rows(self, wanted: ListingFilter) -> Iterator[dict[str, Any]]:
+    def rows(self, criteria: ListingFilter) -> Iterator[dict[str, Any]]:
         """All of a list, in its order: what is known of each document, without its text."""
-        where, values = self._where(wanted)
-        query = f"SELECT * EXCLUDE (n, path, lower_url) FROM listed WHERE {where} ORDER BY {self._order(wanted)}"
+        where, values = self._where(criteria)
+        query = f"SELECT * EXCLUDE (n, path, lower_url) FROM listed WHERE {where} ORDER BY {self._order(criteria)}"
         result = self.tables.duckdb.cursor().execute(query, values)
         names = [column[0] for column in result.description]
         while many := result.fetchmany(1000):
             for row in many:
-                named = {name: finite(value) for name, value in zip(names, row)}
-                signals = {name: named.pop(name) for name in self.signals}
-                yield named | {"signals": {name: value for name, value in signals.items() if value is not None}}
+                document = {name: finite(value) for name, value in zip(names, row)}
+                signals = {name: document.pop(name) for name in self.signals}
+                yield document | {"signals": {name: value for name, value in signals.items() if value is not None}}
 
     def places(self, id: str) -> list[tuple[str, str, int]]:
         """Id, file and position of the documents with an id, which is one unless an input gives it twice."""
@@ -188,47 +196,50 @@ class Listing:
         row["value"] = signals[signal] if signal else None
         return row
 
-    def _order(self, wanted: ListingFilter) -> str:
-        if wanted.sort.removeprefix("-") == "signal" and wanted.signal:
-            return f"{identifier(self._known(wanted.signal))} {'' if wanted.sort[0] == '-' else 'DESC'} NULLS LAST, n"
-        return SORTS.get(wanted.sort, "n")
+    def _order(self, criteria: ListingFilter) -> str:
+        if criteria.sort.removeprefix("-") == "signal" and criteria.signal:
+            direction = "" if criteria.sort[0] == "-" else "DESC"
+            return f"{identifier(self._check_signal(criteria.signal))} {direction} NULLS LAST, n"
+        return SORT_ORDERS.get(criteria.sort, "n")
 
-    def _known(self, signal: str) -> str:
+    def _check_signal(self, signal: str) -> str:
         if signal not in self.signals:
             raise InputError(
                 f'no numeric rule judges by a signal "{signal}"{did_you_mean(signal, self.signals) or "."}'
             )
         return signal
 
-    def _where(self, wanted: ListingFilter) -> tuple[str, list[Any]]:
+    def _where(self, criteria: ListingFilter) -> tuple[str, list[Any]]:
         conditions, values = ["true"], list[Any]()
-        if wanted.outcome:
-            if wanted.outcome not in OUTCOMES:
-                raise InputError(f'there is no outcome "{wanted.outcome}". There are: {", ".join(OUTCOMES)}.')
-            conditions.append(f"({OUTCOMES[wanted.outcome]})")
+        if criteria.outcome:
+            if criteria.outcome not in OUTCOME_CONDITIONS:
+                raise InputError(
+                    f'there is no outcome "{criteria.outcome}". The outcomes are: {", ".join(OUTCOME_CONDITIONS)}.'
+                )
+            conditions.append(f"({OUTCOME_CONDITIONS[criteria.outcome]})")
         for column in ("reason", "source", "language", "domain"):
-            if value := getattr(wanted, column):
+            if value := getattr(criteria, column):
                 conditions.append(f"{column} = ?")
                 values.append(value)
-        if wanted.step:
+        if criteria.step:
             conditions.append("dropped_by = ?")
-            values.append(wanted.step)
-        if wanted.name:
-            conditions.append(f"n IN (SELECT n FROM {self._with_name(wanted.name)})")
-        if wanted.signal:
-            column = identifier(self._known(wanted.signal))
+            values.append(criteria.step)
+        if criteria.name:
+            conditions.append(f"n IN (SELECT n FROM {self._with_name(criteria.name)})")
+        if criteria.signal:
+            column = identifier(self._check_signal(criteria.signal))
             for name, compare in (("low", ">="), ("high", "<=")):
-                if value := getattr(wanted, name):
+                if value := getattr(criteria, name):
                     conditions.append(f"{column} {compare} ?")
                     values.append(_number(name, value))
-        if wanted.text:
-            conditions.append(f"n IN (SELECT n FROM {self._with_text(wanted.text)})")
+        if criteria.text:
+            conditions.append(f"n IN (SELECT n FROM {self._with_text(criteria.text)})")
         return " AND ".join(conditions), values
 
     def _with_name(self, name: str) -> str:
         """The table of the documents with this part in their id or URL."""
         query = "SELECT n FROM listed WHERE contains(id, lower(?)) OR contains(coalesce(lower_url, url), lower(?))"
-        return self._found(("name", name), query, [name, name])
+        return self._search_table(("name", name), query, [name, name])
 
     def _with_text(self, text: str) -> str:
         """The table of the documents whose text has this part. Reads all texts."""
@@ -236,20 +247,20 @@ class Listing:
             f"SELECT DISTINCT n FROM listed JOIN (SELECT id, file, position FROM ({self._texts}) "
             "WHERE contains(lower(text), lower(?))) USING (id, file, position)"
         )
-        return self._found(("text", text), query, [text])
+        return self._search_table(("text", text), query, [text])
 
-    def _found(self, what: tuple[str, str], query: str, values: list[str]) -> str:
+    def _search_table(self, key: tuple[str, str], query: str, values: list[str]) -> str:
         """The table of what was looked for, once for each: a page asks for it to count it, and again to show it."""
         with self._lock:
-            if what not in self._searched:
-                if len(self._searched) == SEARCHES:
+            if key not in self._searched:
+                if len(self._searched) == MAX_REMEMBERED_SEARCHES:
                     oldest = next(iter(self._searched))
                     self.tables.duckdb.cursor().execute(f"DELETE FROM {self._searched.pop(oldest)}")
                 table = f"search_{self._next}"
                 self._next += 1
                 self.tables.duckdb.cursor().execute(f"CREATE TABLE {table} AS {query}", values)
-                self._searched[what] = table
-            return self._searched[what]
+                self._searched[key] = table
+            return self._searched[key]
 
     _next = 0
 
@@ -273,4 +284,4 @@ def _number(name: str, value: str) -> float:
     try:
         return float(value)
     except ValueError:
-        raise InputError(f'{name} is a number, got "{value}"') from None
+        raise InputError(f'{name} must be a number; got "{value}"') from None

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from corpusmill.text.compile import kernel
 
-CODES = 256
+SIGNAL_CODES = 256
 
 
 class Moves(NamedTuple):
@@ -39,22 +39,22 @@ def moves(
     moved    (m,) the rules that are moved
     drops    (m, CODES) whether they now drop a document with this code
     """
-    counts, histograms = np.zeros((2, 2), np.int64), np.zeros((2, codes.shape[1], CODES), np.int64)
+    counts, histograms = np.zeros((2, 2), np.int64), np.zeros((2, codes.shape[1], SIGNAL_CODES), np.int64)
     for at in range(len(codes)):
         dropped = others[reasons[at]]
         for m in range(len(moved)):
             dropped |= drops[m, codes[at, moved[m]]]
         if dropped != (reasons[at] != 0):
-            way = 1 if dropped else 0
-            counts[way, 0] += 1
-            counts[way, 1] += tokens[at]
+            side = 1 if dropped else 0
+            counts[side, 0] += 1
+            counts[side, 1] += tokens[at]
             for rule in range(codes.shape[1]):
-                histograms[way, rule, codes[at, rule]] += 1
+                histograms[side, rule, codes[at, rule]] += 1
     return Moves(counts, histograms)
 
 
 def warm_up() -> None:
     """Compile the kernel."""
-    one = np.zeros(1, np.int64)
-    codes, drops = np.zeros((1, 1), np.uint8), np.zeros((1, CODES), np.bool_)
-    moves(codes, one.astype(np.uint32), one.astype(np.int32), drops[0, :1], one, drops)
+    single = np.zeros(1, np.int64)
+    codes, drops = np.zeros((1, 1), np.uint8), np.zeros((1, SIGNAL_CODES), np.bool_)
+    moves(codes, single.astype(np.uint32), single.astype(np.int32), drops[0, :1], single, drops)

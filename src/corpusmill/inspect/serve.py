@@ -11,8 +11,8 @@ from corpusmill.assets.extras import INSPECT
 from corpusmill.errors import InputError
 from corpusmill.report.tables import RunTables
 
-HOST = "127.0.0.1"
-GRACE = 1  # seconds that answers may take still once it is to end
+LOCAL_HOST = "127.0.0.1"
+SHUTDOWN_SECONDS = 1  # seconds that answers may take still once it is to end
 
 
 def serve(run: str, port: int, begun: Callable[[str], Any]) -> None:
@@ -30,7 +30,7 @@ def serve(run: str, port: int, begun: Callable[[str], Any]) -> None:
     except ImportError as error:
         raise INSPECT.error("corpusmill inspect") from error
 
-    listening = _listening(port)
+    listening = _open_socket(port)
     with listening:
         inspector = Inspector(RunTables(run))
         token = secrets.token_urlsafe(24)
@@ -40,22 +40,22 @@ def serve(run: str, port: int, begun: Callable[[str], Any]) -> None:
             access_log=False,
             lifespan="off",
             server_header=False,
-            timeout_graceful_shutdown=GRACE,
+            timeout_graceful_shutdown=SHUTDOWN_SECONDS,
         )
         threading.Thread(target=inspector.read_ahead, daemon=True).start()
-        begun(f"http://{HOST}:{listening.getsockname()[1]}/{token}/")
+        begun(f"http://{LOCAL_HOST}:{listening.getsockname()[1]}/{token}/")
         with contextlib.suppress(KeyboardInterrupt):  # how it is meant to end
             uvicorn.Server(config).run(sockets=[listening])
 
 
-def _listening(port: int) -> socket.socket:
+def _open_socket(port: int) -> socket.socket:
     """A socket that takes connections of this machine. They wait until the server answers."""
     try:
-        made = socket.create_server((HOST, port))
+        listener = socket.create_server((LOCAL_HOST, port))
     except OSError as error:
         why = error.strerror or str(error)
         raise InputError(
-            f"port {port} of {HOST} cannot be used ({why}): name another one, or leave out --port"
+            f"port {port} of {LOCAL_HOST} cannot be used ({why}): choose another, or omit --port"
         ) from error
     # To sockets that do not name their protocol asyncio leaves Nagle's algorithm, by which answers wait 40 ms.
-    return socket.socket(made.family, made.type, socket.IPPROTO_TCP, made.detach())
+    return socket.socket(listener.family, listener.type, socket.IPPROTO_TCP, listener.detach())

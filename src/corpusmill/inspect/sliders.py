@@ -22,16 +22,16 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from corpusmill.errors import InputError, did_you_mean
-from corpusmill.inspect.moves import CODES, moves
+from corpusmill.inspect.moves import SIGNAL_CODES, moves
 from corpusmill.recipe.names import labels
 from corpusmill.report.tables import RunTables
 from corpusmill.report.what_if.saved import Codes, coded
 from corpusmill.steps.verdict import rules_of
 
-EDGES = 254
-NONE = CODES - 1  # the code of a null or NaN, which no rule drops
-DIGITS = 3
-SAMPLED = 32  # units, spread evenly, whose values make the edges
+MAX_EDGES = 254
+NULL_CODE = SIGNAL_CODES - 1  # the code of a null or NaN, which no rule drops
+EDGE_DIGITS = 3
+EDGE_SAMPLE_UNITS = 32  # units, spread evenly, whose values make the edges
 
 
 @dataclass(frozen=True)
@@ -58,18 +58,18 @@ class Slider:
         numbers = pc.cast(values, pa.float64()).to_numpy(zero_copy_only=False)
         side: Literal["left", "right"] = "right" if self.drops in ("<", ">=") else "left"
         codes: NDArray[np.uint8] = np.searchsorted(self.edges, numbers, side).astype(np.uint8)
-        codes[np.isnan(numbers)] = NONE
+        codes[np.isnan(numbers)] = NULL_CODE
         return codes
 
     def dropped(self, threshold: float | None) -> NDArray[np.bool_]:
         """(CODES,) whether documents with this code are dropped, at the edge next to a threshold; at None none are."""
-        codes = np.arange(CODES)
+        codes = np.arange(SIGNAL_CODES)
         if threshold is None:
-            return np.zeros(CODES, bool)
+            return np.zeros(SIGNAL_CODES, bool)
         with np.errstate(over="ignore"):  # from one end of what a double can be to the other
             at = int(np.argmin(np.abs(self.edges - threshold)))
         hit = codes <= at if self.drops in ("<", "<=") else codes > at
-        hit[NONE] = False
+        hit[NULL_CODE] = False
         return np.asarray(hit)
 
 
@@ -81,16 +81,16 @@ class Signals:
 
     def __init__(self, tables: RunTables, number: int) -> None:
         self.stage, _ = tables.passes[number]
-        there = tables.columns(number)
+        columns = tables.columns(number)
         rules = numeric_rules(tables, number)
         paths = tables.files.paths("signals", number)
         names = list(dict.fromkeys(signal for _, signal, _, _ in rules))
         self.sliders = []
-        sample = [pq.ParquetFile(path) for path in paths[:: max(1, len(paths) // SAMPLED)]]
+        sample = [pq.ParquetFile(path) for path in paths[:: max(1, len(paths) // EDGE_SAMPLE_UNITS)]]
         for key, signal, drops, at in rules:  # one column at a time: all of them may be a gigabyte
             parts = [file.read([signal], use_threads=False)[signal] for file in sample]
             values = pa.chunked_array([chunk for part in parts for chunk in part.chunks], parts[0].type)
-            edges = _edges(values, float(at), there[signal])
+            edges = _edges(values, float(at), columns[signal])
             self.sliders.append(Slider(key, signal, drops, float(at), isinstance(at, int), edges))
         for file in sample:
             file.close()
@@ -106,20 +106,20 @@ class Signals:
         self._codes = np.concatenate(codes)
         self._reasons, self._tokens = np.concatenate(reasons), np.concatenate(tokens)
         self._combinations = [frozenset(value.split(",")) if value else frozenset() for value in combinations.names]
-        kept = self._reasons == 0
-        self._before = {"documents": int(kept.sum()), "tokens": int(self._tokens[kept].sum(dtype=np.int64))}
-        self._every = [np.bincount(own, minlength=CODES) for own in self._codes.T]
-        self._kept = [np.bincount(own[kept], minlength=CODES) for own in self._codes.T]
+        is_kept = self._reasons == 0
+        self._before = {"documents": int(is_kept.sum()), "tokens": int(self._tokens[is_kept].sum(dtype=np.int64))}
+        self._every = [np.bincount(own, minlength=SIGNAL_CODES) for own in self._codes.T]
+        self._kept = [np.bincount(own[is_kept], minlength=SIGNAL_CODES) for own in self._codes.T]
         self.estimate = lru_cache(64)(self._estimate)
 
     def count(self, moved: Mapping[str, float | None]) -> dict[str, Any]:
         """`documents` and `tokens` in, and kept before and after; newly kept and dropped; and for each rule how many
         documents have each code, `every` and those `kept`. Raises InputError if a rule is not one of the sliders."""
-        known = [slider.key for slider in self.sliders]
+        keys = [slider.key for slider in self.sliders]
         for key in moved:
-            if key not in known:
-                near = did_you_mean(key, known) or "."
-                raise InputError(f'{self.stage} has no numeric rule "{key}" that is on{near}')
+            if key not in keys:
+                suggestion = did_you_mean(key, keys) or "."
+                raise InputError(f'{self.stage} has no active numeric rule "{key}"{suggestion}')
         return self.estimate(tuple(sorted(moved.items())))
 
     def _estimate(self, moved: tuple[tuple[str, float | None], ...]) -> dict[str, Any]:
@@ -127,18 +127,21 @@ class Signals:
         others = np.array([bool(combination - names) for combination in self._combinations])
         by_key = {slider.key: (at, slider) for at, slider in enumerate(self.sliders)}
         chosen = np.array([by_key[key][0] for key, _ in moved], np.int64)
-        drops = np.array([by_key[key][1].dropped(value) for key, value in moved], np.bool_).reshape(-1, CODES)
+        drops = np.array([by_key[key][1].dropped(value) for key, value in moved], np.bool_).reshape(-1, SIGNAL_CODES)
         counts, (gained, lost) = moves(self._codes, self._reasons, self._tokens, others, chosen, drops)
-        gains, losses = (dict(zip(("documents", "tokens"), of)) for of in counts.tolist())
+        gains, losses = (dict(zip(("documents", "tokens"), side)) for side in counts.tolist())
         return {
             "documents": len(self._codes),
             "before": self._before,
-            "after": {name: of + gains[name] - losses[name] for name, of in self._before.items()},
+            "after": {name: count + gains[name] - losses[name] for name, count in self._before.items()},
             "newly_kept": gains,
             "newly_dropped": losses,
             "histograms": {
-                slider.key: {"every": every[:NONE].tolist(), "kept": (kept + gained[at] - lost[at])[:NONE].tolist()}
-                for at, (slider, every, kept) in enumerate(zip(self.sliders, self._every, self._kept))
+                slider.key: {
+                    "every": documents[:NULL_CODE].tolist(),
+                    "kept": (kept_before + gained[at] - lost[at])[:NULL_CODE].tolist(),
+                }
+                for at, (slider, documents, kept_before) in enumerate(zip(self.sliders, self._every, self._kept))
             },
         }
 
@@ -149,11 +152,11 @@ def numeric_rules(tables: RunTables, number: int) -> list[tuple[str, str, str, i
     steps = dict(zip(labels(tables.files.recipe.steps), tables.files.recipe.steps))
     _, own = tables.passes[number]
     ruled = [(label, rule, getattr(steps[label], rule.parameter)) for label in own for rule in rules_of(steps[label])]
-    there = tables.columns(number) if any(is_threshold(at) for _, _, at in ruled) else {}
+    columns = tables.columns(number) if any(is_threshold(at) for _, _, at in ruled) else {}
     return [
         (f"{label}.{rule.parameter}", f"{label}.{rule.signal}", rule.drops, at)
         for label, rule, at in ruled
-        if is_threshold(at) and f"{label}.{rule.signal}" in there
+        if is_threshold(at) and f"{label}.{rule.signal}" in columns
     ]
 
 
@@ -175,8 +178,8 @@ def _edges(values: pa.ChunkedArray, threshold: float, kind: pa.DataType) -> NDAr
     if not len(numbers):
         return np.array([threshold])
     chosen = numbers[np.flatnonzero(np.append(True, numbers[1:] != numbers[:-1]))]
-    if len(chosen) >= EDGES:
-        chosen = numbers[np.floor(np.linspace(0, 1, EDGES - 2) * (len(numbers) - 1)).astype(np.int64)]
-    rounded = [float(value if pa.types.is_integer(kind) else f"{value:.{DIGITS}g}") for value in chosen]
+    if len(chosen) >= MAX_EDGES:
+        chosen = numbers[np.floor(np.linspace(0, 1, MAX_EDGES - 2) * (len(numbers) - 1)).astype(np.int64)]
+    rounded = [float(value if pa.types.is_integer(kind) else f"{value:.{EDGE_DIGITS}g}") for value in chosen]
     # One beyond the largest, so that a rule can be moved to where it drops all of them, or none.
-    return np.unique([*rounded, threshold])[-EDGES:]
+    return np.unique([*rounded, threshold])[-MAX_EDGES:]

@@ -13,7 +13,7 @@ from corpusmill.recipe.names import labels
 from corpusmill.report.tables import RunTables
 from corpusmill.report.what_if import what_if
 
-EXAMPLES = 5  # documents at the border, for each reason
+BORDER_EXAMPLES = 5  # documents at the border, for each reason
 Moved = Mapping[str, float | None]  # `step.parameter` -> threshold; None: the rule is off
 
 
@@ -37,32 +37,34 @@ class Thresholds:
     def read_ahead(self) -> None:
         """Read the signals of all passes, and count once."""
         for stage in self.stages():
-            self._of(stage).count({})
+            self._signals_of(stage).count({})
 
     def sliders(self, stage: str) -> dict[str, Any]:
         """The rules of a pass, with the edges that their sliders take, and the counts of the run."""
-        signals = self._of(stage)
+        signals = self._signals_of(stage)
         own = [{**vars(slider), "edges": slider.edges.tolist()} for slider in signals.sliders]
         return {"stage": stage, "sliders": own, "counts": signals.count({})}
 
     def estimate(self, stage: str, moved: Moved) -> dict[str, Any]:
         check(moved)
-        return self._of(stage).count(moved)
+        return self._signals_of(stage).count(moved)
 
     def exact(self, moved: Moved) -> dict[str, Any]:
         """What `corpusmill what-if` says, with documents at the border. Raises InputError where only a run can tell."""
         with self._counting:  # one at a time: it reads all that was measured
-            return asdict(what_if(self.tables.folder, self._settings(moved), EXAMPLES))
+            return asdict(what_if(self.tables.folder, self._settings(moved), BORDER_EXAMPLES))
 
     def recipe(self, moved: Moved) -> str:
         """The recipe of the run with these thresholds, in YAML."""
         return self.tables.files.recipe_with([f"steps.{setting}" for setting in self._settings(moved)]).dump()
 
-    def _of(self, stage: str) -> Signals:
+    def _signals_of(self, stage: str) -> Signals:
         stages = [name for name, _ in self.tables.passes]
         if stage not in self.stages():
-            known = ", ".join(self.stages()) or "none"
-            raise InputError(f'{self.tables.folder}: no pass "{stage}" has numeric rules. Those that have: {known}.')
+            with_rules = ", ".join(self.stages()) or "none"
+            raise InputError(
+                f'{self.tables.folder}: no pass "{stage}" has numeric rules. Passes that have: {with_rules}.'
+            )
         with self._reading:
             if stage not in self._signals:
                 self._signals[stage] = Signals(self.tables, stages.index(stage))
@@ -78,11 +80,11 @@ class Thresholds:
             label, _, parameter = key.partition(".")
             now = getattr(by_label.get(label), parameter, None)
             if not is_threshold(now):
-                raise InputError(f'{self.tables.folder}: the run has no numeric rule "{key}" that is on')
-            whole = isinstance(now, int) and value is not None
-            if whole and abs(value or 0) >= 2**63:
-                raise InputError(f"{key}: a threshold of whole numbers has at most 64 bits, got {value:g}")
-            settings.append(f"{key}={'null' if value is None else round(value or 0) if whole else value}")
+                raise InputError(f'{self.tables.folder}: the run has no active numeric rule "{key}"')
+            is_whole_number = isinstance(now, int) and value is not None
+            if is_whole_number and abs(value or 0) >= 2**63:
+                raise InputError(f"{key}: an integer threshold must fit in 64 bits; got {value:g}")
+            settings.append(f"{key}={'null' if value is None else round(value or 0) if is_whole_number else value}")
         return settings
 
 
@@ -90,5 +92,7 @@ def check(moved: Moved) -> None:
     """Raises InputError if a threshold is neither a finite number nor null."""
     for key, value in moved.items():
         if value is not None and not is_threshold(value):
-            said = orjson.dumps(value, default=str).decode()
-            raise InputError(f"{key}: a threshold is a finite number, or null for none, got {said}")
+            value_text = orjson.dumps(value, default=str).decode()
+            raise InputError(
+                f"{key}: a threshold must be a finite number, or null to switch the rule off; got {value_text}"
+            )

@@ -18,11 +18,11 @@ from corpusmill.report.tables import RunTables
 from corpusmill.report.visible import visible
 from corpusmill.shards import Shards, open_shards
 
-ROWS = 8  # of a batch at a time
-SHOWN = 160  # tokens of a piece
-LOADERS = 4  # orders that are remembered
-BYTES = 4  # of a character, at most
-ABOUT = ("id", "source", "file", "position", "url")
+ROWS_AT_A_TIME = 8  # of a batch at a time
+MAX_TOKENS_SHOWN = 160  # tokens of a piece
+MAX_LOADERS = 4  # orders that are remembered
+MAX_CHARACTER_BYTES = 4  # of a character, at most
+TRACE_COLUMNS = ("id", "source", "file", "position", "url")
 
 
 class Trace:
@@ -31,13 +31,15 @@ class Trace:
 
     def __init__(self, tables: RunTables) -> None:
         self._tables = tables
-        self._loader = lru_cache(LOADERS)(self._opened)
+        self._loader = lru_cache(MAX_LOADERS)(self._opened)
 
     @cached_property
     def shards(self) -> Shards:
         folder = self._tables.files.shards
         if folder is None:
-            raise InputError(f"{self._tables.folder}: the run wrote no training shards, so no step or row leads here.")
+            raise InputError(
+                f"{self._tables.folder}: the run wrote no training shards, so there is no step or row to trace."
+            )
         return open_shards(folder)
 
     def about(self) -> dict[str, Any] | None:
@@ -51,61 +53,63 @@ class Trace:
             "seq_len": index.sequence_length,
         }
 
-    def answer(self, given: Mapping[str, str]) -> dict[str, Any]:
+    def answer(self, query: Mapping[str, str]) -> dict[str, Any]:
         """The `pieces` of documents in what was asked for, in order; its `title`; and where to go from there: the
         questions `previous` and `next`.
 
         Raises InputError of a question that is wrong, ShardError if nothing is there.
         """
-        asked = {name: value for name, value in given.items() if value}
-        if "step" in asked:
-            return self._step(asked)
-        if "token" in asked:
-            return self._token(asked)
-        if "row" in asked:
-            return self._row(asked)
+        question = {name: value for name, value in query.items() if value}
+        if "step" in question:
+            return self._step(question)
+        if "token" in question:
+            return self._token(question)
+        if "row" in question:
+            return self._row(question)
         raise InputError("name a step, a row, or a token of a shard")
 
-    def _step(self, asked: Mapping[str, str]) -> dict[str, Any]:
-        step, first = whole(asked, "step", 0), whole(asked, "first", 0)
-        batch, world = whole(asked, "batch", 8, least=1), whole(asked, "world", 1, least=1)
-        rank = whole(asked, "rank", 0) if "rank" in asked else None
-        seq_len = whole(asked, "seq_len", 0, least=1) if "seq_len" in asked else None
+    def _step(self, question: Mapping[str, str]) -> dict[str, Any]:
+        step, first = integer(question, "step", 0), integer(question, "first", 0)
+        batch, world = integer(question, "batch", 8, minimum=1), integer(question, "world", 1, minimum=1)
+        rank = integer(question, "rank", 0) if "rank" in question else None
+        seq_len = integer(question, "seq_len", 0, minimum=1) if "seq_len" in question else None
         # A step of all ranks is one of a single rank with all their rows.
         settings = (batch * world, 0, 1) if rank is None else (batch, rank, world)
-        loader = self._loader(seq_len, *settings, whole(asked, "seed", 0, least=None), asked.get("order") != "stored")
-        rows = range(first, min(first + ROWS, settings[0]))
+        loader = self._loader(
+            seq_len, *settings, integer(question, "seed", 0, minimum=None), question.get("order") != "stored"
+        )
+        rows = range(first, min(first + ROWS_AT_A_TIME, settings[0]))
         pieces = [self._piece(piece) for piece in tracing.of_step(loader, step, rows)]
         for piece in pieces:
             piece["rank"], piece["row"] = divmod(piece["row"], batch) if rank is None else (rank, piece["row"])
         ranks = (
             f"rank {rank} of {world}" if rank is not None else f"ranks 0 to {world - 1}" if world > 1 else "one rank"
         )
-        others = {name: value for name, value in asked.items() if name != "first"}
+        others = {name: value for name, value in question.items() if name != "first"}
         return {
             "kind": "step",
             "title": f"Step {step:,d}, {ranks}: {settings[0]:,d} rows of {loader.length:,d} tokens",
             "first": first,
             "rows": settings[0],
-            "together": ROWS,
+            "together": ROWS_AT_A_TIME,
             "epoch": len(loader.rows[0]) / (batch * world),  # steps of a pass over all rows
             "pieces": pieces,
             "previous": others | {"step": step - 1} if step else None,
             "next": others | {"step": step + 1},
         }
 
-    def _row(self, asked: Mapping[str, str]) -> dict[str, Any]:
-        row = whole(asked, "row", 0)
-        shard = whole(asked, "shard", 0) if "shard" in asked else None
-        seq_len = whole(asked, "seq_len", 0, least=1) if "seq_len" in asked else None
+    def _row(self, question: Mapping[str, str]) -> dict[str, Any]:
+        row = integer(question, "row", 0)
+        shard = integer(question, "shard", 0) if "shard" in question else None
+        seq_len = integer(question, "seq_len", 0, minimum=1) if "seq_len" in question else None
         pieces = tracing.of_row(self.shards, row, seq_len, shard)
-        place = f"Row {row:,d}" if shard is None else f"Row {row:,d} of shard {shard}"
+        title = f"Row {row:,d}" if shard is None else f"Row {row:,d} of shard {shard}"
         return {
             "kind": "row",
-            "title": place,
+            "title": title,
             "pieces": [self._piece(piece) for piece in pieces],
-            "previous": {**asked, "row": row - 1} if row else None,
-            "next": {**asked, "row": row + 1} if self._has_row(row + 1, seq_len, shard) else None,
+            "previous": {**question, "row": row - 1} if row else None,
+            "next": {**question, "row": row + 1} if self._has_row(row + 1, seq_len, shard) else None,
         }
 
     def _has_row(self, row: int, seq_len: int | None, shard: int | None) -> bool:
@@ -115,16 +119,16 @@ class Trace:
             return False
         return True
 
-    def _token(self, asked: Mapping[str, str]) -> dict[str, Any]:
-        shard, token = whole(asked, "shard", 0), whole(asked, "token", 0)
+    def _token(self, question: Mapping[str, str]) -> dict[str, Any]:
+        shard, token = integer(question, "shard", 0), integer(question, "token", 0)
         piece = tracing.of_token(self.shards, shard, token)
         last = self.shards.index.shards[shard].tokens - 1
         return {
             "kind": "token",
             "title": f"Token {token:,d} of shard {shard}",
             "pieces": [self._piece(piece)],
-            "previous": {**asked, "token": token - 1} if token else None,
-            "next": {**asked, "token": token + 1} if token < last else None,
+            "previous": {**question, "token": token - 1} if token else None,
+            "next": {**question, "token": token + 1} if token < last else None,
         }
 
     def _piece(self, piece: Traced) -> dict[str, Any]:
@@ -132,13 +136,13 @@ class Trace:
         one is `more` tokens."""
         begin, stop = around(self.shards, piece)
         end = piece.at + piece.length
-        shown = min(end, piece.at + SHOWN)
-        gone = piece.document in self.shards.forgotten
-        about = {} if gone else {name: piece.about.get(name) for name in ABOUT if piece.about}
+        shown = min(end, piece.at + MAX_TOKENS_SHOWN)
+        is_forgotten = piece.document in self.shards.forgotten
+        about = {} if is_forgotten else {name: piece.about.get(name) for name in TRACE_COLUMNS if piece.about}
         return {
             **{name: value for name, value in vars(piece).items() if name != "about"},
             "about": about,
-            "forgotten": gone,
+            "forgotten": is_forgotten,
             "before": visible(text(self.shards, begin, piece.at)),
             "text": visible(text(self.shards, piece.at, shown)),
             "after": visible(text(self.shards, end, stop)) if shown == end else "",
@@ -165,7 +169,7 @@ class Trace:
         lead = 0 if index.bos_id is None else 1
         if own[lead : lead + len(ids)] != ids or len(own) - lead - len(ids) not in (0, 1):
             return None
-        edges = [min(max(place - lead, 0), len(ids)) for place in (start, stop)]
+        edges = [min(max(token - lead, 0), len(ids)) for token in (start, stop)]
         begin, end = (_characters(tokenizer, ids[:edge], whole_text) for edge in edges)
         if begin is None or end is None:
             return None
@@ -177,27 +181,31 @@ class Trace:
         for entry in self.shards.index.shards:
             first.append(first[-1] + entry.tokens)
         own: list[int] = []
-        for place in placements:
-            if place.offset != len(own):
+        for placement in placements:
+            if placement.offset != len(own):
                 break  # it is drawn again
-            own += self.shards.tokens(first[place.shard] + place.start, first[place.shard] + place.stop).tolist()
+            own += self.shards.tokens(
+                first[placement.shard] + placement.start, first[placement.shard] + placement.stop
+            ).tolist()
         return own
 
 
 def _characters(tokenizer: Tokenizer, ids: list[int], whole_text: str) -> tuple[int, int] | None:
     """How many characters of a text these first tokens of it are: whole ones, and with one that is begun."""
-    made = tokenizer.decode(ids)
-    for cut in range(BYTES):
-        if whole_text.startswith(made):
-            return len(made), len(made) + (cut > 0)
-        made = made[:-1]
+    decoded = tokenizer.decode(ids)
+    for cut in range(MAX_CHARACTER_BYTES):
+        if whole_text.startswith(decoded):
+            return len(decoded), len(decoded) + (cut > 0)
+        decoded = decoded[:-1]
     return None
 
 
-def whole(asked: Mapping[str, str], name: str, default: int, least: int | None = 0) -> int:
-    """A whole number of a question. `least` None: any."""
-    value = asked.get(name, str(default))
-    digits = value.removeprefix("-") if least is None else value
-    if not (digits.isascii() and digits.isdigit() and len(digits) < 16) or (least is not None and int(value) < least):
-        raise InputError(f'{name} is a whole number{"" if least is None else f" from {least}"}, got "{value}"')
+def integer(question: Mapping[str, str], name: str, default: int, minimum: int | None = 0) -> int:
+    """A whole number of a question. `minimum` None: any."""
+    value = question.get(name, str(default))
+    digits = value.removeprefix("-") if minimum is None else value
+    if not (digits.isascii() and digits.isdigit() and len(digits) < 16) or (
+        minimum is not None and int(value) < minimum
+    ):
+        raise InputError(f'{name} must be a whole number{"" if minimum is None else f" from {minimum}"}; got "{value}"')
     return int(value)

@@ -49,10 +49,10 @@ class Histogram:
         return Histogram(self.edges[low : high + 1], counts, self.log, self.most)
 
 
-def octaves(most: float = 2.0**50) -> tuple[float, ...]:
-    """0, 1 and then two bins per octave, in whole numbers: 0, 1, 2, 3, 4, 6, 8, 11, 16, … past `most`."""
+def octaves(limit: float = 2.0**50) -> tuple[float, ...]:
+    """0, 1 and then two bins per octave, in whole numbers: 0, 1, 2, 3, 4, 6, 8, 11, 16, … past `limit`."""
     edges = [0.0, 1.0]
-    while edges[-1] <= most:
+    while edges[-1] <= limit:
         edges.append(float(max(edges[-1] + 1, round(2 ** ((_half_octave(edges[-1]) + 1) / 2)))))
     return tuple(edges)
 

@@ -12,9 +12,9 @@ from corpusmill.report.tables import RunTables, placeholders
 from corpusmill.report.views import documents
 from corpusmill.storage import name_of as name_of_place
 
-KEPT = "kept"
-LOST = "lost"  # to an error: the record could not be read, or a step could not process the document
-ABSENT = "absent"  # the inputs of this run do not have it
+OUTCOME_KEPT = "kept"
+OUTCOME_LOST = "lost"  # to an error: the record could not be read, or a step could not process the document
+OUTCOME_ABSENT = "absent"  # the inputs of this run do not have it
 
 
 @dataclass(frozen=True)
@@ -103,83 +103,83 @@ def diff(before: str | PathLike[str], after: str | PathLike[str], examples: int 
 
     Raises ResumeError if one of the runs is not finished.
     """
-    one, two = RunTables(Path(before)), RunTables(Path(after))
-    for tables in (one, two):
+    first, second = RunTables(Path(before)), RunTables(Path(after))
+    for tables in (first, second):
         tables.files.must_be_finished()
-    database = one.duckdb
-    for name, tables in (("one", one), ("two", two)):
+    database = first.duckdb
+    for name, tables in (("run_a", first), ("run_b", second)):
         database.execute(f"CREATE TABLE all_of_{name} AS {_outcomes(tables)}")
     database.execute(
-        "CREATE TABLE again AS SELECT id FROM all_of_one GROUP BY id HAVING count(*) > 1 "
-        "UNION SELECT id FROM all_of_two GROUP BY id HAVING count(*) > 1"
+        "CREATE TABLE repeated AS SELECT id FROM all_of_run_a GROUP BY id HAVING count(*) > 1 "
+        "UNION SELECT id FROM all_of_run_b GROUP BY id HAVING count(*) > 1"
     )
-    for name in ("one", "two"):
+    for name in ("run_a", "run_b"):
         database.execute(f"CREATE TABLE {name} AS {_addressed(f'all_of_{name}')}")
         database.execute(f"DROP TABLE all_of_{name}")
     # NULL is a value here: a document may have no reason, but always has an outcome in a run that has it.
-    joined = f"SELECT {PAIR} FROM one FULL JOIN two ON one.id = two.id AND one.at = two.at AND one.copy = two.copy"
-    counts = one.tuples(
+    joined = f"SELECT {PAIR_COLUMNS} FROM run_a FULL JOIN run_b USING (id, at, copy)"
+    counts = first.tuples(
         f"SELECT where_a, reason_a, where_b, reason_b, count(*), sum(tokens_a)::BIGINT, sum(tokens_b)::BIGINT "
         f"FROM ({joined}) GROUP BY ALL ORDER BY count(*) DESC, 1, 3, 2 NULLS FIRST, 4 NULLS FIRST"
     )
     groups = [Moved(Outcome(w, r), Outcome(x, s), n, tokens, others) for w, r, x, s, n, tokens, others in counts]
-    kept = [each for each in groups if KEPT in (each.before.where, each.after.where)]
-    both = [each for each in kept if each.before.where == each.after.where]
+    kept_before = [group for group in groups if group.before.where == OUTCOME_KEPT]
+    kept_after = [group for group in groups if group.after.where == OUTCOME_KEPT]
+    kept_in_both = [group for group in kept_before if group.after.where == OUTCOME_KEPT]
     return Diff(
-        before=one.folder,
-        after=two.folder,
-        differences=tuple(differences(one, two)),
-        documents=(
-            sum(each.documents for each in kept if each.before.where == KEPT),
-            sum(each.documents for each in kept if each.after.where == KEPT),
-        ),
-        tokens=(
-            sum(each.tokens_before for each in kept if each.before.where == KEPT),
-            sum(each.tokens_after for each in kept if each.after.where == KEPT),
-        ),
-        gained=sum(each.tokens_after for each in kept if each.before.where != KEPT),
-        lost=sum(each.tokens_before for each in kept if each.after.where != KEPT),
-        changed=sum(each.tokens_after - each.tokens_before for each in both),
-        same=sum(each.documents for each in groups if each.before == each.after),
-        moved=tuple(each for each in groups if each.before != each.after),
-        examples=tuple(_examples(one, two, joined, examples)) if examples else (),
+        before=first.folder,
+        after=second.folder,
+        differences=tuple(differences(first, second)),
+        documents=(sum(group.documents for group in kept_before), sum(group.documents for group in kept_after)),
+        tokens=(sum(group.tokens_before for group in kept_before), sum(group.tokens_after for group in kept_after)),
+        gained=sum(group.tokens_after for group in kept_after if group.before.where != OUTCOME_KEPT),
+        lost=sum(group.tokens_before for group in kept_before if group.after.where != OUTCOME_KEPT),
+        changed=sum(group.tokens_after - group.tokens_before for group in kept_in_both),
+        same=sum(group.documents for group in groups if group.before == group.after),
+        moved=tuple(group for group in groups if group.before != group.after),
+        examples=tuple(_examples(first, second, joined, examples)) if examples else (),
     )
 
 
-def differences(one: RunTables, two: RunTables) -> Iterator[Difference]:
+def differences(first: RunTables, second: RunTables) -> Iterator[Difference]:
     """The differences between the recipes, inputs and versions of two runs."""
-    yield from recipe_differences(one.files.recipe, two.files.recipe)
+    yield from recipe_differences(first.files.recipe, second.files.recipe)
     files = [
         {f"inputs.{source}.{f['path']}": f["fingerprint"] for source, listed in t.files.inputs.items() for f in listed}
-        for t in (one, two)
+        for t in (first, second)
     ]
     yield from _differences(*files)
-    both = one.files.versions.keys() & two.files.versions.keys()  # early versions of corpusmill recorded but a few
-    versions = [{f"versions.{name}": v for name, v in t.files.versions.items() if name in both} for t in (one, two)]
+    both = first.files.versions.keys() & second.files.versions.keys()  # early versions of corpusmill recorded but a few
+    versions = [
+        {f"versions.{name}": v for name, v in t.files.versions.items() if name in both} for t in (first, second)
+    ]
     yield from _differences(*versions)
 
 
-def recipe_differences(one: Recipe, two: Recipe) -> Iterator[Difference]:
+def recipe_differences(first: Recipe, second: Recipe) -> Iterator[Difference]:
     """The differences between two recipes, by section, name and parameter. Settings under `run:` are not compared."""
-    yield from _differences({"seed": one.seed}, {"seed": two.seed})
-    sections = (_sections(one), _sections(two))
+    yield from _differences({"seed": first.seed}, {"seed": second.seed})
+    sections = (_sections(first), _sections(second))
     for section in ("read", "steps", "write"):
-        old, new = (of[section] for of in sections)
+        old, new = (entries[section] for entries in sections)
         for label in dict.fromkeys([*old, *new]):
-            names = [of[label][0] if label in of else None for of in (old, new)]
+            names = [entries[label][0] if label in entries else None for entries in (old, new)]
             if names[0] != names[1]:
                 yield Difference(f"{section}.{label}", *names)
                 continue
             yield from _differences(
-                *({f"{section}.{label}.{name}": value for name, value in of[label][1].items()} for of in (old, new))
+                *(
+                    {f"{section}.{label}.{name}": value for name, value in entries[label][1].items()}
+                    for entries in (old, new)
+                )
             )
-        orders = [[label for label in of if label in old and label in new] for of in (old, new)]
+        orders = [[label for label in entries if label in old and label in new] for entries in (old, new)]
         if orders[0] != orders[1]:
             yield Difference(section, ", ".join(orders[0]), ", ".join(orders[1]))
 
 
 def _sections(recipe: Recipe) -> dict[str, dict[str, tuple[str, dict[str, Any]]]]:
-    """section -> label -> name and parameters of each thing of a recipe, in order."""
+    """section -> label -> name and parameters of each reader, step and writer, in order."""
     return {
         "read": {
             source.source: (
@@ -191,8 +191,8 @@ def _sections(recipe: Recipe) -> dict[str, dict[str, tuple[str, dict[str, Any]]]
         },
         **{
             section: {
-                label: (name_of(thing), _parameters(thing) | (one.to_plain() if one else {}))
-                for label, thing, one in zip(labels(things), things, selections)
+                label: (name_of(part), _parameters(part) | (selection.to_plain() if selection else {}))
+                for label, part, selection in zip(labels(things), things, selections)
             }
             for section, things, selections in (
                 ("steps", recipe.steps, recipe.selections),
@@ -202,8 +202,8 @@ def _sections(recipe: Recipe) -> dict[str, dict[str, tuple[str, dict[str, Any]]]
     }
 
 
-def _parameters(thing: Any) -> dict[str, Any]:
-    return {name: getattr(thing, name) for name in thing.__dataclass_fields__}
+def _parameters(part: Any) -> dict[str, Any]:
+    return {name: getattr(part, name) for name in part.__dataclass_fields__}
 
 
 def _differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Difference]:
@@ -212,17 +212,17 @@ def _differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Dif
             yield Difference(name, old.get(name), new.get(name))
 
 
-PAIR = (
-    "coalesce(two.id, one.id) AS id, one.position AS position_a, two.position AS position_b, "
-    "one.file AS file_a, two.file AS file_b, "
-    f"coalesce(one.place, '{ABSENT}') AS where_a, coalesce(two.place, '{ABSENT}') AS where_b, "
-    "one.reason AS reason_a, two.reason AS reason_b, "
-    "coalesce(one.tokens, 0) AS tokens_a, coalesce(two.tokens, 0) AS tokens_b"
+PAIR_COLUMNS = (
+    "id, run_a.position AS position_a, run_b.position AS position_b, "
+    "run_a.file AS file_a, run_b.file AS file_b, "
+    f"coalesce(run_a.outcome, '{OUTCOME_ABSENT}') AS where_a, coalesce(run_b.outcome, '{OUTCOME_ABSENT}') AS where_b, "
+    "run_a.reason AS reason_a, run_b.reason AS reason_b, "
+    "coalesce(run_a.tokens, 0) AS tokens_a, coalesce(run_b.tokens, 0) AS tokens_b"
 )
 
 
 def _outcomes(tables: RunTables) -> str:
-    """Every document and every lost record, as SQL: id, file, position, place, reason, tokens."""
+    """Every document and every lost record, as SQL: id, file, position, outcome, reason, tokens."""
     letters = " UNION ALL ".join(
         f"SELECT {number} AS pass, id, file, position, step || ': ' || kind AS reason "
         f"FROM ({tables.table('dead', number)})"
@@ -231,12 +231,12 @@ def _outcomes(tables: RunTables) -> str:
     # A document that a later pass could not process is both a document and a dead letter.
     return (
         f"WITH letters AS ({letters}), documents AS ({documents(tables)}) "
-        f"SELECT d.id, d.file, d.position, CASE WHEN kept THEN '{KEPT}' ELSE coalesce(dropped_by, '{LOST}') END AS "
-        f"place, "
+        f"SELECT d.id, d.file, d.position, CASE WHEN kept THEN '{OUTCOME_KEPT}' "
+        f"ELSE coalesce(dropped_by, '{OUTCOME_LOST}') END AS outcome, "
         "coalesce(nullif(split_part(reasons, ',', 1), ''), l.reason) AS reason, tokens "
         "FROM documents d LEFT JOIN letters l ON l.pass > 0 AND l.id = d.id AND l.file IS NOT DISTINCT FROM d.file "
         "AND l.position IS NOT DISTINCT FROM d.position "
-        f"UNION ALL SELECT id, file, position, '{LOST}', reason, 0 FROM letters WHERE pass = 0"
+        f"UNION ALL SELECT id, file, position, '{OUTCOME_LOST}', reason, 0 FROM letters WHERE pass = 0"
     )
 
 
@@ -244,26 +244,26 @@ def _addressed(table: str) -> str:
     """The outcomes of a table, with what distinguishes two documents of one id: `at`, and `copy` where even the
     positions are the same, in two files. Both are 0 for an id that occurs once: its file may have been rewritten."""
     return (
-        f"SELECT *, 0 AS at, 0 AS copy FROM {table} WHERE id NOT IN (FROM again) UNION ALL "
+        f"SELECT *, 0 AS at, 0 AS copy FROM {table} WHERE id NOT IN (FROM repeated) UNION ALL "
         "SELECT *, position AS at, row_number() OVER (PARTITION BY id, position ORDER BY file) AS copy "
-        f"FROM {table} WHERE id IN (FROM again)"
+        f"FROM {table} WHERE id IN (FROM repeated)"
     )
 
 
-def _examples(one: RunTables, two: RunTables, joined: str, n: int) -> Iterator[Example]:
+def _examples(first: RunTables, second: RunTables, joined: str, n: int) -> Iterator[Example]:
     columns = ["id", "file_a", "position_a", "file_b", "position_b", "where_a", "reason_a", "where_b", "reason_b"]
-    rows = one.tuples(
+    rows = first.tuples(
         f"SELECT {', '.join(columns)} FROM ({joined}) "
         "WHERE where_a != where_b OR reason_a IS DISTINCT FROM reason_b "
         f"QUALIFY row_number() OVER (PARTITION BY where_a, where_b ORDER BY id, position_b, position_a) <= {n} "
         "ORDER BY where_a, where_b, id, position_b, position_a"
     )
     ids = sorted({row[0] for row in rows})
-    known = [_sources(tables, ids) for tables in (one, two)]
+    origins = [_sources(tables, ids) for tables in (first, second)]
     for name, file_a, position_a, file_b, position_b, where_a, reason_a, where_b, reason_b in rows:
-        side = 1 if where_b != ABSENT else 0
+        side = 1 if where_b != OUTCOME_ABSENT else 0
         file, position = ((file_a, position_a), (file_b, position_b))[side]
-        source, url = known[side][name, file, position]
+        source, url = origins[side][name, file, position]
         yield Example(name, source, file, position, url, Outcome(where_a, reason_a), Outcome(where_b, reason_b))
 
 

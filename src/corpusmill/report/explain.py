@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 
 from corpusmill.errors import AssetError, InputError, RecipeError
 from corpusmill.recipe.names import labels, name_of
-from corpusmill.report.samples import SAME_NAME, text_of
-from corpusmill.report.tables import ABOUT, PLACE, RunTables
+from corpusmill.report.samples import MAX_SAME_NAME, text_of
+from corpusmill.report.tables import DOCUMENT_COLUMNS, ROW_LOCATION, RunTables
 from corpusmill.shards import open_shards
 from corpusmill.shards.reader import Shards
 from corpusmill.steps.keys import ADDRESS
@@ -23,9 +23,9 @@ from corpusmill.steps.verdict import COMPARE
 Verdict = Literal[
     "passes", "drops", "would drop", "not applied", "fails", "not recorded", "not reached", "not measured"
 ]
-NEAR = 5  # names that are suggested for one that is unknown
-SAMPLE = 20_000  # names that are compared to find them
-PREFIX = re.compile("[0-9a-fA-F]{4,32}")  # of an id
+MAX_SUGGESTED_NAMES = 5  # names that are suggested for one that is unknown
+MAX_COMPARED_NAMES = 20_000  # names that are compared to find them
+ID_PREFIX = re.compile("[0-9a-fA-F]{4,32}")  # of an id
 
 
 @dataclass(frozen=True)
@@ -140,10 +140,10 @@ def explain(folder: str | PathLike[str], key: str) -> list[DocumentHistory]:
     tables.files.must_be_finished()
     matches = _by_name(tables, key) or _by_prefix(tables, key)
     if not matches:
-        near = _near(tables, key)
-        hint = f" Similar names: {', '.join(near)}." if near else ""
+        suggestions = _similar_names(tables, key)
+        hint = f" Similar names: {', '.join(suggestions)}." if suggestions else ""
         raise InputError(
-            f'{tables.folder}: no document and no dead letter has the id or URL "{key}", or this FILE:POSITION.{hint}'
+            f'{tables.folder}: there is no document or dead letter with the id, URL or FILE:POSITION "{key}".{hint}'
         )
     return [history(tables, *match) for match in matches]
 
@@ -160,22 +160,23 @@ def _by_name(tables: RunTables, key: str) -> list[Match]:
         values += [position, file, f"/{file}"]
     matches: dict[Match, None] = {}
     for kind, number in [("signals", 0), *(("dead", number) for number in range(len(tables.passes)))]:
-        query = f"SELECT {', '.join(ADDRESS)} FROM ({tables.table(kind, number, place=True)}) WHERE {where}"
-        rows = tables.tuples(f"{query} ORDER BY {', '.join(PLACE)} LIMIT {SAME_NAME}", values)
+        query = f"SELECT {', '.join(ADDRESS)} FROM ({tables.table(kind, number, with_location=True)}) WHERE {where}"
+        rows = tables.tuples(f"{query} ORDER BY {', '.join(ROW_LOCATION)} LIMIT {MAX_SAME_NAME}", values)
         matches |= dict.fromkeys((name, path, at) for name, path, at in rows)
     return list(matches)
 
 
 def _by_prefix(tables: RunTables, key: str) -> list[Match]:
     """The documents of the one id with this prefix."""
-    if not PREFIX.fullmatch(key):
+    if not ID_PREFIX.fullmatch(key):
         return []
     query = f"SELECT DISTINCT name FROM ({_all_names(tables, 'id')}) WHERE starts_with(name, ?) ORDER BY name"
     ids = [name for (name,) in tables.tuples(query, [key.lower()])]
     if len(ids) > 1:
-        more = f" and {len(ids) - NEAR:,d} more" if len(ids) > NEAR else ""
+        remainder = f" and {len(ids) - MAX_SUGGESTED_NAMES:,d} more" if len(ids) > MAX_SUGGESTED_NAMES else ""
+        shown = ", ".join(ids[:MAX_SUGGESTED_NAMES])
         raise InputError(
-            f'{tables.folder}: {len(ids):,d} ids begin with "{key}": {", ".join(ids[:NEAR])}{more}. Give more digits.'
+            f'{tables.folder}: {len(ids):,d} ids begin with "{key}": {shown}{remainder}. Give more digits.'
         )
     return _by_name(tables, ids[0]) if ids else []
 
@@ -187,20 +188,21 @@ def _all_names(tables: RunTables, *columns: str) -> str:
     )
 
 
-def _near(tables: RunTables, key: str) -> list[str]:
+def _similar_names(tables: RunTables, key: str) -> list[str]:
     """Ids or URLs like this one: those that begin or end alike, or else the most similar of a sample."""
     names = _all_names(tables, "url", "id")
     core = key.partition("://")[2] or key
     # Another scheme, a "www." or a slash at the end; then the same site or the same beginning of an id.
     for pattern in (core.removeprefix("www.").rstrip("/"), core[: max(8, 2 * len(core) // 3)]):
         if len(pattern) >= 4:
-            query = (
-                f"SELECT DISTINCT name FROM ({names}) WHERE contains(name, ?) ORDER BY length(name), name LIMIT {NEAR}"
-            )
+            query = f"SELECT DISTINCT name FROM ({names}) WHERE contains(name, ?) ORDER BY length(name), name "
+            query += f"LIMIT {MAX_SUGGESTED_NAMES}"
             if alike := [name for (name,) in tables.tuples(query, [pattern])]:
                 return alike
-    sample = tables.tuples(f"SELECT DISTINCT name FROM ({names}) WHERE name IS NOT NULL ORDER BY name LIMIT {SAMPLE}")
-    return get_close_matches(key, [name for (name,) in sample], n=NEAR, cutoff=0.75)
+    sample = tables.tuples(
+        f"SELECT DISTINCT name FROM ({names}) WHERE name IS NOT NULL ORDER BY name LIMIT {MAX_COMPARED_NAMES}"
+    )
+    return get_close_matches(key, [name for (name,) in sample], n=MAX_SUGGESTED_NAMES, cutoff=0.75)
 
 
 def history(
@@ -227,7 +229,7 @@ def history(
         rows += row
         about |= row[0]
     last = rows[-1] if rows else {}
-    kept = len(rows) == len(tables.passes) and last["dropped_by"] is None
+    is_kept = len(rows) == len(tables.passes) and last["dropped_by"] is None
     return DocumentHistory(
         id=name,
         source=about["source"],
@@ -235,13 +237,13 @@ def history(
         position=position,
         url=about["url"],
         date=about.get("date"),
-        kept=kept,
+        kept=is_kept,
         dropped_by=last.get("dropped_by"),
         lost=lost[-1][1] if lost else None,
         steps=tuple(_outcomes(tables, rows, {number: loss.step for number, loss in lost}, units_of)),
         bytes=last.get("bytes"),
         tokens=last.get("tokens"),
-        shards=tuple(_placements(tables, name, file, position)) if kept else (),
+        shards=tuple(_placements(tables, name, file, position)) if is_kept else (),
         text=_text(tables, rows, where, values, units),
     )
 
@@ -266,7 +268,9 @@ def _outcomes(
                 continue
             failed = [reason for reason in (row["reasons"] or "").split(",") if reason.partition(".")[0] == label]
             signals = {
-                c.partition(".")[2]: v for c, v in row.items() if c.partition(".")[0] == label and c not in ABOUT
+                c.partition(".")[2]: v
+                for c, v in row.items()
+                if c.partition(".")[0] == label and c not in DOCUMENT_COLUMNS
             }
             # Corpus steps in a row see the same documents, less those that an earlier one of them drops.
             verdict = "not reached" if dropped and f"{label}.duplicate_of" in row else "passes"
@@ -309,12 +313,14 @@ def _rules(tables: RunTables, label: str, row: Mapping[str, Any]) -> Iterator[Ru
 def _duplicate_of(
     tables: RunTables, number: int, signals: Mapping[str, Any], units_of: UnitsOf
 ) -> KeptDuplicate | None:
-    kept = signals.get("duplicate_of")
-    if kept is None:
+    kept_id = signals.get("duplicate_of")
+    if kept_id is None:
         return None
-    table = tables.table("signals", number - 1, place=True, units=units_of(kept))
-    urls = tables.tuples(f"SELECT url FROM ({table}) WHERE id = ? ORDER BY {', '.join(PLACE)} LIMIT 1", [kept])
-    return KeptDuplicate(kept, urls[0][0] if urls else None, signals.get("similarity"))
+    table = tables.table("signals", number - 1, with_location=True, units=units_of(kept_id))
+    urls = tables.tuples(
+        f"SELECT url FROM ({table}) WHERE id = ? ORDER BY {', '.join(ROW_LOCATION)} LIMIT 1", [kept_id]
+    )
+    return KeptDuplicate(kept_id, urls[0][0] if urls else None, signals.get("similarity"))
 
 
 def _text(
@@ -343,15 +349,15 @@ def _placements(tables: RunTables, name: str, file: str, position: int) -> Itera
 
 def _pieces(shards: Shards, document: int) -> Iterator[TokenPlacement]:
     rows = 0
-    seen = False
+    has_begun = False
     for entry in shards.index.shards:
         if document >= entry.first_document:
             spans = shards.spans(rows, rows + entry.tokens)
             ends = np.append(spans.start[1:], entry.tokens)
             own = np.flatnonzero(spans.document == document)
-            if seen and not len(own):
+            if has_begun and not len(own):
                 return
-            seen = seen or bool(len(own))
+            has_begun = has_begun or bool(len(own))
             path = str(shards.folder / shards.index.tokens_name(entry.number))
             for at in own.tolist():
                 start, stop, offset = int(spans.start[at]), int(ends[at]), int(spans.offset[at])

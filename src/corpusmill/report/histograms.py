@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from corpusmill.engine.work.bins import SIMILARITIES, edges_around
 from corpusmill.engine.work.pass_facts import SIDES
 from corpusmill.report.bins import Histogram
-from corpusmill.report.figures.lengths import EDGES, lengths_of
+from corpusmill.report.figures.lengths import LENGTH_EDGES, lengths_of
 from corpusmill.report.tables import RunTables
 from corpusmill.steps.verdict import Bound
 
@@ -29,18 +29,18 @@ def lengths(tables: RunTables, unit: str) -> Histogram | None:
     if not counted:
         return None
     counts = {side: counted[side].histogram for side in SIDES}
-    histogram = Histogram(EDGES, counts, True, max(counted[side].most for side in SIDES))
+    histogram = Histogram(LENGTH_EDGES, counts, True, max(counted[side].most for side in SIDES))
     return histogram.trimmed() if histogram.total else None
 
 
-def signals(tables: RunTables, wanted: Iterable[str] | None = None) -> dict[str, Histogram]:
+def signals(tables: RunTables, reasons: Iterable[str] | None = None) -> dict[str, Histogram]:
     """reason -> the values of its signal among the documents that reached its step: those that `pass` the bound, and
     those that `fail` it. Nothing of a pass that has saved no signals of those that it dropped.
 
-    wanted   reasons that have a bound; all of them if not given
+    reasons   those that have a bound; all of them if not given
     """
     histograms: dict[str, Histogram] = {}
-    for reason in tables.bounds if wanted is None else wanted:
+    for reason in tables.bounds if reasons is None else reasons:
         for number, (stage, labels) in enumerate(tables.passes):
             counted = tables.files.facts(stage).get("signals", {})
             saved = tables.files.measure_dropped(number) != "none"

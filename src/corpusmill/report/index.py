@@ -31,7 +31,7 @@ from corpusmill.storage import checksum, write_atomic
 from corpusmill.store.arrays import map_arrays, write_arrays
 from corpusmill.store.tables import TableWriter
 
-ROWS = 1024  # documents in memory at a time
+ROWS_AT_ONCE = 1024  # documents in memory at a time
 
 
 @dataclass(frozen=True)
@@ -56,19 +56,19 @@ def export(run: str | PathLike[str], folder: str | PathLike[str], step: str | No
     tables.must_be_finished()
     label, made_by = _step(tables, step)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise InputError(f"{target}: there is something already. Give the index a new folder.")
+        raise InputError(f"{target} is not empty: give the index a new folder.")
     for name in ("keys", "docs"):
         (target / name).mkdir(parents=True, exist_ok=True)
     columns = ["id", "url", *(["text"] if made_by.reads_text else [])]
     files: list[dict[str, Any]] = []
     for number, (file, _) in enumerate(key_files(tables.folder, label)):
         keys, docs = f"keys/{number:05d}.arrays", f"docs/{number:05d}.parquet"
-        held = _Held(*(tables.folder.file(name) for name in (file.keys, file.docs, file.kept or file.docs)))
-        kept = held.kept()
-        write_arrays(target / keys, _only(map_arrays(held.keys), kept))
-        _write_documents(held.docs, target / docs, kept, columns)
+        unit_files = _UnitFiles(*(tables.folder.file(name) for name in (file.keys, file.docs, file.kept or file.docs)))
+        is_kept = unit_files.kept_mask()
+        write_arrays(target / keys, _select_kept(map_arrays(unit_files.keys), is_kept))
+        _write_documents(unit_files.docs, target / docs, is_kept, columns)
         checksums = {"keys_checksum": checksum(target / keys), "docs_checksum": checksum(target / docs)}
-        files.append({"keys": keys, "docs": docs, "rows": int(kept.sum())} | checksums)
+        files.append({"keys": keys, "docs": docs, "rows": int(is_kept.sum())} | checksums)
     documents = sum(file["rows"] for file in files)
     record = {"run": tables.name, "keys_of": comparable(made_by), "documents": documents, "files": files}
     write_atomic(str(target / INDEX), json.dumps(record, indent=1, ensure_ascii=False).encode())
@@ -77,58 +77,58 @@ def export(run: str | PathLike[str], folder: str | PathLike[str], step: str | No
     )
 
 
-def _step(tables: RunFiles, wanted: str | None) -> tuple[str, CorpusStep]:
-    """The label and the step whose keys are wanted."""
+def _step(tables: RunFiles, label: str | None) -> tuple[str, CorpusStep]:
+    """The label and the step whose keys are exported."""
     steps = dict(zip(labels(tables.recipe.steps), tables.recipe.steps))
     have = {
         name: step
         for name, step in steps.items()
         if isinstance(step, CorpusStep) and isinstance(step, ComparesWithEarlierRuns)
     }
-    if wanted in have:
-        return wanted, have[wanted]
-    if wanted is None and len(have) == 1:
+    if label in have:
+        return label, have[label]
+    if label is None and len(have) == 1:
         return next(iter(have.items()))
-    there = f"Those of {tables.folder.place} are: {', '.join(have)}." if have else f"{tables.folder.place} has none."
-    if wanted is None:
-        raise InputError(f"an index has the keys of one step that takes `against`: say which with --step. {there}")
-    near = did_you_mean(wanted, have) or "."
-    raise InputError(f'there is no step "{wanted}" with keys to compare with{near} {there}')
+    choices = f"{tables.folder.place} has: {', '.join(have)}." if have else f"{tables.folder.place} has none."
+    if label is None:
+        raise InputError(f"an index holds the keys of one step that takes `against`: choose it with --step. {choices}")
+    suggestion = did_you_mean(label, have) or "."
+    raise InputError(f'there is no step "{label}" with keys to compare with{suggestion} {choices}')
 
 
-class _Held(NamedTuple):
+class _UnitFiles(NamedTuple):
     """The files of a unit, on this machine: keys, the documents that they belong to, and those that were kept."""
 
     keys: Path
     docs: Path
     kept_docs: Path
 
-    def kept(self) -> NDArray[np.bool_]:
+    def kept_mask(self) -> NDArray[np.bool_]:
         """(documents,) which of them the run kept to the end."""
-        documents, kept = (pq.read_table(path, columns=list(ADDRESS)) for path in (self.docs, self.kept_docs))
-        return were_kept(documents, kept)
+        documents, kept_documents = (pq.read_table(path, columns=list(ADDRESS)) for path in (self.docs, self.kept_docs))
+        return were_kept(documents, kept_documents)
 
 
-def _only(arrays: Mapping[str, NDArray[Any]], kept: NDArray[np.bool_]) -> dict[str, NDArray[Any]]:
+def _select_kept(arrays: Mapping[str, NDArray[Any]], is_kept: NDArray[np.bool_]) -> dict[str, NDArray[Any]]:
     """The arrays of a key file of the kept documents alone."""
     keys, row = keys_and_rows(arrays, arrays.__getitem__)
-    stay = kept[row]  # records of kept documents
-    number = np.cumsum(kept) - 1
+    stay = is_kept[row]  # records of kept documents
+    number = np.cumsum(is_kept) - 1
     payload = bytes(arrays["payload"]).decode().split(",")
     result: dict[str, NDArray[Any]] = {name: arrays[name] for name in ("partitions", "payload")}
     result["offsets"] = np.concatenate([np.zeros(1, np.int64), np.cumsum(stay)])[arrays["offsets"]]
     result |= laid_out(keys[stay], number[row[stay]].astype(np.uint32), "records" in arrays, len(number))
     for name, array in arrays.items():
         if name not in result and name not in keyed(arrays):
-            result[name] = array[stay if name in payload else kept]
+            result[name] = array[stay if name in payload else is_kept]
     return result
 
 
-def _write_documents(source: Path, target: Path, kept: NDArray[np.bool_], columns: list[str]) -> None:
+def _write_documents(source: Path, target: Path, is_kept: NDArray[np.bool_], columns: list[str]) -> None:
     file = pq.ParquetFile(source)
     schema = pa.schema([file.schema_arrow.field(name) for name in columns])
     with TableWriter(target, schema) as writer:
         row = 0
-        for batch in file.iter_batches(ROWS, columns=columns, use_threads=False):
-            writer.write(batch.filter(pa.array(kept[row : row + len(batch)])))
+        for batch in file.iter_batches(ROWS_AT_ONCE, columns=columns, use_threads=False):
+            writer.write(batch.filter(pa.array(is_kept[row : row + len(batch)])))
             row += len(batch)

@@ -29,9 +29,9 @@ class Input:
     kept: int | None
 
 
-def inputs_of(place: str) -> list[Input]:
+def inputs_of(location: str) -> list[Input]:
     """The files of a run, in its order. Raises InputError if there is no run."""
-    run = RunFolder(place)
+    run = RunFolder(location)
     record = run.record()
     added = {
         (change["source"], file): change["at"]
@@ -39,42 +39,43 @@ def inputs_of(place: str) -> list[Input]:
         if change["verb"] == "add"
         for file in change["files"]
     }
-    read, kept = _documents(run)
-    found = []
+    read_counts, kept_counts = _documents(run)
+    inputs = []
     for source, files in record["inputs"].items():
         for file in files:
             where = (source, file["path"])
-            counts = (None if many is None else many.get(where, 0) for many in (read, kept))
-            found.append(Input(source, file["path"], 1, file["bytes"], added.get(where), *counts))
-    return found
+            counts = (None if many is None else many.get(where, 0) for many in (read_counts, kept_counts))
+            inputs.append(Input(source, file["path"], 1, file["bytes"], added.get(where), *counts))
+    return inputs
 
 
-def by_path(place: str, files: Sequence[Input]) -> list[Input]:
+def by_path(location: str, files: Sequence[Input]) -> list[Input]:
     """The files together, by the paths of the recipe: each by the last one that names it."""
-    run = RunFolder(place)
+    run = RunFolder(location)
     paths = {
-        source.source: tuple(map(name_of, source.paths)) for source in Recipe.parse(run.record()["recipe"], place).read
+        source.source: tuple(map(name_of, source.paths))
+        for source in Recipe.parse(run.record()["recipe"], location).read
     }
     grouped: dict[tuple[str, str, str | None], list[Input]] = {}
     for file in files:
-        of = next((path for path in reversed(paths.get(file.source, ())) if is_in(file.path, path)), file.path)
-        grouped.setdefault((file.source, of, file.added), []).append(file)
+        recipe_path = next((path for path in reversed(paths.get(file.source, ())) if is_in(file.path, path)), file.path)
+        grouped.setdefault((file.source, recipe_path, file.added), []).append(file)
     return [
         replace(
-            some[0],
+            group[0],
             path=path,
-            files=len(some),
-            bytes=sum(file.bytes for file in some),
-            read=_sum([file.read for file in some]),
-            kept=_sum([file.kept for file in some]),
+            files=len(group),
+            bytes=sum(file.bytes for file in group),
+            read=_sum([file.read for file in group]),
+            kept=_sum([file.kept for file in group]),
         )
-        for (_, path, _), some in grouped.items()
+        for (_, path, _), group in grouped.items()
     ]
 
 
 def _sum(counts: Sequence[int | None]) -> int | None:
-    known = [count for count in counts if count is not None]
-    return sum(known) if len(known) == len(counts) else None
+    known_counts = [count for count in counts if count is not None]
+    return sum(known_counts) if len(known_counts) == len(counts) else None
 
 
 Counts = dict[tuple[str, str], int]

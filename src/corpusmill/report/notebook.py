@@ -18,11 +18,11 @@ from corpusmill.errors import InputError, did_you_mean
 from corpusmill.report.bins import Histogram, octaves
 from corpusmill.report.html import markup, svg
 from corpusmill.report.html.markup import HtmlText, Inside, tag
-from corpusmill.report.page import SECTIONS
+from corpusmill.report.page import PAGE_SECTIONS
 from corpusmill.report.tables import RunTables
 from corpusmill.store.run_folder import RunFolder
 
-POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+INLINE_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,9 @@ class Inline:
     def _repr_html_(self) -> str:
         style = (Path(markup.__file__).parent / "style.css").read_text("utf-8")
         head = tag(
-            "head", tag("meta", http_equiv="Content-Security-Policy", content=POLICY), tag("style", HtmlText(style))
+            "head",
+            tag("meta", http_equiv="Content-Security-Policy", content=INLINE_POLICY),
+            tag("style", HtmlText(style)),
         )
         page = f"<!doctype html>{tag('html', head, tag('body', tag('section', self.body)))}"
         frame = f"width:100%;height:{self.height}px;border:0"
@@ -47,10 +49,10 @@ def section(run: str | PathLike[str] | RunFolder, name: str, height: int = 420) 
 
     Raises InputError if there is none of this name, or the run has nothing to show there.
     """
-    sections = {anchor: build for anchor, _, build in SECTIONS}
+    sections = {anchor: build for anchor, _, build in PAGE_SECTIONS}
     if name not in sections:
-        near = did_you_mean(name, sections) or "."
-        raise InputError(f'a report has no section "{name}"{near} There are: {", ".join(sections)}.')
+        suggestion = did_you_mean(name, sections) or "."
+        raise InputError(f'a report has no section "{name}"{suggestion} The sections are: {", ".join(sections)}.')
     parts = sections[name](RunTables(run))
     if not parts:
         raise InputError(f'the report of this run has nothing under "{name}"')
@@ -67,8 +69,8 @@ def histogram(values: Mapping[str, ArrayLike], *, label: str, unit: str, height:
     columns = {name: np.asarray(column, float) for name, column in values.items()}
     edges = octaves()
     counts = {name: tuple(count(column, edges, "left").tolist()) for name, column in columns.items()}
-    most = max((float(column.max()) for column in columns.values() if len(column)), default=0.0)
-    data = Histogram(edges, counts, True, most)
+    maximum = max((float(column.max()) for column in columns.values() if len(column)), default=0.0)
+    data = Histogram(edges, counts, True, maximum)
     if not data.total:
         raise InputError(f"{label}: there are no values")
     return Inline(tag("div", tag("p", label), svg.histogram(data.trimmed(), label=label, unit=unit)), height)

@@ -33,16 +33,16 @@ def short(value: float) -> str:
     return f"{value:.6g}" if abs(value) < 1000 else _scaled(value, ("k", "M", "G", "T"), "{:.3g}{}")
 
 
-def share(part: float, whole: float) -> str:
+def share(part: float, total: float) -> str:
     """A share in per cent; 100 % and 0 % only if it is all or nothing.
 
     >>> share(1, 3), share(0, 3), share(99999, 100000), share(1, 0)
     ('33.3 %', '0.0 %', '> 99.9 %', '–')
     """
-    if not whole:
+    if not total:
         return "–"
-    text = f"{100 * part / whole:.1f}"
-    if text == "100.0" and part < whole:
+    text = f"{100 * part / total:.1f}"
+    if text == "100.0" and part < total:
         return "> 99.9 %"
     if text == "0.0" and part > 0:
         return "< 0.1 %"
@@ -57,10 +57,10 @@ def duration(seconds: float) -> str:
     """
     if seconds < 60:
         return f"{seconds:.1f} s"
-    whole = round(seconds)
+    rounded = round(seconds)
     for length, name, small, smaller in ((86400, "d", 3600, "h"), (3600, "h", 60, "min"), (60, "min", 1, "s")):
-        if whole >= length:
-            return f"{whole // length} {name} {whole % length // small} {smaller}"
+        if rounded >= length:
+            return f"{rounded // length} {name} {rounded % length // small} {smaller}"
     raise AssertionError
 
 

@@ -25,8 +25,8 @@ def rule_counts(tables: RunTables) -> dict[str, RuleCount]:
             counted = counted_in_rows(tables, number)
         to_the_end = tables.files.measure_dropped(number) == "all"
         for reason in sorted(counted):
-            first, every, alone = counted[reason]
-            counts[reason] = RuleCount(first, every, alone if to_the_end else None)
+            first, failing, alone = counted[reason]
+            counts[reason] = RuleCount(first, failing, alone if to_the_end else None)
     return counts
 
 

@@ -10,7 +10,7 @@ from corpusmill.report.visible import one_line
 from corpusmill.steps.verdict import COMPARED, Bound
 from corpusmill.steps.verdict import bounds as bounds_of
 
-FEW = 4  # signals of a step that are shown where none of them is known to be the one
+MAX_GUESSED_SIGNALS = 4  # signals of a step that are shown where none of them is known to be the one
 
 
 def bounds(recipe: Recipe) -> dict[str, Bound]:
@@ -18,27 +18,27 @@ def bounds(recipe: Recipe) -> dict[str, Bound]:
     return bounds_of(zip(labels(recipe.steps), recipe.steps))
 
 
-def because(reason: str, signals: Mapping[str, Any], known: Mapping[str, Bound]) -> str:
+def because(reason: str, signals: Mapping[str, Any], rule_bounds: Mapping[str, Bound]) -> str:
     """`gopher_quality.min_words: content_words 12, below 50`"""
-    values = evidence(reason, signals, known)
+    values = evidence(reason, signals, rule_bounds)
     words = ", ".join(f"{name} {one_line(measured(value))}" for name, value in values.items())
-    if reason in known:
-        words += f", {COMPARED[known[reason].drops]} {known[reason].threshold:,.6g}"
+    if reason in rule_bounds:
+        words += f", {COMPARED[rule_bounds[reason].drops]} {rule_bounds[reason].threshold:,.6g}"
     return f"{reason}: {words}" if words else reason
 
 
-def evidence(reason: str, signals: Mapping[str, Any], known: Mapping[str, Bound]) -> dict[str, Any]:
+def evidence(reason: str, signals: Mapping[str, Any], rule_bounds: Mapping[str, Bound]) -> dict[str, Any]:
     """signal -> value, of the signals that a reason was decided by, as far as one can tell.
 
     Those are the signal of its bound; or the signal of the same name; or, where the step has only a few, all of them
     that have a value.
     """
     step, _, rule = reason.partition(".")
-    if reason in known:
-        column = known[reason].signal
+    if reason in rule_bounds:
+        column = rule_bounds[reason].signal
         return {column.partition(".")[2]: signals.get(column)}
     if signals.get(reason) is not None:
         return {} if signals[reason] is True else {rule: signals[reason]}
     own = {name.partition(".")[2]: value for name, value in signals.items() if name.partition(".")[0] == step}
     own = {name: value for name, value in own.items() if value is not None}
-    return own if len(own) <= FEW else {}
+    return own if len(own) <= MAX_GUESSED_SIGNALS else {}

@@ -26,7 +26,7 @@ from corpusmill.store.run_records import DamagedRecord
 from corpusmill.store.unit_io import Upstream
 from corpusmill.store.units import Results
 
-NEAR = 5  # runs nearby that are named if a folder holds none
+MAX_NEARBY_RUNS = 5  # runs nearby that are named if a folder holds none
 
 
 class RunFiles:
@@ -54,8 +54,8 @@ class RunFiles:
     Raises InputError if there is no run at this place, ResumeError if files are not there that its results name.
     """
 
-    def __init__(self, place: str | PathLike[str] | RunFolder) -> None:
-        self.folder = RunFolder.at(place)
+    def __init__(self, location: str | PathLike[str] | RunFolder) -> None:
+        self.folder = RunFolder.at(location)
         if not self.folder.exists():
             raise InputError(_no_run(self.folder))
         record = self.folder.record()
@@ -113,21 +113,20 @@ class RunFiles:
                 return f"{stage} has not begun"
             if not self.stages[stage].complete:
                 folder = self.folder.stage(entry["folder"])
-                units, done, failed = (
+                units, committed, failed = (
                     len(folder.planned(entry["plan"]) or ()),
                     len(self.stages[stage]),
                     len(folder.failures()),
                 )
-                return f"{stage} has {done} of {units} units" + (f", and {failed} failed" if failed else "")
+                return f"{stage} has {committed} of {units} units" + (f", and {failed} failed" if failed else "")
         return None if self.folder.waterfall() else "the totals are not written yet"
 
     def must_be_finished(self) -> None:
         """Raises ResumeError, which says what is left to do, if the run is not finished."""
         if to_do := self.unfinished():
             raise ResumeError(
-                f"{self.folder.place}: the run is not finished: {to_do}. Run its recipe again to continue; to look at "
-                f"what "
-                f"is committed so far: corpusmill peek {self.folder.place}"
+                f"{self.folder.place}: the run is not finished: {to_do}. Run its recipe again to continue; to see "
+                f"what is committed so far: corpusmill peek {self.folder.place}"
             )
 
     def waterfall(self) -> Waterfall:
@@ -140,15 +139,15 @@ class RunFiles:
                 self._waterfall = Waterfall.from_json(record)
             except (KeyError, TypeError, ValueError, AttributeError) as error:
                 name = self.folder.name_of(WATERFALL)
-                raise DamagedRecord(name, f"it is no waterfall ({type(error).__name__}: {error})") from error
+                raise DamagedRecord(name, f"not a waterfall ({type(error).__name__}: {error})") from error
         return self._waterfall
 
     def outputs(self, stage: str, name: str) -> list[str]:
         """The files `name` that the units of a stage wrote, by unit, as files of this machine."""
         if (stage, name) not in self._outputs:
             results = self.stages.get(stage)
-            there = results is not None and name in results.outputs
-            paths = results[name].paths.to_pylist() if results and there else []
+            has_files = results is not None and name in results.outputs
+            paths = results[name].paths.to_pylist() if results and has_files else []
             self._outputs[stage, name] = [str(self.folder.file(path)) for path in paths]
         return self._outputs[stage, name]
 
@@ -230,7 +229,9 @@ def shards_of(folder: Path) -> Path:
 
 def _no_run(folder: RunFolder) -> str:
     places = [folder.place, *(["runs"] if folder.is_local else [])]
-    below = (join(place, name) for place in places if is_local(place) for name in list_dir(place))
-    near = sorted({os.path.realpath(place): place for place in below if RunFolder(place).exists()}.values())
-    hint = f" Runs nearby: {', '.join(near[:NEAR])}." if near else " `corpusmill run RECIPE` makes one."
+    below = (join(location, name) for location in places if is_local(location) for name in list_dir(location))
+    nearby = sorted(
+        {os.path.realpath(location): location for location in below if RunFolder(location).exists()}.values()
+    )
+    hint = f" Runs nearby: {', '.join(nearby[:MAX_NEARBY_RUNS])}." if nearby else " `corpusmill run RECIPE` makes one."
     return f"{folder.place}: not a run folder (it has no {RUN}).{hint}"

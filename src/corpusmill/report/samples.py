@@ -18,17 +18,27 @@ import pyarrow.parquet as pq
 from corpusmill.engine.work.pass_documents import ROW
 from corpusmill.errors import InputError, did_you_mean
 from corpusmill.report.rule_counts import reasons, rule_counts
-from corpusmill.report.tables import ABOUT, ORDER, PLACE, RunTables, finite, nothing_committed, placeholders
+from corpusmill.report.tables import (
+    DOCUMENT_COLUMNS,
+    ID_ORDER,
+    ROW_LOCATION,
+    RunTables,
+    finite,
+    nothing_committed,
+    placeholders,
+)
 
-Document = dict[str, Any]  # ABOUT, with `reasons` as a list; `signals`; `text`, None where it is not stored
+Document = dict[str, Any]  # DOCUMENT_COLUMNS, with `reasons` as a list; `signals`; `text`, None where it is not stored
 Place = tuple[str, int]  # a file and a row of it
-SAME_NAME = 100  # documents with one url at most
-GROUPS = 64  # row groups that stand for a table, of 4,096 documents at most: 10 ms each
-REJECTED = 64  # pairs that did not pass, with the smallest hashes: every unit that compares wrote so many of its own
-SPARE = 8  # times as many pairs are looked for as are shown, where a text may not be found
-SEARCHED = 256  # row groups that are searched for the texts of pairs: a million documents
-ORDERED = tuple(ORDER.split(", "))
-MISSING = "missing"  # a column: whether there is no text of the document
+MAX_SAME_NAME = 100  # documents with one url at most
+SAMPLED_ROW_GROUPS = 64  # row groups that stand for a table, of 4,096 documents at most: 10 ms each
+REJECTED_SAMPLE = (
+    64  # pairs that did not pass, with the smallest hashes: every unit that compares wrote so many of its own
+)
+PAIRS_TRIED_PER_PAIR = 8  # times as many pairs are looked for as are shown, where a text may not be found
+MAX_SEARCHED_GROUPS = 256  # row groups that are searched for the texts of pairs: a million documents
+ORDER_COLUMNS = tuple(ID_ORDER.split(", "))
+TEXT_MISSING = "missing"  # a column: whether there is no text of the document
 
 
 class RowGroup(NamedTuple):
@@ -40,47 +50,47 @@ class RowGroup(NamedTuple):
     rows: int
 
 
-def kept(tables: RunTables, n: int) -> list[Document]:
+def kept_documents(tables: RunTables, n: int) -> list[Document]:
     """Kept documents."""
     last = [("docs", number) for number in _all(tables)[-1:]]
     if not last:
         raise nothing_committed(tables)
     places = _first(tables, last, n)
     entries = _read(tables, places)
-    return [entries[place] for place in places]
+    return [entries[location] for location in places]
 
 
-def dropped(tables: RunTables, what: str | None, n: int) -> list[Document]:
+def dropped_documents(tables: RunTables, step_or_rule: str | None, n: int) -> list[Document]:
     """Documents dropped by a step, for one rule of a step (`step.rule`), or for any reason.
 
     Of a rule, all documents that its step drops and that fail it, whether first or not.
     Raises InputError if there is no such step or rule, naming the nearest.
     """
-    if what is None:
+    if step_or_rule is None:
         return draw(tables, "dropped", _all(tables), n)
-    step = what.partition(".")[0]
+    step = step_or_rule.partition(".")[0]
     if step not in tables.labels:
-        known = [*tables.labels, *reasons(tables)]
+        candidates = [*tables.labels, *reasons(tables)]
         raise InputError(
-            f'{tables.folder}: there is no step "{what}"{did_you_mean(what, known) or "."} '
+            f'{tables.folder}: there is no step "{step_or_rule}"{did_you_mean(step_or_rule, candidates) or "."} '
             f"The steps are: {', '.join(tables.labels)}."
         )
     rules = [reason for reason in rule_counts(tables) if reason.partition(".")[0] == step]
-    if what == step:
+    if step_or_rule == step:
         return draw(tables, "dropped", _all(tables), n, "dropped_by = ?", [step])
-    if what not in rules and what not in tables.bounds:
+    if step_or_rule not in rules and step_or_rule not in tables.bounds:
         raise InputError(
-            f'{tables.folder}: nothing was dropped for "{what}"{did_you_mean(what, rules) or "."} '
+            f'{tables.folder}: nothing was dropped for "{step_or_rule}"{did_you_mean(step_or_rule, rules) or "."} '
             f"Reasons of {step}: {', '.join(rules) or 'none'}."
         )
     where = "dropped_by = ? AND list_contains(string_split(reasons, ','), ?)"
-    return draw(tables, "dropped", _all(tables), n, where, [step, what])
+    return draw(tables, "dropped", _all(tables), n, where, [step, step_or_rule])
 
 
-def dead(tables: RunTables, n: int, kind: str | None = None) -> list[Document]:
+def dead_letters(tables: RunTables, n: int, kind: str | None = None) -> list[Document]:
     """Records that could not be read and documents that a step failed on: all columns of schema.DEAD."""
     where, values = ("WHERE kind = ?", [kind]) if kind else ("", [])
-    query = f"SELECT * FROM ({tables.tables('dead')}) {where} ORDER BY expected, {ORDER} LIMIT {n}"
+    query = f"SELECT * FROM ({tables.tables('dead')}) {where} ORDER BY expected, {ID_ORDER} LIMIT {n}"
     return tables.rows(query, values)
 
 
@@ -90,22 +100,22 @@ def by_name(tables: RunTables, name: str) -> list[Document]:
     ids: dict[str, None] = {}
     for number in _all(tables):
         query = f"SELECT DISTINCT id FROM ({tables.table('signals', number)}) WHERE id = ? OR url = ?"
-        rows = tables.rows(f"{query} ORDER BY id LIMIT {SAME_NAME}", [name, name])
+        rows = tables.rows(f"{query} ORDER BY id LIMIT {MAX_SAME_NAME}", [name, name])
         ids |= dict.fromkeys(row["id"] for row in rows)
     documents: dict[str, Document] = {}
     for number in reversed(_all(tables)):
         for kind in ("docs", "dropped"):
             for entry in _draw_ids(tables, kind, number, ids):
                 documents.setdefault(entry["id"], entry)
-    query = f"SELECT * FROM ({tables.tables('dead')}) WHERE id = ? OR url = ? ORDER BY {ORDER} LIMIT {SAME_NAME}"
+    query = f"SELECT * FROM ({tables.tables('dead')}) WHERE id = ? OR url = ? ORDER BY {ID_ORDER} LIMIT {MAX_SAME_NAME}"
     return [*documents.values(), *tables.rows(query, [name, name])]
 
 
 def examples(tables: RunTables, n: int) -> dict[str, list[Document]]:
     """reason -> a few of the documents that were dropped for it first."""
     places = _examples(tables, n)
-    entries = _read(tables, [place for drawn in places.values() for place in drawn])
-    return {reason: [entries[place] for place in drawn] for reason, drawn in places.items()}
+    entries = _read(tables, [location for drawn in places.values() for location in drawn])
+    return {reason: [entries[location] for location in drawn] for reason, drawn in places.items()}
 
 
 def _examples(tables: RunTables, n: int) -> dict[str, list[Place]]:
@@ -113,16 +123,16 @@ def _examples(tables: RunTables, n: int) -> dict[str, list[Place]]:
     row groups of a sample, and, where these hold too few, the next ones that are met."""
     if ("examples", n) not in tables.drawn:
         drawn: dict[str, list[Place]] = {}
-        columns, some = [*ORDERED, "reasons"], tables.files.texts_below is not None
+        columns, texts_missing = [*ORDER_COLUMNS, "reasons"], tables.files.texts_below is not None
         for number in _all(tables):
-            groups, more = row_groups(tables, [("dropped", number)])
-            places = _first_of_reasons(_columns(groups, columns, some), n)
+            groups, other_groups = row_groups(tables, [("dropped", number)])
+            places = _first_of_reasons(_columns(groups, columns, texts_missing), n)
             counts = {reason: min(count.first, n) for reason, count in rule_counts(tables).items()}
-            for group in more:
+            for group in other_groups:
                 if all(len(places.get(reason, ())) >= count for reason, count in counts.items()):
                     break
-                for reason, met in _first_of_reasons(_columns([group], columns, some), n).items():
-                    places.setdefault(reason, []).extend(met)
+                for reason, group_locations in _first_of_reasons(_columns([group], columns, texts_missing), n).items():
+                    places.setdefault(reason, []).extend(group_locations)
             for reason in sorted(places):
                 drawn.setdefault(reason, []).extend(places[reason][:n])
         tables.drawn["examples", n] = {reason: places[:n] for reason, places in drawn.items()}
@@ -135,8 +145,10 @@ def _first_of_reasons(rows: pa.Table, n: int) -> dict[str, list[Place]]:
     coded = rows["reasons"].combine_chunks().dictionary_encode()
     firsts = [(reasons or "").partition(",")[0] for reasons in coded.dictionary.to_pylist()]
     names = sorted(set(firsts))
-    of = np.array([names.index(first) for first in firsts], np.int64)[coded.indices.to_numpy(zero_copy_only=False)]
-    return {name: _smallest(rows.filter(pa.array(of == i)), n) for i, name in enumerate(names)}
+    reason_index = np.array([names.index(first) for first in firsts], np.int64)[
+        coded.indices.to_numpy(zero_copy_only=False)
+    ]
+    return {name: _smallest(rows.filter(pa.array(reason_index == i)), n) for i, name in enumerate(names)}
 
 
 def pairs(tables: RunTables, step: str, n: int) -> list[dict[str, Any]]:
@@ -150,11 +162,13 @@ def pairs(tables: RunTables, step: str, n: int) -> list[dict[str, Any]]:
     if f"{step}.lost" in tables.columns(number):
         names["lost"] = f"{step}.lost"
     groups, _ = row_groups(tables, [("signals", number)])
-    found = _columns(groups, [*ORDERED, *names.values()]).rename_columns([*ORDERED, *names, *PLACE])
-    found = found.filter(found["kept_id"].is_valid())
-    order = [(name, "ascending") for name in ("similarity", *ORDERED)]
-    rows = _least(found, n * SPARE, order).to_pylist()
-    by_id = _by_id(tables, number - 1, {each for row in rows for each in (row["id"], row["kept_id"])})
+    duplicates = _columns(groups, [*ORDER_COLUMNS, *names.values()]).rename_columns(
+        [*ORDER_COLUMNS, *names, *ROW_LOCATION]
+    )
+    duplicates = duplicates.filter(duplicates["kept_id"].is_valid())
+    order = [(name, "ascending") for name in ("similarity", *ORDER_COLUMNS)]
+    rows = _first_rows(duplicates, n * PAIRS_TRIED_PER_PAIR, order).to_pylist()
+    by_id = _by_id(tables, number - 1, {document_id for row in rows for document_id in (row["id"], row["kept_id"])})
     return _side_by_side(tables, rows, by_id, n)
 
 
@@ -165,13 +179,13 @@ def rejected(tables: RunTables, step: str, n: int) -> list[dict[str, Any]]:
     paths = tables.files.outputs(f"{step}-decide", "rejected")
     if number == 0 or not paths:
         return []
-    found = pa.concat_tables([pq.read_table(path) for path in paths]).rename_columns(
+    candidates = pa.concat_tables([pq.read_table(path) for path in paths]).rename_columns(
         ["id", "kept_id", "similarity", "lost", "hash"]
     )
-    found = found.sort_by("hash").slice(0, REJECTED)
-    rows = found.sort_by([("similarity", "descending"), ("id", "ascending"), ("kept_id", "ascending")]).to_pylist()
-    rows = rows[: n * SPARE]
-    by_id = _by_id(tables, number - 1, {each for row in rows for each in (row["id"], row["kept_id"])})
+    candidates = candidates.sort_by("hash").slice(0, REJECTED_SAMPLE)
+    rows = candidates.sort_by([("similarity", "descending"), ("id", "ascending"), ("kept_id", "ascending")]).to_pylist()
+    rows = rows[: n * PAIRS_TRIED_PER_PAIR]
+    by_id = _by_id(tables, number - 1, {document_id for row in rows for document_id in (row["id"], row["kept_id"])})
     return _side_by_side(tables, rows, by_id, n)
 
 
@@ -193,44 +207,44 @@ def _side_by_side(
 
 def _by_id(tables: RunTables, number: int, ids: Collection[str]) -> dict[str, Place]:
     """Where documents of a pass are: those of its first row groups, no more than SEARCHED."""
-    found: dict[str, Place] = {}
-    wanted = pa.array(sorted(ids), pa.string())
+    locations: dict[str, Place] = {}
+    id_array = pa.array(sorted(ids), pa.string())
     groups = (group for path in tables.files.paths("docs", number) for group in _groups_of(path))
-    for group in islice(groups, SEARCHED):
-        if len(found) == len(wanted):
+    for group in islice(groups, MAX_SEARCHED_GROUPS):
+        if len(locations) == len(id_array):
             break
         rows = _columns([group], ["id"])
-        for row in rows.filter(pc.is_in(rows["id"], wanted)).to_pylist():
-            found.setdefault(row["id"], (row[PLACE[0]], row[PLACE[1]]))
-    return found
+        for row in rows.filter(pc.is_in(rows["id"], id_array)).to_pylist():
+            locations.setdefault(row["id"], (row[ROW_LOCATION[0]], row[ROW_LOCATION[1]]))
+    return locations
 
 
-def texts(tables: RunTables, wanted: Sequence[tuple[str, int]], n: int) -> pa.LargeStringArray:
+def texts(tables: RunTables, pass_tables: Sequence[tuple[str, int]], n: int) -> pa.LargeStringArray:
     """The texts of the `n` documents with the smallest ids of some tables, in the order of their ids. With dropped
     documents among them, fewer, if not all of their texts are stored: no more than are a random sample.
 
-    wanted   kind and pass: ("docs", 1)
+    pass_tables   kind and pass: ("docs", 1)
     """
-    places = _first(tables, wanted, n)
+    places = _first(tables, pass_tables, n)
     rows = _rows(tables, places, ["text"])
-    return pa.array([rows[place]["text"] or "" for place in places], pa.large_string())
+    return pa.array([rows[location]["text"] or "" for location in places], pa.large_string())
 
 
-def read_ahead(tables: RunTables, n: int, wanted: Sequence[tuple[str, int]], many: int) -> None:
-    """Read what `examples(tables, n)` and `texts(tables, wanted, many)` will ask for, so that a row group that both
-    need is read once: most of the price of a page is there."""
-    places = [place for drawn in _examples(tables, n).values() for place in drawn]
-    places += _first(tables, wanted, many)
+def read_ahead(tables: RunTables, n: int, pass_tables: Sequence[tuple[str, int]], many: int) -> None:
+    """Read what `examples(tables, n)` and `texts(tables, pass_tables, many)` will ask for: a row group that both need
+    is read once. Most of the time that a page takes goes into this."""
+    places = [location for drawn in _examples(tables, n).values() for location in drawn]
+    places += _first(tables, pass_tables, many)
     tables.rows_read |= _rows(tables, places)
 
 
-def _first(tables: RunTables, wanted: Sequence[tuple[str, int]], n: int) -> list[Place]:
+def _first(tables: RunTables, pass_tables: Sequence[tuple[str, int]], n: int) -> list[Place]:
     """Where the `n` documents with the smallest ids of some tables are, in the row groups of a sample."""
-    key = ("first", tuple(wanted), n)
+    key = ("first", tuple(pass_tables), n)
     if key not in tables.drawn:
-        groups, _ = row_groups(tables, wanted)
-        rows = _columns(groups, ORDERED)
-        below = tables.files.texts_below if any(kind == "dropped" for kind, _ in wanted) else None
+        groups, _ = row_groups(tables, pass_tables)
+        rows = _columns(groups, ORDER_COLUMNS)
+        below = tables.files.texts_below if any(kind == "dropped" for kind, _ in pass_tables) else None
         if below is not None:
             rows = rows.filter(pc.less(rows["id"], pa.scalar(below, pa.string())))
         tables.drawn[key] = _smallest(rows, n)
@@ -238,22 +252,22 @@ def _first(tables: RunTables, wanted: Sequence[tuple[str, int]], n: int) -> list
     return drawn
 
 
-def row_groups(tables: RunTables, wanted: Sequence[tuple[str, int]]) -> tuple[list[RowGroup], Iterator[RowGroup]]:
+def row_groups(tables: RunTables, pass_tables: Sequence[tuple[str, int]]) -> tuple[list[RowGroup], Iterator[RowGroup]]:
     """Row groups of some tables that stand for all of them: those in which GROUPS rows are that are spread evenly over
     all rows, or all if there are no more. And the others, in order.
 
     To read one row of a file, its row group is unpacked: so the price of a sample does not grow with the run.
     """
-    paths = [path for kind, number in wanted for path in tables.files.paths(kind, number)]
-    rows = [int(count) for kind, number in wanted for count in tables.files.rows(kind, number)]
+    paths = [path for kind, number in pass_tables for path in tables.files.paths(kind, number)]
+    rows = [int(count) for kind, number in pass_tables for count in tables.files.rows(kind, number)]
     ends = np.cumsum(rows)
-    if len(paths) <= GROUPS:
-        every = [group for path in paths for group in _groups_of(path)]
-        if len(every) <= GROUPS:
-            return every, iter(())
+    if len(paths) <= SAMPLED_ROW_GROUPS:
+        all_groups = [group for path in paths for group in _groups_of(path)]
+        if len(all_groups) <= SAMPLED_ROW_GROUPS:
+            return all_groups, iter(())
     chosen: dict[RowGroup, None] = {}
-    for i in range(GROUPS):
-        row = (2 * i + 1) * int(ends[-1]) // (2 * GROUPS)
+    for i in range(SAMPLED_ROW_GROUPS):
+        row = (2 * i + 1) * int(ends[-1]) // (2 * SAMPLED_ROW_GROUPS)
         file = int(np.searchsorted(ends, row, "right"))
         within = row - int(ends[file]) + rows[file]
         chosen[next(group for group in _groups_of(paths[file]) if within < group.first + group.rows)] = None
@@ -268,35 +282,39 @@ def _groups_of(path: str) -> list[RowGroup]:
 
 
 def _columns(groups: Iterable[RowGroup], columns: Sequence[str], missing: bool = False) -> pa.Table:
-    """Columns of row groups, and PLACE.
+    """Columns of row groups, and ROW_LOCATION.
 
-    missing   and MISSING, which says whether there is no text: where only some are stored, reading them costs little
+    missing   add TEXT_MISSING: whether there is no text. Where only some are stored, reading them costs little
     """
-    types: dict[str, pa.DataType] = {PLACE[1]: pa.int64(), MISSING: pa.bool_()}
-    names = [*columns, *([MISSING] if missing else []), *PLACE]
+    types: dict[str, pa.DataType] = {ROW_LOCATION[1]: pa.int64(), TEXT_MISSING: pa.bool_()}
+    names = [*columns, *([TEXT_MISSING] if missing else []), *ROW_LOCATION]
     parts = [pa.table({name: pa.array([], types.get(name, pa.string())) for name in names})]
-    for path, some in groupby(groups, lambda group: group.path):
+    for path, file_groups in groupby(groups, lambda group: group.path):
         with pq.ParquetFile(path) as file:
             read = [*columns, *(["text"] if missing and "text" in file.schema_arrow.names else [])]
-            for group in some:
+            for group in file_groups:
                 part = file.read_row_group(group.number, read, use_threads=False)
-                made = {name: part[name] for name in columns}
+                part_columns = {name: part[name] for name in columns}
                 if missing:
-                    made[MISSING] = pc.is_null(part["text"]) if "text" in read else pa.array(np.zeros(len(part), bool))
-                made[PLACE[0]] = pa.array([path], pa.string()).take(pa.array(np.zeros(len(part), np.int64)))
-                made[PLACE[1]] = pa.array(np.arange(group.first, group.first + len(part)))
-                parts.append(pa.table(made))
+                    part_columns[TEXT_MISSING] = (
+                        pc.is_null(part["text"]) if "text" in read else pa.array(np.zeros(len(part), bool))
+                    )
+                part_columns[ROW_LOCATION[0]] = pa.array([path], pa.string()).take(
+                    pa.array(np.zeros(len(part), np.int64))
+                )
+                part_columns[ROW_LOCATION[1]] = pa.array(np.arange(group.first, group.first + len(part)))
+                parts.append(pa.table(part_columns))
     return pa.concat_tables(parts[1:] or parts)
 
 
 def _smallest(rows: pa.Table, n: int) -> list[Place]:
     """The places of the `n` rows with the smallest ids, in their order; those with a text first, if it is known."""
-    by = [name for name in (MISSING, *ORDERED) if name in rows.column_names]
-    taken = _least(rows, n, [(name, "ascending") for name in by])
-    return list(zip(*(taken[name].to_pylist() for name in PLACE)))
+    by = [name for name in (TEXT_MISSING, *ORDER_COLUMNS) if name in rows.column_names]
+    smallest = _first_rows(rows, n, [(name, "ascending") for name in by])
+    return list(zip(*(smallest[name].to_pylist() for name in ROW_LOCATION)))
 
 
-def _least(rows: pa.Table, n: int, by: Sequence[tuple[str, str]]) -> pa.Table:
+def _first_rows(rows: pa.Table, n: int, by: Sequence[tuple[str, str]]) -> pa.Table:
     """The first `n` rows in this order. Of no rows, older versions of pyarrow select none with an error."""
     return rows.take(pc.select_k_unstable(rows, min(n, len(rows)), by)) if len(rows) else rows
 
@@ -314,19 +332,19 @@ def draw(
     kind      "docs" or "dropped"
     numbers   the passes to draw from
     """
-    # Asking whether there is a text reads it, so only where some is not stored: there are few texts then.
-    some = kind == "dropped" and tables.files.texts_below is not None
+    # Only where some texts are not stored: to see whether there is one, it is read, and there are few then.
+    texts_missing = kind == "dropped" and tables.files.texts_below is not None
     parts = [
-        f"SELECT *, {'text IS NULL' if some and tables.has_texts(kind, number) else 'false'} AS {MISSING} "
-        f"FROM ({tables.table(kind, number, place=True)})"
+        f"SELECT *, {'text IS NULL' if texts_missing and tables.has_texts(kind, number) else 'false'} "
+        f"AS {TEXT_MISSING} FROM ({tables.table(kind, number, with_location=True)})"
         for number in numbers
     ]
     if not parts:
         raise nothing_committed(tables)
-    query = f"SELECT {', '.join(PLACE)} FROM ({' UNION ALL BY NAME '.join(parts)}) WHERE {where}"
-    places = tables.tuples(f"{query} ORDER BY {MISSING}, {ORDER} LIMIT {n}", values)
+    query = f"SELECT {', '.join(ROW_LOCATION)} FROM ({' UNION ALL BY NAME '.join(parts)}) WHERE {where}"
+    places = tables.tuples(f"{query} ORDER BY {TEXT_MISSING}, {ID_ORDER} LIMIT {n}", values)
     entries = _read(tables, places)
-    return [entries[place] for place in places]
+    return [entries[location] for location in places]
 
 
 def text_of(
@@ -337,9 +355,9 @@ def text_of(
 
     units   that are looked through; all of them if not given
     """
-    table = tables.table(kind, number, place=True, units=units)
+    table = tables.table(kind, number, with_location=True, units=units)
     places = tables.tuples(
-        f"SELECT {', '.join(PLACE)} FROM ({table}) WHERE {where} ORDER BY {ORDER} LIMIT 1",
+        f"SELECT {', '.join(ROW_LOCATION)} FROM ({table}) WHERE {where} ORDER BY {ID_ORDER} LIMIT 1",
         values,
     )
     for row in _rows(tables, places, ["text"]).values():
@@ -360,20 +378,20 @@ def _read(tables: RunTables, places: Sequence[Place]) -> dict[Place, Document]:
     """Whole documents from rows of files."""
     rows = _rows(tables, places)
     signals = _signals_of(tables, {row["id"] for row in rows.values()}, _units_of(tables, {path for path, _ in places}))
-    return {place: _document(row, signals.get(row["id"], {})) for place, row in rows.items()}
+    return {location: _document(row, signals.get(row["id"], {})) for location, row in rows.items()}
 
 
 def _rows(tables: RunTables, places: Sequence[Place], columns: list[str] | None = None) -> dict[Place, dict[str, Any]]:
     """Rows of files: these columns of them at least."""
-    rows = {place: tables.rows_read[place] for place in places if place in tables.rows_read}
-    wanted: dict[str, set[int]] = {}
+    rows = {location: tables.rows_read[location] for location in places if location in tables.rows_read}
+    rows_by_path: dict[str, set[int]] = {}
     for path, row in places:
         if (path, row) not in rows:
-            wanted.setdefault(path, set()).add(row)
-    for path, numbers in wanted.items():
+            rows_by_path.setdefault(path, set()).add(row)
+    for path, numbers in rows_by_path.items():
         entries = _rows_of_file(path, numbers, columns)
         rows |= {(path, row): entry for row, entry in entries.items()}
-    _add_texts(tables, {place: row for place, row in rows.items() if ROW in row and "text" not in row})
+    _add_texts(tables, {location: row for location, row in rows.items() if ROW in row and "text" not in row})
     return rows
 
 
@@ -382,16 +400,16 @@ def _add_texts(tables: RunTables, rows: Mapping[Place, dict[str, Any]]) -> None:
     if not rows:
         return
     kinds = ((kind, number) for kind in ("docs", "dropped") for number in _all(tables))
-    texts = {path: there for kind in kinds for path, there in tables.files.with_texts(*kind)}
-    wanted: dict[str, set[int]] = {}
+    texts = {path: text_path for kind in kinds for path, text_path in tables.files.with_texts(*kind)}
+    rows_by_path: dict[str, set[int]] = {}
     for (path, _), row in rows.items():
-        wanted.setdefault(texts[path], set()).add(row[ROW])
-    held = {path: _rows_of_file(path, numbers, ["text", "metadata"]) for path, numbers in wanted.items()}
+        rows_by_path.setdefault(texts[path], set()).add(row[ROW])
+    text_rows = {path: _rows_of_file(path, numbers, ["text", "metadata"]) for path, numbers in rows_by_path.items()}
     for (path, _), row in rows.items():
-        row.update(held[texts[path]][row[ROW]])
+        row.update(text_rows[texts[path]][row[ROW]])
 
 
-def _rows_of_file(path: str, wanted: Collection[int], columns: list[str] | None) -> dict[int, dict[str, Any]]:
+def _rows_of_file(path: str, numbers: Collection[int], columns: list[str] | None) -> dict[int, dict[str, Any]]:
     """Rows of a file: a row group is read once, and only if it holds one of them. Of columns that the file has not, it
     may say where they are."""
     rows: dict[int, dict[str, Any]] = {}
@@ -401,10 +419,10 @@ def _rows_of_file(path: str, wanted: Collection[int], columns: list[str] | None)
         start = 0
         for group in range(file.metadata.num_row_groups):
             stop = start + file.metadata.row_group(group).num_rows
-            here = [row for row in sorted(wanted) if start <= row < stop]
-            if here:
-                table = file.read_row_group(group, columns, use_threads=False).take([row - start for row in here])
-                rows |= dict(zip(here, table.to_pylist()))
+            group_rows = [row for row in sorted(numbers) if start <= row < stop]
+            if group_rows:
+                table = file.read_row_group(group, columns, use_threads=False).take([row - start for row in group_rows])
+                rows |= dict(zip(group_rows, table.to_pylist()))
             start = stop
     return rows
 
@@ -418,24 +436,26 @@ def _units_of(tables: RunTables, paths: Collection[str]) -> set[int]:
 def _signals_of(tables: RunTables, ids: set[str], units: Collection[int]) -> dict[str, dict[str, Any]]:
     """id -> all that was measured of a document, in whichever pass. `units` are those that the documents are in."""
     signals: dict[str, dict[str, Any]] = {}
-    wanted = pa.array(sorted(ids), pa.string())
+    id_array = pa.array(sorted(ids), pa.string())
     for number in _all(tables) if ids else ():
         for unit, path in enumerate(tables.files.paths("signals", number)):
             if unit not in units:
                 continue
             with pq.ParquetFile(path) as file:
                 for group in range(file.metadata.num_row_groups):
-                    here = pc.is_in(file.read_row_group(group, ["id"], use_threads=False)["id"], wanted)
-                    if pc.any(here).as_py():
-                        rows = file.read_row_group(group, use_threads=False).filter(here)
+                    matches = pc.is_in(file.read_row_group(group, ["id"], use_threads=False)["id"], id_array)
+                    if pc.any(matches).as_py():
+                        rows = file.read_row_group(group, use_threads=False).filter(matches)
                         for row in rows.to_pylist():
-                            own = {name: finite(value) for name, value in row.items() if name not in ABOUT}
+                            own = {name: finite(value) for name, value in row.items() if name not in DOCUMENT_COLUMNS}
                             signals.setdefault(row["id"], {}).update(own)
     return signals
 
 
 def _document(row: Mapping[str, Any], signals: Mapping[str, Any]) -> Document:
     text = row["text"] if "dropped_by" in row else row["text"] or ""
-    about = {name: row.get(name) for name in ABOUT} | {"bytes": row["bytes"] if text is None else len(text.encode())}
+    about = {name: row.get(name) for name in DOCUMENT_COLUMNS} | {
+        "bytes": row["bytes"] if text is None else len(text.encode())
+    }
     failed = row.get("reasons")
     return {**about, "reasons": failed.split(",") if failed else [], "signals": dict(signals), "text": text}

@@ -17,11 +17,18 @@ from corpusmill.report.run_files import RunFiles
 from corpusmill.steps.verdict import Bound
 from corpusmill.store.run_folder import RunFolder
 
-ORIGIN = ("id", "source", "file", "position", "url")
-ABOUT = (*ORIGIN, "date", "bytes", "tokens", "dropped_by", "reasons")  # what `signals` has beside signals
+ORIGIN_COLUMNS = ("id", "source", "file", "position", "url")
+DOCUMENT_COLUMNS = (
+    *ORIGIN_COLUMNS,
+    "date",
+    "bytes",
+    "tokens",
+    "dropped_by",
+    "reasons",
+)  # what `signals` has beside signals
 # The order of every draw: the id, which is a hash; then file and position, in case an input gives an id twice.
-ORDER = "id, file, position"
-PLACE = ("filename", "file_row_number")
+ID_ORDER = "id, file, position"
+ROW_LOCATION = ("filename", "file_row_number")
 
 
 class RunTables:
@@ -42,7 +49,9 @@ class RunTables:
         self.passes = self.files.passes
         self.labels = self.files.labels
         self.drawn: dict[Hashable, Any] = {}  # what was drawn of the tables, for who asks for it again
-        self.rows_read: dict[tuple[str, int], dict[str, Any]] = {}  # rows of files, by PLACE, that were read ahead
+        self.rows_read: dict[
+            tuple[str, int], dict[str, Any]
+        ] = {}  # rows of files, by ROW_LOCATION, that were read ahead
 
     @cached_property
     def steps(self) -> dict[str, Any]:
@@ -71,15 +80,15 @@ class RunTables:
         except (RecipeError, AssetError):
             return {}
 
-    def table(self, kind: str, number: int, place: bool = False, units: Collection[int] | None = None) -> str:
+    def table(self, kind: str, number: int, with_location: bool = False, units: Collection[int] | None = None) -> str:
         """A table of a pass, as SQL.
 
-        place   add the columns of PLACE, which say where each row is stored
-        units   only what these units of the pass wrote; all of them if not given
+        with_location   add the columns of ROW_LOCATION, which say where each row is stored
+        units           only what these units of the pass wrote; all of them if not given
         """
         paths = self.files.paths(kind, number)
         files = ", ".join(literal(path) for unit, path in enumerate(paths) if units is None or unit in units)
-        where = ", filename = true, file_row_number = true" if place else ""
+        where = ", filename = true, file_row_number = true" if with_location else ""
         return f"SELECT * FROM read_parquet([{files}]{where})"
 
     def has_texts(self, kind: str, number: int) -> bool:
@@ -89,23 +98,23 @@ class RunTables:
     def texts(self, kind: str, number: int) -> str:
         """The documents of a pass, "docs" or "dropped", as SQL: id, file, position, text."""
         files = self.files.with_texts(kind, number)
-        table = self.table(kind, number, place=True)
+        table = self.table(kind, number, with_location=True)
         if self.has_texts(kind, number):
             return f"SELECT id, file, position, text FROM ({table})"
         pairs = ", ".join(f"({literal(path)}, {literal(texts)})" for path, texts in files)
-        there = ", ".join(literal(texts) for _, texts in files)
+        text_files = ", ".join(literal(texts) for _, texts in files)
         return (
             f"SELECT d.id, d.file, d.position, t.text FROM ({table}) d "
-            f"JOIN (VALUES {pairs}) AS pair(own, there) ON d.filename = pair.own "
-            f"JOIN read_parquet([{there}], filename = true, file_row_number = true) t "
-            f"ON t.filename = pair.there AND t.file_row_number = d.{ROW}"
+            f"JOIN (VALUES {pairs}) AS pair(own, texts) ON d.filename = pair.own "
+            f"JOIN read_parquet([{text_files}], filename = true, file_row_number = true) t "
+            f"ON t.filename = pair.texts AND t.file_row_number = d.{ROW}"
         )
 
-    def tables(self, kind: str, numbers: Iterable[int] | None = None, place: bool = False) -> str:
+    def tables(self, kind: str, numbers: Iterable[int] | None = None, with_location: bool = False) -> str:
         """The same of several passes, of all that have begun if none are named. Raises ResumeError if there are
         none."""
         chosen = range(len(self.passes)) if numbers is None else numbers
-        tables = [self.table(kind, number, place) for number in chosen]
+        tables = [self.table(kind, number, with_location) for number in chosen]
         if not tables:
             raise nothing_committed(self)
         return " UNION ALL BY NAME ".join(tables)

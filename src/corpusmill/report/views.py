@@ -18,7 +18,7 @@ from typing import Any
 import pyarrow as pa
 
 from corpusmill.errors import InputError, did_you_mean
-from corpusmill.report.tables import ABOUT, RunTables, identifier, literal
+from corpusmill.report.tables import DOCUMENT_COLUMNS, RunTables, identifier, literal
 from corpusmill.steps.keys import ADDRESS
 
 
@@ -99,10 +99,10 @@ class Views:
         tree = json.loads(serialized)
         if tree["error"]:  # DESCRIBE and the like, which have no such tree
             return sql
-        known = {column for columns in self.columns.values() for column in columns if "." in column}
+        dotted_columns = {column for columns in self.columns.values() for column in columns if "." in column}
         for part in _references(tree):
             names = part["column_names"]
-            if len(names) > 1 and f"{names[-2]}.{names[-1]}" in known:
+            if len(names) > 1 and f"{names[-2]}.{names[-1]}" in dotted_columns:
                 part["column_names"] = [*names[:-2], f"{names[-2]}.{names[-1]}"]
         ((spelled,),) = self.database.execute("SELECT json_deserialize_sql(?)", [json.dumps(tree)]).fetchall()
         return str(spelled)
@@ -112,14 +112,14 @@ class Views:
         first = message.splitlines()[0].removeprefix("Binder Error: ").removeprefix("Catalog Error: ").rstrip("!")
         wrong = first.partition('"')[2].partition('"')[0]
         if "Referenced column" in first or "Referenced table" in first:
-            written = next((word for word in re.findall(r"[\w.]+", sql) if wrong in word.split(".")), wrong)
-            known = list(dict.fromkeys(column for columns in self.columns.values() for column in columns))
-            own = [column for column in known if column.partition(".")[0] == written.partition(".")[0]]
-            known_are = f"{written.partition('.')[0]} has" if own else "Columns:"
-            near = did_you_mean(written, known) or did_you_mean(wrong, known) or "."
-            listed = ", ".join(own or [column for column in known if "." not in column])
+            written_name = next((name for name in re.findall(r"[\w.]+", sql) if wrong in name.split(".")), wrong)
+            all_columns = list(dict.fromkeys(column for columns in self.columns.values() for column in columns))
+            own = [column for column in all_columns if column.partition(".")[0] == written_name.partition(".")[0]]
+            known_are = f"{written_name.partition('.')[0]} has" if own else "Columns:"
+            suggestion = did_you_mean(written_name, all_columns) or did_you_mean(wrong, all_columns) or "."
+            listed = ", ".join(own or [column for column in all_columns if "." not in column])
             return (
-                f'there is no column "{written}"{near} {known_are} {listed}. '
+                f'there is no column "{written_name}"{suggestion} {known_are} {listed}. '
                 f"All of them: corpusmill sql {self.tables.folder}"
             )
         if first.startswith("Table with name"):
@@ -134,15 +134,15 @@ def documents(tables: RunTables) -> str:
     document reached. `kept` is also false for a document that a later pass could not process, which no step dropped.
     """
     count = len(tables.passes)
-    rewritten = [name for name in ABOUT if name in ("bytes", "tokens", "dropped_by", "reasons")]
-    selected = [f"p0.{identifier(name)}" for name in ABOUT if name not in rewritten]
+    rewritten = [name for name in DOCUMENT_COLUMNS if name in ("bytes", "tokens", "dropped_by", "reasons")]
+    selected = [f"p0.{identifier(name)}" for name in DOCUMENT_COLUMNS if name not in rewritten]
     for name in rewritten:
         latest = ", ".join(f"p{n}.{name}" for n in reversed(range(count)))
         selected.append(f"coalesce({latest}) AS {name}")
     last = f"p{count - 1}"
     selected.append(f"{last}.id IS NOT NULL AND {last}.dropped_by IS NULL AS kept")
     for number in range(count):
-        own = [name for name in tables.columns(number) if name not in ABOUT]
+        own = [name for name in tables.columns(number) if name not in DOCUMENT_COLUMNS]
         selected += [f"p{number}.{identifier(name)} AS {identifier(name)}" for name in own]
     joined = f"({tables.table('signals', 0)}) p0"
     for number in range(1, count):

@@ -6,7 +6,7 @@ from typing import Any
 
 # Control characters, direction marks and overrides, invisible operators, line separators, annotation and tag
 # characters, surrogates. Line feed and tab are kept, and so are the joiners that emoji and many scripts need.
-UNSAFE = re.compile(
+UNSAFE_CHARACTERS = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\ud800-\udfff\U000e0000-\U000e007f]"
 )
@@ -18,7 +18,7 @@ def visible(text: str) -> str:
     >>> visible("a\\x1b[2Jb\\u202ec")
     'a␛[2Jb⟨U+202E⟩c'
     """
-    return UNSAFE.sub(_shown, text)
+    return UNSAFE_CHARACTERS.sub(_shown, text)
 
 
 def one_line(text: str) -> str:
@@ -47,6 +47,6 @@ def _shown(match: re.Match[str]) -> str:
 
 
 def not_stored(entry: Mapping[str, Any]) -> str:
-    """What there is instead of a text: where the document was read."""
-    place = one_line(f"{entry['file']} at {entry['position']}")
-    return f"its text is not stored; it is in {place}; run.dropped_text: all stores all"
+    """What is shown instead of a text: where the document was read."""
+    location = one_line(f"{entry['file']} at {entry['position']}")
+    return f"text not stored; it was read from {location}; run.dropped_text: all stores all texts"

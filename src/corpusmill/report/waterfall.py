@@ -13,11 +13,11 @@ from corpusmill.store.units import Results
 if TYPE_CHECKING:  # 50 ms of import that questions to a run need not wait for
     from corpusmill.engine.plan.plan import RunPlan
 
-FLOW = ("documents_in", "documents_out", "bytes_in", "bytes_out", "tokens_in", "tokens_out")
-NOTHING = dict.fromkeys(FLOW, 0)  # of a source all of whose documents a step failed on
-UNCOUNTED = ("uncounted_in", "uncounted_out")
-REASONS = 3  # in a row of a table, the most frequent ones
-PACKED = ("rows", "tokens", "padding", "cut_documents", "discarded_tokens", "context")
+FLOW_COLUMNS = ("documents_in", "documents_out", "bytes_in", "bytes_out", "tokens_in", "tokens_out")
+EMPTY_FLOW = dict.fromkeys(FLOW_COLUMNS, 0)  # of a source all of whose documents a step failed on
+UNCOUNTED_COLUMNS = ("uncounted_in", "uncounted_out")
+MAX_REASONS_IN_ROW = 3  # in a row of a table, the most frequent ones
+PACKED_NUMBERS = ("rows", "tokens", "padding", "cut_documents", "discarded_tokens", "context")
 
 
 @dataclass(frozen=True)
@@ -116,9 +116,9 @@ class Waterfall:
         rows: list[list[str | int]] = []
         for row in self.rows:
             reasons = [f"{reason} {count:,}" for reason, count in row.reasons.items()]
-            more = [f"{len(reasons) - REASONS} more"] if len(reasons) > REASONS else []
+            remainder = [f"{len(reasons) - MAX_REASONS_IN_ROW} more"] if len(reasons) > MAX_REASONS_IN_ROW else []
             failed = [f"failed {row.failed:,}"] if row.failed else []
-            shown = ", ".join([*failed, *reasons[:REASONS], *more])
+            shown = ", ".join([*failed, *reasons[:MAX_REASONS_IN_ROW], *remainder])
             rows.append([row.step, row.documents_in, row.documents_out, sum(row.reasons.values()), shown])
         return head, rows
 
@@ -164,11 +164,11 @@ class Waterfall:
     def to_json(self) -> dict[str, Any]:
         rows = [{name: getattr(row, name) for name in WaterfallRow.__dataclass_fields__} for row in self.rows]
         for row in rows:
-            for name in ("passed_through", *UNCOUNTED):  # as in `sources`, only where there is something to say
+            for name in ("passed_through", *UNCOUNTED_COLUMNS):  # as in `sources`, only where there is something to say
                 if not row[name]:
                     del row[name]
-        written = {"written": self.written} if self.written else {}
-        return {"read": self.read, "steps": rows, "packed": self.packed, **written}
+        writers = {"written": self.written} if self.written else {}
+        return {"read": self.read, "steps": rows, "packed": self.packed, **writers}
 
     @staticmethod
     def from_json(record: Mapping[str, Any]) -> "Waterfall":
@@ -187,9 +187,9 @@ def waterfall(plan: "RunPlan", results: Mapping[str, Results]) -> Waterfall:
     read = {source.source: _source(first.get("read", {}).get(source.source, {})) for source in plan.recipe.read}
     rows = tuple(row for info in plan.passes for row in rows_of(info.labels, facts[info.stage]))
     shards = facts.get("shards", {})  # there is no shard of nothing, and there are no rows without packing
-    packed = {name: shards[name] for name in PACKED} if "rows" in shards else {}
-    written = {name: stage["written"] for name, stage in facts.items() if "written" in stage}
-    return Waterfall(read, rows, packed, written)
+    packed = {name: shards[name] for name in PACKED_NUMBERS} if "rows" in shards else {}
+    writers = {name: stage["written"] for name, stage in facts.items() if "written" in stage}
+    return Waterfall(read, rows, packed, writers)
 
 
 def special_tokens_per_document(tokenized: Facts, last: WaterfallRow) -> int:
@@ -218,22 +218,22 @@ def rows_of(labels: tuple[str, ...], facts: Facts) -> list[WaterfallRow]:
     for label in reversed(labels):
         failed = facts.get("failed", {}).get(label, {})
         sources = {}
-        flows = dict.fromkeys((*later, *failed), NOTHING) | facts.get("steps", {}).get(label, {})
+        flows = dict.fromkeys((*later, *failed), EMPTY_FLOW) | facts.get("steps", {}).get(label, {})
         for source, flow in sorted(flows.items()):
             after = later.get(source, 0)
-            here = after + failed.get(source, 0)
+            failed_from_here = after + failed.get(source, 0)
             sources[source] = flow | {
-                "documents_in": flow["documents_in"] + here,
+                "documents_in": flow["documents_in"] + failed_from_here,
                 "documents_out": flow["documents_out"] + after,
             }
             if "passed_through" in flow:
                 sources[source]["passed_through"] = sources[source]["documents_in"]
         for source, count in failed.items():
             later[source] = later.get(source, 0) + count
-        flow = {name: sum(source[name] for source in sources.values()) for name in FLOW}
+        flow = {name: sum(source[name] for source in sources.values()) for name in FLOW_COLUMNS}
         reasons = total(facts.get("reasons", {}).get(label, {}).values())
         ordered = dict(sorted(reasons.items(), key=lambda item: (-item[1], item[0])))
-        flow |= {name: sum(source.get(name, 0) for source in sources.values()) for name in UNCOUNTED}
+        flow |= {name: sum(source.get(name, 0) for source in sources.values()) for name in UNCOUNTED_COLUMNS}
         passed = sum(source.get("passed_through", 0) for source in sources.values())
         rows.append(
             WaterfallRow(

@@ -1,9 +1,9 @@
 // Questions to the server, which is this page's own.
 
 async function answer(response) {
-  const said = await response.json().catch(() => ({ error: `the server says ${response.status}` }));
-  if (!response.ok) throw new Error(said.error ?? `the server says ${response.status}`);
-  return said;
+  const content = await response.json().catch(() => ({ error: `the server answered ${response.status}` }));
+  if (!response.ok) throw new Error(content.error ?? `the server answered ${response.status}`);
+  return content;
 }
 
 export const get = async (name, parameters = {}) =>

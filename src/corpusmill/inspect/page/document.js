@@ -27,7 +27,7 @@ export async function one(run, query) {
       around[1] && h("a", { href: around[1] }, "Next (j)"),
     ),
     h("h1", {}, found.url ?? `${found.file}:${found.position}`),
-    h("p", {}, outcome(found), twin && [" ", h("a", { href: to("pair", addressOf(found)) }, "Compare with the duplicate that is kept")]),
+    h("p", {}, outcome(found), twin && [" ", h("a", { href: to("pair", addressOf(found)) }, "Compare with the kept document")]),
     about(found),
     h("div", { class: "columns" }, text(found), h("section", {}, h("h2", {}, "Steps"), found.steps.map(step))),
   );
@@ -40,7 +40,7 @@ function about(found) {
     ["Date", found.date],
     ["Size", `${number(found.bytes)} bytes, ${number(found.tokens)} tokens`],
     ["Lost", found.lost && `${found.lost.step}: ${found.lost.reason}`],
-    ["Tokens in", found.shards.length && found.shards.map((each, index) => [index ? "; " : "", h("a", { href: to("trace", { shard: each.shard, token: each.start }) }, `shard ${each.shard}, ${number(each.start)} to ${number(each.stop)}`)])],
+    ["Tokens at", found.shards.length && found.shards.map((each, index) => [index ? "; " : "", h("a", { href: to("trace", { shard: each.shard, token: each.start }) }, `shard ${each.shard}, ${number(each.start)} to ${number(each.stop)}`)])],
   ];
   return h("dl", { class: "facts" }, facts.filter(([, value]) => value).map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]));
 }
@@ -72,10 +72,10 @@ function text(found) {
   return h(
     "section",
     {},
-    h("h2", {}, found.kept ? "Text as it was kept" : "Text as it was last"),
+    h("h2", {}, found.kept ? "Kept text" : "Last version of the text"),
     h("div", { class: "legend", role: "group", "aria-label": "What is marked" }, found.legend.map(choice)),
     body,
-    found.left_out > 0 && h("p", {}, `… and ${number(found.left_out)} characters more`),
+    found.left_out > 0 && h("p", {}, `… and ${number(found.left_out)} more characters`),
   );
 }
 
@@ -103,12 +103,12 @@ function step(each) {
         h(
           "table",
           { class: "rules" },
-          h("thead", {}, h("tr", {}, ["Rule, its signal", "Value", "Drops", "Verdict"].map((name) => h("th", { scope: "col", class: name === "Value" && "number" }, name)))),
+          h("thead", {}, h("tr", {}, ["Rule and signal", "Value", "Dropped if", "Verdict"].map((name) => h("th", { scope: "col", class: name === "Value" && "number" }, name)))),
           h("tbody", {}, each.rules.map(rule)),
         ),
       ),
     others.length > 0 && h("dl", { class: "facts" }, others.map(([name, value]) => [h("dt", {}, name), h("dd", {}, measured(value))])),
-    !each.rules.length && !others.length && h("p", {}, "It has measured nothing."),
+    !each.rules.length && !others.length && h("p", {}, "Nothing was measured."),
   );
 }
 
@@ -126,15 +126,15 @@ export async function pair(run, query) {
         ? h("div", { class: "text", tabindex: "0" }, each.parts.map(([part, same]) => (same ? part : h("mark", { class: "different" }, part))))
         : h("p", {}, "One of the two texts is not stored, so differences cannot be shown."),
     );
-  const lost = found.lost === null ? "" : `; ${measured(100 * found.lost)} % of its n-grams are lost`;
-  const similar = found.similarity === null ? "" : `: similarity ${measured(found.similarity)}`;
+  const lost = found.lost === null ? "" : `; ${measured(100 * found.lost)} % of the n-grams of the duplicate are lost`;
+  const similar = found.similarity === null ? "" : `; similarity ${measured(found.similarity)}`;
   return h(
     "article",
     {},
     h("nav", { class: "pager" }, h("a", { href: to("document", query) }, "← Back to the document")),
-    h("h1", {}, `Duplicates, by ${found.step}`),
-    h("p", {}, `What only one of the two texts has is marked${similar}${lost}.`),
-    h("div", { class: "columns even" }, side("The duplicate", found.document), side("Kept instead", found.duplicate_of)),
+    h("h1", {}, `Duplicate pair found by ${found.step}`),
+    h("p", {}, `Words in only one of the two texts are marked${similar}${lost}.`),
+    h("div", { class: "columns even" }, side("Duplicate", found.document), side("Kept document", found.duplicate_of)),
   );
 }
 

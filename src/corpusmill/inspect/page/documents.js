@@ -47,8 +47,8 @@ function filters(run, wanted) {
     facet("Language", "language", "any"),
     input("Domain", "domain", { list: "domains" }),
     h("datalist", { id: "domains" }, facets.domain.map(([name]) => h("option", { value: name }))),
-    input("Id or URL has", "name", { type: "search", id: "search" }),
-    input("Text has", "text", { type: "search" }),
+    input("ID or URL contains", "name", { type: "search", id: "search" }),
+    input("Text contains", "text", { type: "search" }),
     select("Signal", "signal", signals, wanted.signal ?? "", changed),
     input("from", "low", { type: "number", step: "any" }),
     input("to", "high", { type: "number", step: "any" }),
@@ -67,7 +67,7 @@ const summary = (found, wanted) =>
   );
 
 function table(found, wanted) {
-  if (!found.rows.length) return h("p", {}, "No document is like this. Clear a filter.");
+  if (!found.rows.length) return h("p", {}, "No documents match. Clear a filter.");
   const signal = wanted.signal;
   const cell = (label, ...content) => h("td", { "data-label": label }, ...content);
   const row = (each) =>

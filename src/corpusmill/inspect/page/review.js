@@ -1,4 +1,4 @@
-// Blind review: twenty documents, one at a time; what the run decided is told when all have a mark.
+// Blind review: twenty documents, one at a time; the decisions of the run are shown when all have a mark.
 
 import { get, post } from "./api.js";
 import { h, measured, number, parted, select, to } from "./dom.js";
@@ -54,8 +54,8 @@ export async function review(run, query) {
     }
     press = null;
     const said = await get("agreement");
-    const more = h("button", { type: "button", onclick: () => dispatchEvent(new HashChangeEvent("hashchange")) }, "Another twenty");
-    box.replaceChildren(h("p", {}, found.length ? "Done." : "Every document of this pass that has a text has a mark."), found.length > 0 && more, agreement(said));
+    const more = h("button", { type: "button", onclick: () => dispatchEvent(new HashChangeEvent("hashchange")) }, "Review twenty more");
+    box.replaceChildren(h("p", {}, found.length ? "Done." : "All documents of this pass that have a stored text are marked."), found.length > 0 && more, agreement(said));
   }
 
   await draw();
@@ -63,7 +63,7 @@ export async function review(run, query) {
     "div",
     {},
     h("h1", {}, "Blind review"),
-    h("p", {}, "Should this text be in the training data? What the run decided is hidden until all are marked."),
+    h("p", {}, "Should this text be in the training data? The decisions of the run are hidden until all are marked."),
     select("Pass", "stage", run.stages.map((name) => [name, name]), stage, chosen),
     box,
   );
@@ -83,7 +83,7 @@ function card(found, at, of, marks, mark) {
 }
 
 function agreement(said) {
-  if (!said.agreement.length) return h("p", {}, "There are no marks yet.");
+  if (!said.agreement.length) return h("p", {}, "No marks yet.");
   const row = (each) =>
     h(
       "tr",
@@ -97,8 +97,8 @@ function agreement(said) {
     {},
     h("h2", {}, "Agreement"),
     h("div", { class: "wide" }, h("table", {}, h("thead", {}, h("tr", {}, ["Pass or rule", "Marked", "Run drops", "Agree", "Kappa"].map((name, at) => h("th", { scope: "col", class: at > 0 && "number" }, name)))), h("tbody", {}, said.agreement.map(row)))),
-    h("p", {}, "Kappa is 1 where both always agree and 0 where they agree as often as chance would. A round has as many dropped as kept documents, where there are enough."),
-    h("p", {}, `The marks are in ${said.file}.`),
+    h("p", {}, "Cohen's kappa is 1 for full agreement and 0 for agreement by chance. A round has as many dropped as kept documents, where there are enough."),
+    h("p", {}, `Marks are saved in ${said.file}.`),
   );
 }
 

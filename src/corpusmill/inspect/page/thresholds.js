@@ -1,4 +1,4 @@
-// Sliders: an estimate at once for every move, the exact counts and documents at the border when they rest.
+// Sliders: an estimate at once for every move, the exact counts and the documents closest to the threshold when they rest.
 
 import { get, post } from "./api.js";
 import { addressOf, h, measured, number, select, to } from "./dom.js";
@@ -124,7 +124,7 @@ export async function thresholds(run, query) {
   );
 }
 
-const hint = () => h("p", {}, "Move a threshold: the counts above and all histograms follow. When it rests, the exact counts and the documents at the border are here.");
+const hint = () => h("p", {}, "Move a threshold: the counts above and all histograms follow. Half a second later, exact counts and the documents closest to the threshold are shown here.");
 
 function change(what, before, after) {
   const moves = after - before;
@@ -202,13 +202,13 @@ function border(said) {
       const values = (each) => Object.entries(each.values).map(([name, value]) => `${name} ${measured(value)}`).join(", ");
       made.push(
         h("h3", {}, h("span", { class: `badge ${newly}` }, `newly ${newly}`), ` ${number(amount.documents)} documents, ${number(amount.tokens)} tokens, by ${reason}`),
-        h("p", {}, "At the border:"),
+        h("p", {}, "Closest to the threshold:"),
         h("ul", {}, near.map((each) => h("li", {}, h("a", { href: to("document", addressOf(each)) }, each.url ?? `${each.file}:${each.position}`), ` ${values(each)}`))),
       );
     }
   }
-  if (!made.length) made.push(h("p", {}, "No document moves."));
-  if (said.open_steps.length) made.push(h("p", {}, `What later steps (${said.open_steps.join(", ")}) then do, only a run can show:`));
+  if (!made.length) made.push(h("p", {}, "No document changes its outcome."));
+  if (said.open_steps.length) made.push(h("p", {}, `Results of later steps (${said.open_steps.join(", ")}) cannot be predicted; to see them, run:`));
   else made.push(h("p", {}, "To keep these documents, run:"));
   made.push(h("pre", { tabindex: "0" }, said.command));
   return made;

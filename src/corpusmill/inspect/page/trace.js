@@ -10,7 +10,7 @@ let around = [null, null];
 
 export async function trace(run, query) {
   around = [null, null];
-  if (!run.shards) return h("p", {}, "The run wrote no training shards, so there is no step or row to trace. Add shards to write in its recipe.");
+  if (!run.shards) return h("p", {}, "The run wrote no training shards, so there is no step or row to trace. Add shards to the writers of its recipe.");
   const of = query.step !== undefined ? STEP : query.token !== undefined ? TOKEN : query.row !== undefined ? ROW : null;
   const wanted = of && Object.fromEntries(of.filter((name) => query[name] !== undefined).map((name) => [name, query[name]]));
   let made = null;
@@ -21,7 +21,7 @@ export async function trace(run, query) {
       made = h("p", { class: "error", role: "alert" }, error.message);
     }
   }
-  return h("div", {}, h("h1", {}, "From training back to pages"), forms(run.shards, query, of), made);
+  return h("div", {}, h("h1", {}, "From training back to documents"), forms(run.shards, query, of), made);
 }
 
 function forms(shards, query, of) {
@@ -57,7 +57,7 @@ function forms(shards, query, of) {
       length(STEP),
       select("Order", "order", [["", "shuffled"], ["stored", "as stored"]], (of === STEP && query.order) || "", () => {}),
     ),
-    form("A row", ROW, input("Row", "row", ROW, { required: true }), input("of shard", "shard", ROW, { max: last, placeholder: "all, counted through" }), length(ROW)),
+    form("A row", ROW, input("Row", "row", ROW, { required: true }), input("of shard", "shard", ROW, { max: last, placeholder: "counted over all" }), length(ROW)),
     form("A token", TOKEN, input("Token", "token", TOKEN, { required: true }), input("of shard", "shard", TOKEN, { max: last, value: 0 })),
   );
 }
@@ -78,7 +78,7 @@ function answered(found, wanted) {
       h("b", {}, found.title),
       around[1] ? h("a", { href: around[1], rel: "next" }, `Next ${found.kind} (n) →`) : h("span", {}),
     ),
-    found.kind === "step" && h("p", {}, `A pass over all rows takes ${measured(found.epoch)} such steps.`),
+    found.kind === "step" && h("p", {}, `An epoch takes ${measured(found.epoch)} such steps.`),
     rows &&
       h(
         "nav",
@@ -87,7 +87,7 @@ function answered(found, wanted) {
         h("span", {}, `Rows ${number(found.first + 1)} to ${number(last)} of ${number(found.rows)}`),
         last < found.rows ? h("a", { href: others(last) }, "Rows after →") : h("span", {}),
       ),
-    h("p", { class: "summary", "aria-live": "polite" }, found.pieces.length ? `${number(documents)} ${documents === 1 ? "document" : "documents"} here` : "All of it is padding."),
+    h("p", { class: "summary", "aria-live": "polite" }, found.pieces.length ? `${number(documents)} ${documents === 1 ? "document" : "documents"}` : "Padding only."),
     found.pieces.map((each) => piece(each, found.kind)),
   );
 }
@@ -98,14 +98,14 @@ function piece(each, kind) {
   const tokens = `${each.offset}:${each.offset + each.length}`;
   const place = kind === "token" ? "" : `tokens ${number(each.start)} to ${number(each.start + each.length - 1)} of `;
   const row = each.row === null ? "" : kind === "step" ? `rank ${each.rank}, row ${each.row}` : `row ${number(each.row)}`;
-  const gone = each.forgotten ? "A document that forget has taken out" : `Document ${number(each.document)}: its origin is not in the shards`;
+  const gone = each.forgotten ? "A document removed by forget" : `Document ${number(each.document)}: the shards do not record its origin`;
   return h(
     "article",
     { class: "piece", "data-document": each.document },
     h("h3", {}, known ? h("a", { href: to("document", { id: about.id, file: about.file, position: about.position, tokens }) }, about.url ?? `${about.file}:${about.position}`) : gone),
     known && h("p", {}, `${about.source}, ${about.file} at ${number(about.position)}`),
-    h("p", {}, `${place}${row}; in the document from token ${number(each.offset)}`, each.epoch === null ? "" : `; sample ${number(each.sample)}, pass ${number(each.epoch + 1)}`),
-    h("div", { class: "text" }, each.before, h("mark", { class: "c1" }, each.text), each.after, each.more > 0 && ` … and ${number(each.more)} tokens more`),
+    h("p", {}, `${place}${row}; from token ${number(each.offset)} of the document`, each.epoch === null ? "" : `; sample ${number(each.sample)}, epoch ${number(each.epoch + 1)}`),
+    h("div", { class: "text" }, each.before, h("mark", { class: "c1" }, each.text), each.after, each.more > 0 && ` … and ${number(each.more)} more tokens`),
   );
 }
 

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from os import PathLike
 
 from corpusmill.report.audit.bounds import parse
-from corpusmill.report.audit.checks import CHECKS, judged
-from corpusmill.report.audit.facts import SAMPLE, RunFacts
+from corpusmill.report.audit.checks import AUDIT_CHECKS, judge
+from corpusmill.report.audit.facts import AUDIT_SAMPLE, RunFacts
 from corpusmill.report.audit.model import Audit, Check
 from corpusmill.report.tables import RunTables
 from corpusmill.store.run_folder import RunFolder
@@ -21,7 +21,7 @@ from corpusmill.store.run_folder import RunFolder
 __all__ = ["Audit", "Check", "audit"]
 
 
-def audit(run: str | PathLike[str] | RunFolder, *, bounds: Sequence[str] = (), sample: int = SAMPLE) -> Audit:
+def audit(run: str | PathLike[str] | RunFolder, *, bounds: Sequence[str] = (), sample: int = AUDIT_SAMPLE) -> Audit:
     """Check a finished run for red flags. Nothing in it changes.
 
     run      its folder, or the Run that `corpusmill.run` has returned
@@ -30,9 +30,9 @@ def audit(run: str | PathLike[str] | RunFolder, *, bounds: Sequence[str] = (), s
 
     Raises InputError if there is no run, or a bound is none; ResumeError if the run is not finished.
     """
-    chosen = parse(bounds, {name: check.bounds for name, check in CHECKS.items()})
+    chosen = parse(bounds, {name: check.bounds for name, check in AUDIT_CHECKS.items()})
     tables = RunTables(run)
     tables.files.must_be_finished()
     facts = RunFacts(tables, sample, frozenset(chosen))
-    checks = tuple(judged(name, facts, chosen.get(name)) for name in CHECKS)
+    checks = tuple(judge(name, facts, chosen.get(name)) for name in AUDIT_CHECKS)
     return Audit(tables.folder, facts.flow.documents_out, len(facts.sample.ids), checks)

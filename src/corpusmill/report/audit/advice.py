@@ -12,11 +12,11 @@ from corpusmill.steps import Transform
 from corpusmill.steps.personal_data import KNOWN
 
 Changes = tuple[RecipeChange, ...]
-LEAST_THRESHOLD = 0.7  # of near deduplication that is advised: below it, different texts are taken for copies
-ROWS = 2048  # tokens of a row
+MIN_ADVISED_THRESHOLD = 0.7  # of near deduplication that is advised: below it, different texts are taken for copies
+ROW_TOKENS = 2048  # tokens of a row
 
 
-def _of(recipe: Recipe | None, name: str) -> list[tuple[str, Any]]:
+def _steps_named(recipe: Recipe | None, name: str) -> list[tuple[str, Any]]:
     """Label and step of those of a name."""
     if recipe is None:
         return []
@@ -26,30 +26,30 @@ def _of(recipe: Recipe | None, name: str) -> list[tuple[str, Any]]:
 def find_copies(recipe: Recipe | None) -> Changes:
     if recipe is None:
         return ()
-    place = at_the_end(recipe)
-    return (RecipeChange("find copies", "add", "dedup/exact", {}, place), *find_near_copies(recipe))
+    position = at_the_end(recipe)
+    return (RecipeChange("find copies", "add", "dedup/exact", {}, position), *find_near_copies(recipe))
 
 
 def find_near_copies(recipe: Recipe | None) -> Changes:
-    if recipe is None or _of(recipe, "dedup/minhash"):
+    if recipe is None or _steps_named(recipe, "dedup/minhash"):
         return ()
     return (RecipeChange("find near copies", "add", "dedup/minhash", {}, at_the_end(recipe)),)
 
 
 def fewer_near_copies(recipe: Recipe | None) -> Changes:
     """Near copies are left: where none are looked for, or before text changes, or those that are less alike."""
-    found = _of(recipe, "dedup/minhash")
-    if recipe is None or not found:
+    minhash_steps = _steps_named(recipe, "dedup/minhash")
+    if recipe is None or not minhash_steps:
         return find_near_copies(recipe)
-    label, step = found[-1]
-    every = labels(recipe.steps)
-    after = list(zip(every, recipe.steps))[every.index(label) + 1 :]
-    if changing := [name for name, one in after if isinstance(one, Transform)]:
+    label, step = minhash_steps[-1]
+    step_labels = labels(recipe.steps)
+    after = list(zip(step_labels, recipe.steps))[step_labels.index(label) + 1 :]
+    if changing := [name for name, later_step in after if isinstance(later_step, Transform)]:
         return (RecipeChange("compare last", "move", label, {}, f"below {changing[-1]}"),)
-    if step.threshold <= LEAST_THRESHOLD or step.mark:
+    if step.threshold <= MIN_ADVISED_THRESHOLD or step.mark:
         return ()
     solved = {name: None for name in ("bands", "rows") if getattr(step, name) is not None}
-    return (RecipeChange("lower the threshold", "set", label, {"threshold": LEAST_THRESHOLD, **solved}),)
+    return (RecipeChange("lower the threshold", "set", label, {"threshold": MIN_ADVISED_THRESHOLD, **solved}),)
 
 
 def count_tokens(recipe: Recipe | None) -> Changes:
@@ -68,7 +68,7 @@ def write_rows(recipe: Recipe | None) -> Changes:
         () if label_of(recipe, "tokenize/") else (RecipeChange("write rows", "add", "tokenize/bpe", {}, "last"),)
     )
     packed = label_of(recipe, "pack/")
-    rows = () if packed else (RecipeChange("write rows", "add", "pack/concat", {"length": ROWS}, "last"),)
+    rows = () if packed else (RecipeChange("write rows", "add", "pack/concat", {"length": ROW_TOKENS}, "last"),)
     return (*tokenizer, *rows, *_shards(recipe, "write rows"))
 
 
@@ -94,7 +94,7 @@ def strip_html(recipe: Recipe | None) -> Changes:
         return ()
     if changes := advice.strip_html(recipe, [source.source for source in recipe.read]):
         return changes
-    if any(step.entities for _, step in _of(recipe, "clean/normalize")):
+    if any(step.entities for _, step in _steps_named(recipe, "clean/normalize")):
         return ()
     return (RecipeChange("decode entities", "add", "clean/normalize", {}, before_dedup(recipe)),)
 
@@ -103,16 +103,16 @@ def redact(recipe: Recipe | None, kinds: Sequence[str]) -> Changes:
     """What of the kinds that are left no step of the recipe looks for."""
     if recipe is None:
         return ()
-    found = _of(recipe, "redact/pii")
-    if not found:
-        wanted = [kind for kind in KNOWN if kind in ("email", "ip", *kinds)]
-        return (RecipeChange("redact personal data", "add", "redact/pii", {"kinds": wanted}, before_dedup(recipe)),)
-    label, step = found[-1]
-    looked_for = {kind for _, one in found for kind in one.kinds}
+    pii_steps = _steps_named(recipe, "redact/pii")
+    if not pii_steps:
+        all_kinds = [kind for kind in KNOWN if kind in ("email", "ip", *kinds)]
+        return (RecipeChange("redact personal data", "add", "redact/pii", {"kinds": all_kinds}, before_dedup(recipe)),)
+    label, step = pii_steps[-1]
+    looked_for = {kind for _, pii_step in pii_steps for kind in pii_step.kinds}
     if missing := [kind for kind in kinds if kind not in looked_for]:
-        wanted = [kind for kind in KNOWN if kind in (*step.kinds, *missing)]
-        return (RecipeChange("redact more kinds", "set", label, {"kinds": wanted}),)
-    if kinds and all(one.forms == "plain" for _, one in found):
+        all_kinds = [kind for kind in KNOWN if kind in (*step.kinds, *missing)]
+        return (RecipeChange("redact more kinds", "set", label, {"kinds": all_kinds}),)
+    if kinds and all(pii_step.forms == "plain" for _, pii_step in pii_steps):
         return (RecipeChange("redact more forms", "set", label, {"forms": "any"}),)
     return ()
 
@@ -125,14 +125,14 @@ def look_for_benchmarks(recipe: Recipe | None) -> Changes:
 
 
 def drop_benchmarks(recipe: Recipe | None) -> Changes:
-    marking = [label for label, step in _of(recipe, "decontaminate/ngrams") if step.action == "mark"]
+    marking = [label for label, step in _steps_named(recipe, "decontaminate/ngrams") if step.action == "mark"]
     return tuple(RecipeChange("drop benchmarks", "set", label, {"action": "drop"}) for label in marking)
 
 
 def leave_out(recipe: Recipe | None, domain: str) -> Changes:
-    found = _of(recipe, "filter/url")
-    if found:
-        label, step = found[0]
+    url_filters = _steps_named(recipe, "filter/url")
+    if url_filters:
+        label, step = url_filters[0]
         if isinstance(step.block_domains, str):  # a file of them
             return ()
         return (RecipeChange("leave out a domain", "set", label, {"block_domains": [*step.block_domains, domain]}),)
@@ -155,6 +155,6 @@ def drop_giants(recipe: Recipe | None, size: int) -> Changes:
 
 
 def drop_shared_lines(recipe: Recipe | None) -> Changes:
-    if recipe is None or _of(recipe, "dedup/line"):
+    if recipe is None or _steps_named(recipe, "dedup/line"):
         return ()
     return (RecipeChange("drop shared lines", "add", "dedup/line", {}, at_the_end(recipe)),)

@@ -7,8 +7,8 @@ from typing import Literal
 
 from corpusmill.errors import InputError, did_you_mean
 
-NUMBER = r"\d+(?:\.\d+)?|\.\d+"
-RANGE = re.compile(rf"({NUMBER})?\.\.({NUMBER})?")
+BOUND_NUMBER = r"\d+(?:\.\d+)?|\.\d+"
+BOUND_RANGE = re.compile(rf"({BOUND_NUMBER})?\.\.({BOUND_NUMBER})?")
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Bounds:
         ('at least 20 %', 'none', '2 to 6')
         """
 
-        def written(value: float) -> str:
+        def format_value(value: float) -> str:
             return f"{100 * value:g} %" if unit == "share" else f"{value:,g}"
 
         if self.low is None and self.high is None:
@@ -36,28 +36,33 @@ class Bounds:
         if self.low is None or self.high is None:
             if self.high == 0:
                 return "none"
-            return f"at most {written(self.high)}" if self.high is not None else f"at least {written(self.low or 0)}"
-        return f"{written(self.low)} to {written(self.high)}"
+            return (
+                f"at most {format_value(self.high)}"
+                if self.high is not None
+                else f"at least {format_value(self.low or 0)}"
+            )
+        return f"{format_value(self.low)} to {format_value(self.high)}"
 
 
-def parse(settings: Sequence[str], known: Mapping[str, Bounds]) -> dict[str, Bounds]:
+def parse(settings: Sequence[str], defaults: Mapping[str, Bounds]) -> dict[str, Bounds]:
     """Bounds as a user writes them; of two for one check the last counts.
 
     >>> parse(["chars_per_token=3..5", "pii_left=..0.05"], {"chars_per_token": Bounds(2, 6), "pii_left": Bounds()})
     {'chars_per_token': Bounds(low=3.0, high=5.0), 'pii_left': Bounds(low=None, high=0.05)}
 
-    Raises InputError for a check that is not known, naming the nearest, and for what is no range.
+    Raises InputError for an unknown check, with the nearest name, and for what is not a range.
     """
     chosen = {}
     for setting in settings:
-        name, equals, written = setting.partition("=")
-        if name not in known:
+        name, equals, range_text = setting.partition("=")
+        if name not in defaults:
             raise InputError(
-                f'there is no check "{name}"{did_you_mean(name, known) or "."} The checks are: {", ".join(known)}.'
+                f'there is no check "{name}"{did_you_mean(name, defaults) or "."} '
+                f"The checks are: {', '.join(defaults)}."
             )
-        match = RANGE.fullmatch(written)
+        match = BOUND_RANGE.fullmatch(range_text)
         if not equals or not match:
-            usual = known[name]
+            usual = defaults[name]
             example = "..".join("" if end is None else f"{end:g}" for end in (usual.low, usual.high))
             raise InputError(
                 f'the bound of {name} is a range, as in {name}={example}; either end may be left out; got "{setting}"'

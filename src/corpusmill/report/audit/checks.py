@@ -4,27 +4,29 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+
 from corpusmill.recipe.advice import RecipeChange, in_words
 from corpusmill.report.audit import advice, sample
 from corpusmill.report.audit.bounds import Bounds
 from corpusmill.report.audit.facts import RunFacts
 from corpusmill.report.audit.model import Check, Unit
-from corpusmill.report.figures.domains import HOST, by_domain
+from corpusmill.report.figures.domains import HOST_PATTERN, by_domain
 from corpusmill.report.figures.duplicates import dedup_steps
 from corpusmill.report.figures.languages import languages
 from corpusmill.report.figures.leaks import leaks
-from corpusmill.report.figures.left import near_duplicates
 from corpusmill.report.figures.mix import mixes
 from corpusmill.report.figures.packing import packing
+from corpusmill.report.figures.remaining_duplicates import near_duplicates
 from corpusmill.report.numbers import number, plural, share, size
 from corpusmill.report.tables import identifier, literal
 from corpusmill.report.views import documents as documents_view
 
-NEAR_EMPTY = 100  # bytes
-VERY_LONG = 1_000_000  # bytes: a long book
-MOST = 0.5  # of the documents: what is true of more is how the corpus is, and nothing to drop
-FEW = 20  # documents: that fewer of a language vanish says nothing
-ACTIVE = (
+NEAR_EMPTY_BYTES = 100  # bytes
+VERY_LONG_BYTES = 1_000_000  # bytes: a long book
+MAX_DROPPABLE_SHARE = 0.5  # of the documents: what is true of more is how the corpus is, and nothing to drop
+MIN_LANGUAGE_DOCUMENTS = 20  # documents: that fewer of a language vanish says nothing
+ACTIVE_STEPS = (
     "extract/",
     "clean/",
     "filter/",
@@ -32,7 +34,7 @@ ACTIVE = (
     "dedup/",
     "decontaminate/",
 )  # steps that are there to change things
-HOSTS = 10_000  # with the most documents; a domain of more than a few per cent is among them
+MAX_HOSTS = 10_000  # with the most documents; a domain of more than a few per cent is among them
 
 
 @dataclass(frozen=True)
@@ -69,23 +71,23 @@ class CheckRule:
     measure: Callable[[RunFacts], Measured | Unmeasured]
 
 
-def judged(name: str, facts: RunFacts, bounds: Bounds | None) -> Check:
+def judge(name: str, facts: RunFacts, bounds: Bounds | None) -> Check:
     """A check of a run.
 
     bounds   the user's; None: the usual ones
     """
-    rule = CHECKS[name]
+    rule = AUDIT_CHECKS[name]
     result = rule.measure(facts)
-    wanted = rule.bounds if bounds is None else bounds
+    limits = rule.bounds if bounds is None else bounds
     about = name, rule.question
-    said = "; ".join(filter(None, [in_words(result.changes), result.advice]))
+    advice_text = "; ".join(filter(None, [in_words(result.changes), result.advice]))
     if isinstance(result, Unmeasured):
-        return Check(*about, None, rule.unit, wanted, "not measured", result.why, said, changes=result.changes)
-    if wanted.hold(result.value):
-        return Check(*about, result.value, rule.unit, wanted, "ok", result.seen)
+        return Check(*about, None, rule.unit, limits, "not measured", result.why, advice_text, changes=result.changes)
+    if limits.hold(result.value):
+        return Check(*about, result.value, rule.unit, limits, "ok", result.seen)
     outside = rule.outside if bounds is None else "red flag"
-    more = result.examples, result.changes
-    return Check(*about, result.value, rule.unit, wanted, outside, result.seen, said, *more)
+    details = result.examples, result.changes
+    return Check(*about, result.value, rule.unit, limits, outside, result.seen, advice_text, *details)
 
 
 def duplicates_found(facts: RunFacts) -> Measured | Unmeasured:
@@ -93,140 +95,155 @@ def duplicates_found(facts: RunFacts) -> Measured | Unmeasured:
     if not steps:
         return Unmeasured("no step looks for duplicates", changes=advice.find_copies(facts.recipe))
     reached = max(step.documents_in for step in steps)
-    found = sum(step.dropped or step.documents for step in steps)
-    seen = (
-        f"{number(found)} of {plural(reached, 'document')} that reached the first of {_listed(s.step for s in steps)}"
-    )
+    duplicates = sum(step.dropped or step.documents for step in steps)
+    names = _comma_separated(step.step for step in steps)
+    observation = f"{number(duplicates)} of {plural(reached, 'document')} that reached the first of {names}"
     if not facts.is_web and "duplicates_found" not in facts.chosen:
-        return Unmeasured(f"{seen}: the bound is for crawls, and fewer than half of the documents have a web address")
-    said = "a sample, one site and what was deduplicated before have few; is it a whole crawl?"
-    return Measured(min(found / reached, 1.0), seen, said, changes=advice.find_near_copies(facts.recipe))
+        return Unmeasured(f"{observation}: the bound is for crawls, and fewer than half of the documents have a URL")
+    advice_text = "a sample, a single site and deduplicated data have few; is this a whole crawl?"
+    return Measured(
+        min(duplicates / reached, 1.0), observation, advice_text, changes=advice.find_near_copies(facts.recipe)
+    )
 
 
 def duplicates_left(facts: RunFacts) -> Measured | Unmeasured:
     if not facts.sample.ids:
-        return NOTHING_LEFT
-    found = near_duplicates(facts.sample.texts)
-    seen = f"{number(found.sum())} near-duplicates (Jaccard similarity 0.8) within {facts.of_sample}"
-    if len(found) < facts.flow.documents_out:
-        seen += "; in all of the output there are at least as many"
+        return NO_OUTPUT
+    is_duplicate = near_duplicates(facts.sample.texts)
+    observation = f"{number(is_duplicate.sum())} near-duplicates (Jaccard similarity 0.8) within {facts.of_sample}"
+    if len(is_duplicate) < facts.flow.documents_out:
+        observation += "; the whole output has at least as many"
     changes = advice.fewer_near_copies(facts.recipe)
-    said = "" if changes else f"look at what was found: corpusmill report {facts.tables.folder}"
-    return Measured(float(found.mean()), seen, said, facts.sample.named(found), changes)
+    advice_text = "" if changes else f"look at what was found: corpusmill report {facts.tables.folder}"
+    return Measured(float(is_duplicate.mean()), observation, advice_text, facts.sample.ids_where(is_duplicate), changes)
 
 
 def chars_per_token(facts: RunFacts) -> Measured | Unmeasured:
     if facts.tokens is None or not facts.tokens.all.tokens:
         return _no_tokens(facts)
-    every = facts.tokens.all
-    said = (
-        "below: the tokenizer does not fit these texts (languages, numbers, noise), train one: `corpusmill train "
-        "tokenizer`; above: is the text repetitive?"
+    totals = facts.tokens.all
+    advice_text = (
+        "too low: the tokenizer does not fit these texts (languages, numbers, noise), train one: `corpusmill train "
+        "tokenizer`; too high: is the text repetitive?"
     )
-    seen = f"{plural(every.characters, 'character')}, {plural(every.tokens, 'token')}"
-    return Measured(every.characters_per_token, seen, said)
+    observation = f"{plural(totals.characters, 'character')}, {plural(totals.tokens, 'token')}"
+    return Measured(totals.characters_per_token, observation, advice_text)
 
 
 def utilisation(facts: RunFacts) -> Measured | Unmeasured:
     rows = packing(facts.flow)
     if rows is None or not rows.capacity:
         return Unmeasured("the run wrote no training rows", changes=advice.write_rows(facts.recipe))
-    seen = f"{number(rows.tokens)} of {plural(rows.capacity, 'place')} in {plural(rows.rows, 'row')}"
+    observation = f"{number(rows.tokens)} of {plural(rows.capacity, 'token position')} in {plural(rows.rows, 'row')}"
     changes = advice.pack_better(facts.recipe)
-    said = "" if changes else "the last row of a small corpus is mostly padding"
-    return Measured(rows.tokens / rows.capacity, seen, said, changes=changes)
+    advice_text = "" if changes else "the last row of a small corpus is mostly padding"
+    return Measured(rows.tokens / rows.capacity, observation, advice_text, changes=changes)
 
 
 def vocabulary_use(facts: RunFacts) -> Measured | Unmeasured:
     if facts.tokens is None or not facts.tokens.vocabulary:
         return _no_tokens(facts)
-    used, there = facts.tokens.distinct, facts.tokens.vocabulary
-    said = (
-        "a smaller vocabulary: `corpusmill train tokenizer RUN --vocab-size 16384 --out tokenizer.json`; or the corpus "
-        "is a sample, and small"
+    used, vocabulary = facts.tokens.distinct, facts.tokens.vocabulary
+    advice_text = (
+        "train a smaller vocabulary: `corpusmill train tokenizer RUN --vocab-size 16384 --out tokenizer.json`; or the "
+        "corpus is a small sample"
     )
-    return Measured(used / there, f"{number(used)} of {number(there)} vocabulary tokens occur", said)
+    return Measured(used / vocabulary, f"{number(used)} of {number(vocabulary)} vocabulary tokens occur", advice_text)
 
 
 def residual_html(facts: RunFacts) -> Measured | Unmeasured:
     if not facts.sample.ids:
-        return NOTHING_LEFT
-    found = sample.has_html(facts.sample.texts)
-    seen = f"{plural(found.sum(), 'document')} with tags or entities, of {facts.of_sample}"
+        return NO_OUTPUT
+    has_html = sample.has_html(facts.sample.texts)
+    observation = f"{plural(has_html.sum(), 'document')} with tags or entities, of {facts.of_sample}"
     changes = advice.strip_html(facts.recipe)
     return Measured(
-        float(found.mean()), seen, "texts about HTML may rightly have some", facts.sample.named(found), changes
+        float(has_html.mean()),
+        observation,
+        "texts about HTML may legitimately have some",
+        facts.sample.ids_where(has_html),
+        changes,
     )
 
 
 def pii_left(facts: RunFacts) -> Measured | Unmeasured:
     if not facts.sample.ids:
-        return NOTHING_LEFT
+        return NO_OUTPUT
     by_kind = sample.personal_data(facts.sample.texts, facts.tables.steps.values())
-    found = sample.any_of(list(by_kind.values()), len(facts.sample.ids))
+    has_personal_data = np.logical_or.reduce(list(by_kind.values()))
     kinds = {kind: int(has.sum()) for kind, has in by_kind.items() if has.any()}
     counted = ": " + ", ".join(f"{kind} in {n:,}" for kind, n in kinds.items()) if kinds else ""
-    seen = f"{plural(found.sum(), 'document')} with personal data or secrets, of {facts.of_sample}{counted}"
+    observation = (
+        f"{plural(has_personal_data.sum(), 'document')} with personal data or secrets, of {facts.of_sample}{counted}"
+    )
     changes = advice.redact(facts.recipe, list(kinds))
-    said = "" if changes else "the recipe looks for all of these: see in the documents why they are left"
-    return Measured(float(found.mean()), seen, said, facts.sample.named(found), changes)
+    advice_text = "" if changes else "the recipe looks for all of these: see in the documents why they remain"
+    return Measured(
+        float(has_personal_data.mean()), observation, advice_text, facts.sample.ids_where(has_personal_data), changes
+    )
 
 
 def contamination(facts: RunFacts) -> Measured | Unmeasured:
-    found = leaks(facts.tables)
-    if not found:
-        said = "name the benchmarks that you will report"
-        return Unmeasured("no step looks for questions of benchmarks", said, advice.look_for_benchmarks(facts.recipe))
-    left = 0
-    for step in found:
+    leak_steps = leaks(facts.tables)
+    if not leak_steps:
+        advice_text = "name the benchmarks that you will report results on"
+        return Unmeasured(
+            "no step looks for benchmark questions", advice_text, advice.look_for_benchmarks(facts.recipe)
+        )
+    kept_documents = 0
+    for step in leak_steps:
         if getattr(facts.steps.get(step.step, ("", None))[1], "action", "drop") == "mark":
             condition = f"kept AND {identifier(f'{step.step}.hits')} IS NOT NULL"
             ((count,),) = facts.tables.tuples(
                 f"SELECT count(*) FROM ({documents_view(facts.tables)}) WHERE {condition}"
             )
-            left += count
-    have = sum(step.documents for step in found)
-    seen = f"{plural(have, 'document')} with questions of benchmarks, {number(left)} of them kept"
-    return Measured(left, seen, changes=advice.drop_benchmarks(facts.recipe))
+            kept_documents += count
+    have = sum(step.documents for step in leak_steps)
+    observation = f"{plural(have, 'document')} with benchmark questions, {number(kept_documents)} of them kept"
+    return Measured(kept_documents, observation, changes=advice.drop_benchmarks(facts.recipe))
 
 
 def domain_share(facts: RunFacts) -> Measured | Unmeasured:
     if not facts.is_web:
-        return Unmeasured("fewer than half of the documents have a web address")
+        return Unmeasured("fewer than half of the documents have a URL")
     last = len(facts.tables.passes) - 1
     amount = "coalesce(tokens, bytes)"
     rows = facts.tables.tuples(
-        f"SELECT lower(regexp_extract(url, '{HOST}', 1)) AS host, count(*), sum({amount}), "
+        f"SELECT lower(regexp_extract(url, '{HOST_PATTERN}', 1)) AS host, count(*), sum({amount}), "
         f"sum(count(*)) OVER (), sum(sum({amount})) OVER () "
         f"FROM ({facts.tables.table('signals', last)}) WHERE dropped_by IS NULL AND url LIKE 'http%' "
-        f"GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT {HOSTS}"
+        f"GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT {MAX_HOSTS}"
     )
     if not rows:
-        return NOTHING_LEFT
+        return NO_OUTPUT
     sums = by_domain(row[:3] for row in rows)
     all_documents, all_amounts = int(rows[0][3]), int(rows[0][4])
     shares = {
         name: max(documents / all_documents, length / max(all_amounts, 1)) for name, (documents, length) in sums.items()
     }
-    name = max(shares, key=lambda each: (shares[each], each))
+    name = max(shares, key=lambda domain: (shares[domain], domain))
     parts = share(sums[name][0], all_documents), share(sums[name][1], all_amounts)
-    seen = f"{name}: {parts[0]} of the documents, {parts[1]} of their length"
+    observation = f"{name}: {parts[0]} of the documents, {parts[1]} of their length"
     look = _sql(facts, f"select id, url from documents where kept and url like '%{name}%'")
-    most = shares[name] > MOST
-    said = f"look at it: {look}" + ("; is the crawl of this domain?" if most else "")
-    return Measured(shares[name], seen, said, changes=() if most else advice.leave_out(facts.recipe, name))
+    is_dominant = shares[name] > MAX_DROPPABLE_SHARE
+    advice_text = f"look at it: {look}" + ("; is this a crawl of that domain?" if is_dominant else "")
+    return Measured(
+        shares[name], observation, advice_text, changes=() if is_dominant else advice.leave_out(facts.recipe, name)
+    )
 
 
 def step_drops(facts: RunFacts) -> Measured | Unmeasured:
-    rows = [row for row in facts.flow.rows if row.documents_in and not _is(facts, row.step, "mix/")]
+    rows = [row for row in facts.flow.rows if row.documents_in and not _is_kind(facts, row.step, "mix/")]
     if not rows:
-        return Unmeasured("no step has seen a document")
+        return Unmeasured("no document reached a step")
     row = max(rows, key=lambda row: sum(row.reasons.values()) / row.documents_in)
     dropped = sum(row.reasons.values())
-    rule = f", most by {next(iter(row.reasons))}" if row.reasons else ""
-    seen = f"{row.step} drops {number(dropped)} of {plural(row.documents_in, 'document')}{rule}"
+    rule = f"; the most frequent reason is {next(iter(row.reasons))}" if row.reasons else ""
+    observation = f"{row.step} drops {number(dropped)} of {plural(row.documents_in, 'document')}{rule}"
     return Measured(
-        dropped / row.documents_in, seen, f"look at them: corpusmill peek {facts.tables.folder} --dropped {row.step}"
+        dropped / row.documents_in,
+        observation,
+        f"look at them: corpusmill peek {facts.tables.folder} --dropped {row.step}",
     )
 
 
@@ -240,15 +257,19 @@ def languages_vanished(facts: RunFacts) -> Measured | Unmeasured:
     query = (
         f"SELECT {label}, count(*) FROM ({documents_view(facts.tables)}) WHERE {label} IS NOT NULL AND NOT {unwanted} "
     )
-    rows = facts.tables.tuples(f"{query} GROUP BY 1 HAVING count(*) >= {FEW} AND NOT bool_or(kept) ORDER BY 2 DESC, 1")
+    rows = facts.tables.tuples(
+        f"{query} GROUP BY 1 HAVING count(*) >= {MIN_LANGUAGE_DOCUMENTS} AND NOT bool_or(kept) ORDER BY 2 DESC, 1"
+    )
     names = [f"{name} ({plural(count, 'document')})" for name, count in rows]
-    seen = (
-        _listed(names)
+    observation = (
+        _comma_separated(names)
         if names
-        else f"every language of {FEW} documents or more that {step} lets through is in the output"
+        else f"every language with {MIN_LANGUAGE_DOCUMENTS} or more documents that {step} lets through is in the output"
     )
     return Measured(
-        len(rows), seen, "see which step drops them: " + _by_step(facts, rows[0][0] if rows else "", f"{step}.label")
+        len(rows),
+        observation,
+        "see which step drops them: " + _by_step(facts, rows[0][0] if rows else "", f"{step}.label"),
     )
 
 
@@ -257,31 +278,38 @@ def sources_vanished(facts: RunFacts) -> Measured | Unmeasured:
     last = flow.rows[-1].sources if flow.rows else {}
     read = {name: source["documents"] for name, source in flow.read.items()}
     out = {name: last.get(name, {}).get("documents_out", 0) for name in read} if flow.rows else read
-    gone = [name for name in read if not out[name]]
-    names = [f"{name} ({plural(read[name], 'document')} read)" for name in gone]
-    seen = (
-        _listed(names)
+    vanished = [name for name in read if not out[name]]
+    names = [f"{name} ({plural(read[name], 'document')} read)" for name in vanished]
+    observation = (
+        _comma_separated(names)
         if names
         else "the source is in the output"
         if len(read) == 1
-        else f"all of {number(len(read))} sources are in the output"
+        else f"all {number(len(read))} sources are in the output"
     )
-    return Measured(len(gone), seen, "see which step drops them: " + _by_step(facts, gone[0] if gone else "", "source"))
+    return Measured(
+        len(vanished),
+        observation,
+        "see which step drops them: " + _by_step(facts, vanished[0] if vanished else "", "source"),
+    )
 
 
 def mix_off_plan(facts: RunFacts) -> Measured | Unmeasured:
     drawn = [
-        (abs(one.drawn / total - one.share), one, total)
+        (abs(source.drawn / total - source.share), source, total)
         for mix in mixes(facts.tables)
-        if (total := sum(one.drawn for one in mix.sources))
-        for one in mix.sources
+        if (total := sum(source.drawn for source in mix.sources))
+        for source in mix.sources
     ]
     if not drawn:
         return Unmeasured("no step mixes sources")
-    off, one, total = max(drawn, key=lambda each: each[0])
-    seen = f"{one.source}: planned {100 * one.share:.1f} %, drawn {share(one.drawn, total)}, {one.epochs:.2f} epochs"
-    said = "documents are drawn whole: a larger budget comes closer; look at the plan in the report"
-    return Measured(off, seen, said)
+    off, source, total = max(drawn, key=lambda difference: difference[0])
+    drawn_share = share(source.drawn, total)
+    observation = (
+        f"{source.source}: planned {100 * source.share:.1f} %, drawn {drawn_share}, {source.epochs:.2f} epochs"
+    )
+    advice_text = "documents are not split, so a larger budget comes closer to the plan; see the mixture in the report"
+    return Measured(off, observation, advice_text)
 
 
 def dead_letters(facts: RunFacts) -> Measured | Unmeasured:
@@ -290,9 +318,11 @@ def dead_letters(facts: RunFacts) -> Measured | Unmeasured:
         return Unmeasured("nothing was read")
     dead = sum(sum(source["dead"].values()) for source in facts.flow.read.values())
     failed = sum(row.failed for row in facts.flow.rows)
-    lost = f"{plural(dead, 'record')} could not be read and {plural(failed, 'document')} not processed"
-    seen = f"{lost}, of {number(records)}"
-    return Measured((dead + failed) / records, seen, f"look at them: corpusmill peek {facts.tables.folder} --dead")
+    lost = f"{plural(dead, 'record')} could not be read and {plural(failed, 'document')} could not be processed"
+    observation = f"{lost}, of {number(records)}"
+    return Measured(
+        (dead + failed) / records, observation, f"look at them: corpusmill peek {facts.tables.folder} --dead"
+    )
 
 
 def idle_steps(facts: RunFacts) -> Measured | Unmeasured:
@@ -301,58 +331,69 @@ def idle_steps(facts: RunFacts) -> Measured | Unmeasured:
     idle = [
         row.step
         for row in facts.flow.rows
-        if _is(facts, row.step, ACTIVE)
+        if _is_kind(facts, row.step, ACTIVE_STEPS)
         and not _only_marks(facts.steps[row.step][1])
         and row.documents_in
         and row.documents_in == row.documents_out
         and row.bytes_in == row.bytes_out
     ]
-    seen = (
-        f"{_listed(idle)} dropped nothing and changed no length" if idle else "every step dropped or changed something"
+    observation = (
+        f"{_comma_separated(idle)} dropped nothing and changed no text length"
+        if idle
+        else "every step dropped or changed something"
     )
     return Measured(
-        len(idle), seen, "is it set up right, and for this data? If it is needed only sometimes, all is well"
+        len(idle), observation, "is it configured correctly for this data? If it is needed only sometimes, all is well"
     )
 
 
 def near_empty(facts: RunFacts) -> Measured | Unmeasured:
-    what, changes = f"shorter than {NEAR_EMPTY} bytes", advice.drop_stubs(facts.recipe, NEAR_EMPTY)
-    return _by_length(facts, f"bytes < {NEAR_EMPTY}", what, "is the text in another column?", changes)
+    description, changes = f"shorter than {NEAR_EMPTY_BYTES} bytes", advice.drop_stubs(facts.recipe, NEAR_EMPTY_BYTES)
+    return _by_length(facts, f"bytes < {NEAR_EMPTY_BYTES}", description, "is the text in another column?", changes)
 
 
 def very_long(facts: RunFacts) -> Measured | Unmeasured:
-    what, changes = f"longer than {size(VERY_LONG)}", advice.drop_giants(facts.recipe, VERY_LONG)
-    said = "are these books, or pages that were not split?"
-    return _by_length(facts, f"bytes > {VERY_LONG}", what, said, changes, "bytes")
+    description, changes = f"longer than {size(VERY_LONG_BYTES)}", advice.drop_giants(facts.recipe, VERY_LONG_BYTES)
+    advice_text = "are these books, or pages that were not split?"
+    return _by_length(facts, f"bytes > {VERY_LONG_BYTES}", description, advice_text, changes, "bytes")
 
 
 def one_template(facts: RunFacts) -> Measured | Unmeasured:
     if not facts.sample.ids:
-        return NOTHING_LEFT
-    found = sample.one_template(facts.sample.texts)
-    seen = f"{plural(found.sum(), 'document')} beginning with the same {sample.OPENING} words, of {facts.of_sample}"
+        return NO_OUTPUT
+    from_template = sample.one_template(facts.sample.texts)
+    count, words = plural(from_template.sum(), "document"), sample.OPENING_WORDS
+    observation = f"{count} beginning with the same {words} words, of {facts.of_sample}"
+    advice_text = "are these pages generated from one template?"
     changes = advice.drop_shared_lines(facts.recipe)
-    return Measured(float(found.mean()), seen, "pages of one kind?", facts.sample.named(found), changes)
+    examples = facts.sample.ids_where(from_template)
+    return Measured(float(from_template.mean()), observation, advice_text, examples, changes)
 
 
 def _by_length(
-    facts: RunFacts, condition: str, what: str, advice: str, changes: tuple[RecipeChange, ...], amount: str = "1"
+    facts: RunFacts, condition: str, description: str, advice: str, changes: tuple[RecipeChange, ...], amount: str = "1"
 ) -> Measured | Unmeasured:
     """The share of the output documents, or of their `amount`, that fulfil a condition on their bytes. The changes,
     which drop them, are advised if these are not most of the documents."""
     table = facts.tables.table("signals", len(facts.tables.passes) - 1)
     counts = ", ".join(
-        f"{what} FILTER ({where})" for where in ("true", condition) for what in ("count(*)", f"sum({amount})")
+        f"{aggregate} FILTER ({where})" for where in ("true", condition) for aggregate in ("count(*)", f"sum({amount})")
     )
-    ((documents, every, found, part),) = facts.tables.tuples(f"SELECT {counts} FROM ({table}) WHERE dropped_by IS NULL")
+    ((documents, total, matches, part),) = facts.tables.tuples(
+        f"SELECT {counts} FROM ({table}) WHERE dropped_by IS NULL"
+    )
     if not documents:
-        return NOTHING_LEFT
+        return NO_OUTPUT
     ids = facts.tables.tuples(f"SELECT id FROM ({table}) WHERE dropped_by IS NULL AND {condition} ORDER BY id LIMIT 3")
-    seen = f"{number(found)} of {plural(documents, 'document')} {'is' if found == 1 else 'are'} {what}"
+    observation = (
+        f"{number(matches)} of {plural(documents, 'document')} {'is' if matches == 1 else 'are'} {description}"
+    )
     if amount != "1":
-        seen += f", with {share(part or 0, every)} of the {amount}"
-    drops = changes if found <= MOST * documents else ()
-    return Measured(int(part or 0) / max(int(every), 1), seen, advice, tuple(each for (each,) in ids), drops)
+        observation += f", with {share(part or 0, total)} of the {amount}"
+    drops = changes if matches <= MAX_DROPPABLE_SHARE * documents else ()
+    return Measured(
+        int(part or 0) / max(int(total), 1), observation, advice, tuple(document_id for (document_id,) in ids), drops
+    )
 
 
 def _no_tokens(facts: RunFacts) -> Unmeasured:
@@ -367,7 +408,7 @@ def _sql(facts: RunFacts, query: str) -> str:
     return f'corpusmill sql {facts.tables.folder} "{query}"'
 
 
-def _is(facts: RunFacts, label: str, kind: str | tuple[str, ...]) -> bool:
+def _is_kind(facts: RunFacts, label: str, kind: str | tuple[str, ...]) -> bool:
     return label in facts.steps and facts.steps[label][0].startswith(kind)
 
 
@@ -375,13 +416,13 @@ def _only_marks(step: object) -> bool:
     return bool(getattr(step, "mark", False)) or getattr(step, "action", None) in ("mark", "leave")
 
 
-def _listed(names: object) -> str:
+def _comma_separated(names: object) -> str:
     return ", ".join(map(str, names))  # type: ignore[call-overload]
 
 
-NOTHING_LEFT = Unmeasured("the run kept no documents")
+NO_OUTPUT = Unmeasured("the run kept no documents")
 
-CHECKS = {
+AUDIT_CHECKS = {
     "duplicates_found": CheckRule(
         "Are there as many duplicates as in other crawls?", "share", Bounds(low=0.2), "warning", duplicates_found
     ),
@@ -396,7 +437,7 @@ CHECKS = {
     "residual_html": CheckRule("Is HTML left in the texts?", "share", Bounds(high=0.01), "red flag", residual_html),
     "pii_left": CheckRule("Is personal data left in the texts?", "share", Bounds(high=0.01), "red flag", pii_left),
     "contamination": CheckRule(
-        "Are questions of benchmarks in the output?", "count", Bounds(high=0), "red flag", contamination
+        "Are benchmark questions in the output?", "count", Bounds(high=0), "red flag", contamination
     ),
     "domain_share": CheckRule("Does one domain dominate?", "share", Bounds(high=0.05), "warning", domain_share),
     "step_drops": CheckRule("Does one step drop most documents?", "share", Bounds(high=0.6), "warning", step_drops),

@@ -14,7 +14,7 @@ from corpusmill.report.numbers import plural
 from corpusmill.report.tables import RunTables
 from corpusmill.report.waterfall import Waterfall
 
-SAMPLE = 1000  # documents
+AUDIT_SAMPLE = 1000  # documents
 
 
 @dataclass(frozen=True)
@@ -65,5 +65,5 @@ class RunFacts:
     def of_sample(self) -> str:
         """What shares of the sample are shares of, in words."""
         read, all_of_them = len(self.sample.ids), self.flow.documents_out
-        there = plural(all_of_them, "document")
-        return f"all {there}" if read == all_of_them else f"a sample of {read:,} of {there}"
+        output_size = plural(all_of_them, "document")
+        return f"all {output_size}" if read == all_of_them else f"a sample of {read:,} of {output_size}"

@@ -77,12 +77,12 @@ class Audit:
         return f"<Audit {self._in_short()}>"
 
     def _in_short(self) -> str:
-        found = [f"{one.name} ({one.verdict})" for one in (*self.red_flags, *self.warnings)]
-        return f"{self.run}: {len(self.checks)} checks, {', '.join(found) or 'nothing found'}"
+        findings = [f"{check.name} ({check.verdict})" for check in (*self.red_flags, *self.warnings)]
+        return f"{self.run}: {len(self.checks)} checks, {', '.join(findings) or 'nothing found'}"
 
     def _repr_html_(self) -> str:
-        rows = [[one.verdict, one.name, one.seen, one.advice] for one in self.checks]
-        return table(f"Audit of {self.run}", ["verdict", "check", "seen", "advice"], rows)
+        rows = [[check.verdict, check.name, check.seen, check.advice] for check in self.checks]
+        return table(f"Audit of {self.run}", ["verdict", "check", "observed", "advice"], rows)
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

@@ -1,6 +1,6 @@
 """What a run does not record, measured on a sample of its output."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,8 +15,8 @@ from corpusmill.steps.redact.pii import without_own
 from corpusmill.text.fold import fold
 from corpusmill.text.tags import has_markup
 
-OPENING = 8  # words at the beginning of a document that a template gives; every number is the same word
-ENTITY = r"&(?:nbsp|amp|lt|gt|quot|#[0-9]{1,7}|#x[0-9a-fA-F]{1,6});"
+OPENING_WORDS = 8  # words at the beginning of a document that a template gives; every number is the same word
+HTML_ENTITY = r"&(?:nbsp|amp|lt|gt|quot|#[0-9]{1,7}|#x[0-9a-fA-F]{1,6});"
 
 
 @dataclass(frozen=True)
@@ -29,13 +29,13 @@ class AuditSample:
     ids: tuple[str, ...]
     texts: pa.LargeStringArray
 
-    def named(self, which: NDArray[np.bool_], most: int = 3) -> tuple[str, ...]:
+    def ids_where(self, which: NDArray[np.bool_], limit: int = 3) -> tuple[str, ...]:
         """The ids of the first few of these."""
-        return tuple(self.ids[i] for i in np.flatnonzero(which)[:most].tolist())
+        return tuple(self.ids[i] for i in np.flatnonzero(which)[:limit].tolist())
 
 
 def sample(tables: RunTables, n: int) -> AuditSample:
-    entries = samples.kept(tables, n)
+    entries = samples.kept_documents(tables, n)
     return AuditSample(
         tuple(entry["id"] for entry in entries), pa.array([e["text"] for e in entries], pa.large_string())
     )
@@ -43,7 +43,7 @@ def sample(tables: RunTables, n: int) -> AuditSample:
 
 def has_html(texts: pa.LargeStringArray) -> NDArray[np.bool_]:
     """(documents,) whether tags or entities of HTML are in a text."""
-    entities: NDArray[np.bool_] = pc.match_substring_regex(texts, ENTITY).to_numpy(zero_copy_only=False)
+    entities: NDArray[np.bool_] = pc.match_substring_regex(texts, HTML_ENTITY).to_numpy(zero_copy_only=False)
     return has_markup(texts) | entities
 
 
@@ -64,17 +64,10 @@ def personal_data(texts: pa.LargeStringArray, steps: Iterable[object] = ()) -> d
 def one_template(texts: pa.LargeStringArray) -> NDArray[np.bool_]:
     """(documents,) which of them begin with the opening that most begin with: its first words, whatever the numbers,
     case and punctuation. None, if no two begin alike."""
-    openings = [" ".join(text.split(" ", OPENING)[:OPENING]) for text in fold(texts).to_pylist()]
+    openings = [" ".join(text.split(" ", OPENING_WORDS)[:OPENING_WORDS]) for text in fold(texts).to_pylist()]
     names, number, count = np.unique(np.array(openings, object), return_inverse=True, return_counts=True)
     count = np.where(names == "", 0, count)
     if not len(count) or count.max() < 2:
         return np.zeros(len(texts), bool)
-    most: NDArray[np.bool_] = number == int(np.argmax(count))
-    return most
-
-
-def any_of(each: Sequence[NDArray[np.bool_]], documents: int) -> NDArray[np.bool_]:
-    result = np.zeros(documents, bool)
-    for one in each:
-        result |= one
-    return result
+    is_most_common: NDArray[np.bool_] = number == int(np.argmax(count))
+    return is_most_common

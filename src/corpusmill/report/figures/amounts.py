@@ -39,7 +39,7 @@ class Amounts:
     sources: Mapping[str, Amount]
 
     def to_json(self) -> dict[str, Any]:
-        return {**asdict(self.whole), "sources": {name: asdict(one) for name, one in self.sources.items()}}
+        return {**asdict(self.whole), "sources": {name: asdict(amount) for name, amount in self.sources.items()}}
 
 
 def amounts(tables: RunTables) -> Amounts:
@@ -51,7 +51,9 @@ def amounts(tables: RunTables) -> Amounts:
         lengths = tables.files.facts(tables.passes[0][0]).get("lengths", {}).get("bytes", {}) if tables.passes else {}
         text = sum(side["total"] for side in lengths.values()) if lengths else None
         alone = {name: text if len(files) == 1 else None for name in files}
-        own = {name: Amount(*held, alone[name], alone[name], alone[name], 0) for name, held in files.items()}
+        own = {
+            name: Amount(*file_totals, alone[name], alone[name], alone[name], 0) for name, file_totals in files.items()
+        }
         return Amounts(Amount(count, stored, text, text, text, 0), own)
     first, last, extracted = flow.rows[0], flow.rows[-1], _extraction(tables, flow.rows)
 
@@ -62,8 +64,8 @@ def amounts(tables: RunTables) -> Amounts:
         return Amount(*files[name], into.get("bytes_in", 0), text, *ends)
 
     text = extracted.bytes_out if extracted else first.bytes_in
-    whole = Amount(count, stored, first.bytes_in, text, last.bytes_out, last.tokens_out)
-    return Amounts(whole, {name: amount(name) for name in flow.read})
+    run_total = Amount(count, stored, first.bytes_in, text, last.bytes_out, last.tokens_out)
+    return Amounts(run_total, {name: amount(name) for name in flow.read})
 
 
 def _extraction(tables: RunTables, rows: tuple[WaterfallRow, ...]) -> WaterfallRow | None:
@@ -72,5 +74,5 @@ def _extraction(tables: RunTables, rows: tuple[WaterfallRow, ...]) -> WaterfallR
         steps = tables.files.recipe.steps
     except (RecipeError, AssetError):
         return None
-    named = {label for label, step in zip(labels(steps), steps) if name_of(step).startswith("extract/")}
-    return next((row for row in reversed(rows) if row.step in named), None)
+    extract_labels = {label for label, step in zip(labels(steps), steps) if name_of(step).startswith("extract/")}
+    return next((row for row in reversed(rows) if row.step in extract_labels), None)

@@ -9,7 +9,7 @@ from typing import Any
 from corpusmill.report.numbers import duration, size
 from corpusmill.report.tables import RunTables
 
-NOT_KNOWN = "–"
+NO_VALUE = "–"
 
 
 @dataclass(frozen=True)
@@ -37,11 +37,11 @@ class Calls:
 
 def calls(tables: RunTables) -> Calls | None:
     """None of a run by a version that kept no record of its calls."""
-    every = tables.files.calls
-    if not every:
+    records = tables.files.calls
+    if not records:
         return None
-    killed = [call for call in every if call["ended"] is None and call["fingerprint"] == tables.files.fingerprint]
-    did = [call for call in every if call in killed or stages_of(tables, call)] or [every[-1]]
+    killed = [call for call in records if call["ended"] is None and call["fingerprint"] == tables.files.fingerprint]
+    did = [call for call in records if call in killed or stages_of(tables, call)] or [records[-1]]
     return Calls(sum(call["seconds"] or 0.0 for call in did), sum(call["ended"] is None for call in did), did)
 
 
@@ -51,13 +51,13 @@ def stages_of(tables: RunTables, call: Mapping[str, Any]) -> dict[str, Mapping[s
     Equal work has one folder, in which units of several plans are. What reads the input shares them, if some of the
     input is the same; what comes after it, seldom.
     """
-    found = {}
-    for stage, of in call.get("stages", {}).items():
+    parts = {}
+    for stage, part in call.get("stages", {}).items():
         folder, plan = tables.files.plans.get(stage, (None, None))
-        shared = of.get("plan") == plan or stage == tables.passes[0][0]
-        if of.get("folder") == folder and shared and of.get("done") != 0:
-            found[stage] = of
-    return found
+        shared = part.get("plan") == plan or stage == tables.passes[0][0]
+        if part.get("folder") == folder and shared and part.get("done") != 0:
+            parts[stage] = part
+    return parts
 
 
 def period(first: str, last: str | None) -> str:
@@ -100,21 +100,21 @@ def git_in_words(state: Mapping[str, Any] | None) -> str | None:
     return f"{path}{state['remote'] or 'no remote'}, commit {state['commit'][:12]}{', ' if dirty else ''}{dirty}"
 
 
-def calls_table(found: Calls) -> tuple[list[str], list[list[str]]]:
+def calls_table(run_calls: Calls) -> tuple[list[str], list[list[str]]]:
     """Head and rows, a call each."""
     head = ["begun (UTC)", "outcome", "units done", "elapsed", "workers", "host", "corpusmill", "recipe"]
     rows = []
-    for call in found.calls:
-        units = sum(of.get("done", 0) for of in call["stages"].values()) if "stages" in call else None
-        known = call["outcome"] == "finished"
+    for call in run_calls.calls:
+        units = sum(part.get("done", 0) for part in call["stages"].values()) if "stages" in call else None
+        is_finished = call["outcome"] == "finished"
         rows.append(
             [
                 minute(call["started"]),
                 call["outcome"] or "no end recorded",
-                f"{units:,}" if units is not None and known else NOT_KNOWN,
-                NOT_KNOWN if call["seconds"] is None else duration(call["seconds"]),
+                f"{units:,}" if units is not None and is_finished else NO_VALUE,
+                NO_VALUE if call["seconds"] is None else duration(call["seconds"]),
                 f"{call['workers']}",
-                call["machine"].get("host") or NOT_KNOWN,
+                call["machine"].get("host") or NO_VALUE,
                 call["versions"]["corpusmill"],
                 call["fingerprint"][:12],
             ]

@@ -7,8 +7,8 @@ from typing import Any
 from corpusmill.report.bins import Histogram, octaves
 from corpusmill.report.tables import RunTables, identifier
 
-STEPS = 50  # bins of the share that is lost, 0 to 1
-WHOLE = 1e-9  # shares are quotients of counts: what is this near to an edge is at it
+LOST_SHARE_BINS = 50  # bins of the share that is lost, 0 to 1
+ROUNDING_SLACK = 1e-9  # shares are quotients of counts: what is this near to an edge is at it
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class ClusterFigures:
 
 def clusters(tables: RunTables) -> list[ClusterFigures]:
     """Every step of a run that found duplicates of documents, in order. Reads one or two columns of signals."""
-    found = []
+    figures = []
     for number, (_, labels) in enumerate(tables.passes):
         columns = tables.columns(number)
         for step in labels:
@@ -50,8 +50,8 @@ def clusters(tables: RunTables) -> list[ClusterFigures]:
             if rows:
                 lost = _lost(tables, number, step) if f"{step}.lost" in columns else None
                 many, documents = sum(n for _, n in rows), sum(size * n for size, n in rows)
-                found.append(ClusterFigures(step, many, documents, rows[-1][0], _sizes(rows), lost))
-    return found
+                figures.append(ClusterFigures(step, many, documents, rows[-1][0], _sizes(rows), lost))
+    return figures
 
 
 def _sizes(rows: Sequence[tuple[int, int]]) -> Histogram:
@@ -67,13 +67,13 @@ def _sizes(rows: Sequence[tuple[int, int]]) -> Histogram:
 def _lost(tables: RunTables, number: int, step: str) -> Histogram | None:
     name = identifier(f"{step}.lost")
     rows = tables.tuples(
-        f"SELECT least(floor({name} * {STEPS} + {WHOLE}), {STEPS - 1})::BIGINT, count(*) "
+        f"SELECT least(floor({name} * {LOST_SHARE_BINS} + {ROUNDING_SLACK}), {LOST_SHARE_BINS - 1})::BIGINT, count(*) "
         f"FROM ({tables.table('signals', number)}) WHERE {name} NOTNULL AND NOT isnan({name}) GROUP BY 1"
     )
-    counts = [0] * STEPS
-    for place, n in rows:
-        counts[place] = n
+    counts = [0] * LOST_SHARE_BINS
+    for bin_number, n in rows:
+        counts[bin_number] = n
     if not rows:
         return None
-    edges = tuple(i / STEPS for i in range(STEPS + 1))
+    edges = tuple(i / LOST_SHARE_BINS for i in range(LOST_SHARE_BINS + 1))
     return Histogram(edges, {"dropped": tuple(counts)}, False, 0.0).trimmed()

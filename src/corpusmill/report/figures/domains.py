@@ -7,7 +7,7 @@ from typing import Any
 
 from corpusmill.report.tables import RunTables
 
-HOST = r"^[A-Za-z]+://(?:[^/@]*@)?([A-Za-z0-9.-]+)"  # of an address, for DuckDB
+HOST_PATTERN = r"^[A-Za-z]+://(?:[^/@]*@)?([A-Za-z0-9.-]+)"  # of an address, for DuckDB
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def domains(tables: RunTables) -> Domains:
     if not tables.passes:
         return Domains(0, 0, 0, 0, ())
     first, last = tables.table("signals", 0), tables.table("signals", len(tables.passes) - 1)
-    host = f"coalesce(lower(regexp_extract(url, '{HOST}', 1)), '')"
+    host = f"coalesce(lower(regexp_extract(url, '{HOST_PATTERN}', 1)), '')"
     rows = tables.tuples(
         f"SELECT host, sum(documents)::BIGINT, sum(kept)::BIGINT, sum(bytes)::BIGINT, sum(tokens)::BIGINT FROM ("
         f"SELECT {host} AS host, count(*) AS documents, 0 AS kept, 0 AS bytes, 0 AS tokens FROM ({first}) GROUP BY 1 "
@@ -58,9 +58,11 @@ def domains(tables: RunTables) -> Domains:
     )
     without = sum(documents for host, documents, *_ in rows if not host)
     sums = by_domain(row for row in rows if row[0])
-    found = sorted((Domain(name, *own) for name, own in sums.items()), key=lambda one: (-one.bytes, one.name))
-    documents, kept, size = (sum(own[place] for own in sums.values()) for place in range(3))
-    return Domains(documents, without, kept, size, tuple(found))
+    ordered = sorted(
+        (Domain(name, *own) for name, own in sums.items()), key=lambda domain: (-domain.bytes, domain.name)
+    )
+    documents, kept_count, size = (sum(own[column] for own in sums.values()) for column in range(3))
+    return Domains(documents, without, kept_count, size, tuple(ordered))
 
 
 def by_domain(rows: Iterable[Sequence[Any]]) -> dict[str, list[int]]:
@@ -69,8 +71,8 @@ def by_domain(rows: Iterable[Sequence[Any]]) -> dict[str, list[int]]:
     sums = dict[str, list[int]]()
     for host, *numbers in rows:
         own = sums.setdefault(registered(host), [0] * len(numbers))
-        for place, value in enumerate(numbers):
-            own[place] += int(value)
+        for column, value in enumerate(numbers):
+            own[column] += int(value)
     return sums
 
 

@@ -9,10 +9,12 @@ def drops_all(tables: RunTables) -> list[DropsAll]:
     """In the order of the steps."""
     draws = [label for label in tables.labels if f"{label}-draw" in tables.files.stages]
     return [
-        one for stage, labels in tables.passes for one in engine.drops_all(labels, tables.files.facts(stage), draws)
+        dropping_step
+        for stage, labels in tables.passes
+        for dropping_step in engine.drops_all(labels, tables.files.facts(stage), draws)
     ]
 
 
 def warnings(tables: RunTables) -> list[str]:
     """A sentence for each."""
-    return [in_words(one, str(tables.folder)) for one in drops_all(tables)]
+    return [in_words(dropping_step, str(tables.folder)) for dropping_step in drops_all(tables)]

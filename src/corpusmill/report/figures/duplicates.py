@@ -12,7 +12,7 @@ from corpusmill.report.numbers import number, share, size
 from corpusmill.report.tables import RunTables, identifier
 from corpusmill.store.facts import Facts
 
-CONDITIONS = {signal: "{} IS NOT NULL" if signal == "duplicate_of" else "{} > 0" for signal in FLAGGED}
+FLAG_CONDITIONS = {signal: "{} IS NOT NULL" if signal == "duplicate_of" else "{} > 0" for signal in FLAGGED}
 
 
 @dataclass(frozen=True)
@@ -37,18 +37,18 @@ class DedupStep:
 def dedup_table(steps: Sequence[DedupStep]) -> tuple[list[str], list[list[str]]]:
     """Head and rows: the same on the page and in the terminal."""
     head = ["step", "documents in", "with duplicates", "share", "dropped", "bytes"]
-    head += [f"also found by {one.step}" for one in steps]
+    head += [f"also found by {step.step}" for step in steps]
     rows = [
         [
-            one.step,
-            number(one.documents_in),
-            number(one.documents),
-            share(one.documents, one.documents_in),
-            number(one.dropped),
-            "–" if one.bytes is None else size(one.bytes),
-            *("" if other.step == one.step else number(one.both[other.step]) for other in steps),
+            step.step,
+            number(step.documents_in),
+            number(step.documents),
+            share(step.documents, step.documents_in),
+            number(step.dropped),
+            "–" if step.bytes is None else size(step.bytes),
+            *("" if other_step.step == step.step else number(step.both[other_step.step]) for other_step in steps),
         ]
-        for one in steps
+        for step in steps
     ]
     return head, rows
 
@@ -67,25 +67,27 @@ def dedup_steps(tables: RunTables) -> list[DedupStep]:
 
 def _figure(tables: RunTables, step: str, counted: dict[str, tuple[int, Facts]], order: list[str]) -> DedupStep:
     number, facts = counted[step]
-    others = [other for other in order if other != step]
+    others = [other_step for other_step in order if other_step != step]
     both = {
-        other: facts["both"][other] if counted[other][0] == number else _across(tables, step, other, counted)
-        for other in others
+        other_step: facts["both"][other_step]
+        if counted[other_step][0] == number
+        else _across(tables, step, other_step, counted)
+        for other_step in others
     }
-    held = facts["bytes"] if f"{step}.passages" not in tables.columns(number) else None
-    return DedupStep(step, facts["documents_in"], facts["documents"], facts["dropped"], held, both)
+    duplicate_bytes = facts["bytes"] if f"{step}.passages" not in tables.columns(number) else None
+    return DedupStep(step, facts["documents_in"], facts["documents"], facts["dropped"], duplicate_bytes, both)
 
 
-def _across(tables: RunTables, step: str, other: str, counted: dict[str, tuple[int, Facts]]) -> int:
+def _across(tables: RunTables, step: str, other_step: str, counted: dict[str, tuple[int, Facts]]) -> int:
     """Documents in which two steps of different passes found something: these are looked up by their ids."""
-    one, two = (
+    first_ids, second_ids = (
         f"SELECT id FROM ({tables.table('signals', counted[name][0])}) WHERE {_flag(tables, counted[name][0], name)}"
-        for name in (step, other)
+        for name in (step, other_step)
     )
-    return int(tables.tuples(f"SELECT count(*) FROM ({one}) JOIN ({two}) USING (id)")[0][0])
+    return int(tables.tuples(f"SELECT count(*) FROM ({first_ids}) JOIN ({second_ids}) USING (id)")[0][0])
 
 
 def _flag(tables: RunTables, number: int, step: str) -> str:
     columns = tables.columns(number)
     signal = next(signal for signal in FLAGGED if f"{step}.{signal}" in columns)
-    return CONDITIONS[signal].format(identifier(f"{step}.{signal}"))
+    return FLAG_CONDITIONS[signal].format(identifier(f"{step}.{signal}"))

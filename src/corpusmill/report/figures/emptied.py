@@ -25,25 +25,25 @@ class EmptiedFigure:
 
 def emptied(tables: RunTables) -> list[EmptiedFigure]:
     """Sources first, in the order of their names, then domains, those that lost most first."""
-    found = []
+    figures = []
     for row in tables.files.waterfall().rows:
         facts = tables.files.facts(f"{row.step}-emptied")
         if "emptied" not in facts:
             continue
         for name, flow in row.sources.items():
-            came = flow["documents_in"] - flow.get("passed_through", 0)
+            documents_in = flow["documents_in"] - flow.get("passed_through", 0)
             dropped = flow["documents_in"] - flow["documents_out"]
-            if dropped >= EMPTIED_LEAST and dropped > EMPTIED * came:
-                found.append(EmptiedFigure(row.step, "source", name, came, dropped))
+            if dropped >= EMPTIED_LEAST and dropped > EMPTIED * documents_in:
+                figures.append(EmptiedFigure(row.step, "source", name, documents_in, dropped))
         domains = sorted(facts["emptied"].items(), key=lambda item: (-item[1][1], item[0]))
-        found += [EmptiedFigure(row.step, "domain", name, *counts) for name, counts in domains]
-    return found
+        figures += [EmptiedFigure(row.step, "domain", name, *counts) for name, counts in domains]
+    return figures
 
 
 def warnings(tables: RunTables) -> list[str]:
     """A sentence for each."""
     return [
-        f"{one.step} drops {share(one.dropped, one.documents_in)} of the documents of {one.kind} {one.name} as "
-        f"near-duplicates ({number(one.dropped)} of {number(one.documents_in)}): look at pairs of them in the report"
-        for one in emptied(tables)
+        f"{step.step} drops {share(step.dropped, step.documents_in)} of the documents of {step.kind} {step.name} as "
+        f"near-duplicates ({number(step.dropped)} of {number(step.documents_in)}): check the pairs in the report"
+        for step in emptied(tables)
     ]

@@ -31,8 +31,12 @@ def languages(tables: RunTables) -> list[LanguageFigures]:
     for number, (stage, labels) in enumerate(tables.passes):
         counted = tables.files.facts(stage).get("languages", {})
         for step in (step for step in labels if step in counted):
-            found = [LanguageFigure(label or None, *counts) for label, counts in counted[step].items()]
+            language_figures = [LanguageFigure(label or None, *counts) for label, counts in counted[step].items()]
             # As in SQL: of equally many by their names, and last those without one.
-            found.sort(key=lambda one: (-one.kept - one.dropped, one.label is None, one.label))
-            figures.append(LanguageFigures(step, labels[-1], tables.files.measure_dropped(number), tuple(found)))
+            language_figures.sort(
+                key=lambda language: (-language.kept - language.dropped, language.label is None, language.label)
+            )
+            figures.append(
+                LanguageFigures(step, labels[-1], tables.files.measure_dropped(number), tuple(language_figures))
+            )
     return figures

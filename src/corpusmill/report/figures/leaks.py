@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from corpusmill.report.tables import RunTables
 
-MANY = 10  # documents with a question, above which it is probably ordinary public text
-JUDGED = 12  # documents of a step that are shown
+ORDINARY_ABOVE = 10  # documents with a question, above which it is probably ordinary public text
+MAX_JUDGED_DOCUMENTS = 12  # documents of a step that are shown
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Leak:
 
     @property
     def is_in_many(self) -> bool:
-        return self.documents > MANY
+        return self.documents > ORDINARY_ABOVE
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,9 @@ def _step(tables: RunTables, at: int, step: str, before: list[str]) -> Leaks:
     columns = tables.columns(at)
 
     def hits(column: str) -> str:
-        rows = f'unnest("{step}.{column}") AS hit FROM ({tables.table("signals", at, place=True)}) WHERE {reached}'
+        rows = (
+            f'unnest("{step}.{column}") AS hit FROM ({tables.table("signals", at, with_location=True)}) WHERE {reached}'
+        )
         return f"SELECT filename, file_row_number, {rows}"
 
     document = "count(DISTINCT (filename, file_row_number))"
@@ -92,15 +94,18 @@ def _step(tables: RunTables, at: int, step: str, before: list[str]) -> Leaks:
         "GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2",
         before,
     )
-    found = tuple(Leak(*row) for row in items)
+    leaked = tuple(Leak(*row) for row in items)
     material = tables.tuples(by_benchmark.format(hits("material")), before) if f"{step}.material" in columns else []
     return Leaks(
         step,
         documents,
-        {name: (held, questions) for name, held, questions in tables.tuples(by_benchmark.format(hits("hits")), before)},
-        found,
-        _in_many(tables, hits("hits"), before) if any(leak.is_in_many for leak in found) else {},
-        {name: (held, questions) for name, held, questions in material},
+        {
+            name: (document_count, questions)
+            for name, document_count, questions in tables.tuples(by_benchmark.format(hits("hits")), before)
+        },
+        leaked,
+        _in_many(tables, hits("hits"), before) if any(leak.is_in_many for leak in leaked) else {},
+        {name: (document_count, questions) for name, document_count, questions in material},
         _judged(tables, at, step, reached, before) if f"{step}.asked" in columns else (),
     )
 
@@ -109,15 +114,15 @@ def _in_many(tables: RunTables, hits: str, values: list[str]) -> dict[str, tuple
     """Of documents that have several questions of a benchmark, those count whose questions are all in many."""
     document = "filename, file_row_number"
     counted = f"SELECT hit.benchmark, hit.item, count(DISTINCT ({document})) AS documents FROM ({hits}) GROUP BY 1, 2"
-    least = (
+    rarest = (
         f"SELECT {document}, hits.hit.benchmark AS benchmark, min(documents) AS least FROM ({hits}) AS hits "
         "JOIN counted ON counted.benchmark = hits.hit.benchmark AND counted.item = hits.hit.item GROUP BY ALL"
     )
     rows = tables.tuples(
-        f"WITH counted AS ({counted}), least AS ({least}) "
+        f"WITH counted AS ({counted}), least AS ({rarest}) "
         "SELECT benchmark, (SELECT count(*) FROM least WHERE least.benchmark = counted.benchmark AND least > ?), "
         "count(*) FROM counted WHERE documents > ? GROUP BY 1 ORDER BY 2 DESC, 1",
-        [*values, *values, MANY, MANY],
+        [*values, *values, ORDINARY_ABOVE, ORDINARY_ABOVE],
     )
     return {name: (documents, items) for name, documents, items in rows}
 
@@ -128,7 +133,7 @@ def _judged(tables: RunTables, at: int, step: str, reached: str, values: list[st
     columns = ", ".join(f'"{step}.{name}"' for name in names)
     rows = tables.tuples(
         f"SELECT id, url, {columns} FROM ({tables.table('signals', at)}) "
-        f'WHERE "{step}.hits" IS NOT NULL AND ({reached}) ORDER BY id LIMIT {JUDGED}',
+        f'WHERE "{step}.hits" IS NOT NULL AND ({reached}) ORDER BY id LIMIT {MAX_JUDGED_DOCUMENTS}',
         values,
     )
     return tuple(LeakedQuestion(*row) for row in rows)

@@ -11,8 +11,8 @@ from corpusmill.report.tables import RunTables
 from corpusmill.store.facts import Facts, total
 
 # For charts: half octaves. Each is an edge of LENGTHS too, so that no bin is split.
-STARTS = np.unique(np.concatenate([LENGTHS[LENGTHS < 4], LENGTHS[LENGTHS >= 4][:: PER_OCTAVE // 2]]))
-EDGES: tuple[float, ...] = (*STARTS.astype(float).tolist(), 2.0 * float(STARTS[-1]))
+BIN_STARTS = np.unique(np.concatenate([LENGTHS[LENGTHS < 4], LENGTHS[LENGTHS >= 4][:: PER_OCTAVE // 2]]))
+LENGTH_EDGES: tuple[float, ...] = (*BIN_STARTS.astype(float).tolist(), 2.0 * float(BIN_STARTS[-1]))
 
 
 @dataclass(frozen=True)
@@ -36,11 +36,11 @@ class Length:
         return self.total / max(self.documents, 1)
 
 
-def length(documents: int, total: int, by: Mapping[int, int], least: int, most: int) -> Length:
+def length(documents: int, total: int, by: Mapping[int, int], minimum: int, maximum: int) -> Length:
     """by   bin of LENGTHS -> documents"""
-    counts = np.zeros(len(STARTS), np.int64)
-    np.add.at(counts, np.searchsorted(STARTS, LENGTHS[list(by)], "right") - 1, list(by.values()))
-    return Length(documents, total, _median(by, least, most), least, most, tuple(counts.tolist()))
+    counts = np.zeros(len(BIN_STARTS), np.int64)
+    np.add.at(counts, np.searchsorted(BIN_STARTS, LENGTHS[list(by)], "right") - 1, list(by.values()))
+    return Length(documents, total, _median(by, minimum, maximum), minimum, maximum, tuple(counts.tolist()))
 
 
 def lengths_of(tables: RunTables, unit: str) -> dict[str, Length]:
@@ -61,22 +61,24 @@ def lengths_of(tables: RunTables, unit: str) -> dict[str, Length]:
                 facts[side].append(counted[side])
                 ends[side] += own[:, i].ravel().tolist()
     facts["all"], ends["all"] = [part for side in SIDES for part in facts[side]], ends["kept"] + ends["dropped"]
-    found = {}
+    lengths = {}
     for side, parts in facts.items():
-        whole, known = total(parts), [end for end in ends[side] if end >= 0]
-        by = {at: times for at, times in enumerate(whole["bins"]) if times}
-        found[side] = length(whole["documents"], whole["total"], by, min(known, default=0), max(known, default=0))
-    return found if found["all"].documents else {}
+        combined, recorded = total(parts), [end for end in ends[side] if end >= 0]
+        by = {at: times for at, times in enumerate(combined["bins"]) if times}
+        lengths[side] = length(
+            combined["documents"], combined["total"], by, min(recorded, default=0), max(recorded, default=0)
+        )
+    return lengths if lengths["all"].documents else {}
 
 
-def _median(by: Mapping[int, int], least: int, most: int) -> float:
+def _median(by: Mapping[int, int], minimum: int, maximum: int) -> float:
     """The median of values of which the bins are known: within its bin they are taken to be spread evenly."""
     middle = sum(by.values()) / 2
     below = 0
     for at in sorted(by):
         if below + by[at] >= middle:
-            low = max(int(LENGTHS[at]), least)
-            high = min(int(LENGTHS[at + 1]) - 1, most) if at + 1 < len(LENGTHS) else most
+            low = max(int(LENGTHS[at]), minimum)
+            high = min(int(LENGTHS[at + 1]) - 1, maximum) if at + 1 < len(LENGTHS) else maximum
             return low + (high - low) * (middle - below) / by[at]
         below += by[at]
     return 0.0

@@ -7,7 +7,7 @@ import pyarrow as pa
 from corpusmill.report.tables import RunTables, identifier
 from corpusmill.report.views import documents
 
-NAMES = ("licence", "license", "spdx")  # of columns, whatever step is before the dot
+LICENCE_COLUMNS = ("licence", "license", "spdx")  # of columns, whatever step is before the dot
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Licences:
 def licences(tables: RunTables) -> list[Licences]:
     """A figure for each column of signals that is named for licences. Reads the signals of all documents."""
     columns = {name: kind for number in range(len(tables.passes)) for name, kind in tables.columns(number).items()}
-    named = [name for name, kind in columns.items() if _is_licence(name) and pa.types.is_string(kind)]
+    licence_columns = [name for name, kind in columns.items() if _is_licence(name) and pa.types.is_string(kind)]
     return [
         Licences(
             column,
@@ -46,9 +46,9 @@ def licences(tables: RunTables) -> list[Licences]:
                 )
             ),
         )
-        for column in named
+        for column in licence_columns
     ]
 
 
 def _is_licence(column: str) -> bool:
-    return column.rpartition(".")[2].lower() in NAMES
+    return column.rpartition(".")[2].lower() in LICENCE_COLUMNS

@@ -9,7 +9,7 @@ from corpusmill.recipe.model import Recipe
 from corpusmill.report.numbers import share
 from corpusmill.report.tables import RunTables
 
-WORTH = 0.01  # of a source's documents: fewer are texts about HTML as a rule, which show some
+MIN_MARKUP_SHARE = 0.01  # of a source's documents: fewer are texts about HTML as a rule, which show some
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ def warnings(tables: RunTables) -> list[str]:
         recipe = tables.files.recipe
     except (RecipeError, AssetError):
         return []
-    counted = [(one.source, one.documents, one.markup) for one in markup(tables)]
+    counted = [(figure.source, figure.documents, figure.markup) for figure in markup(tables)]
     return in_words(recipe, counted, "after the last step")
 
 
@@ -45,9 +45,9 @@ def in_words(recipe: Recipe, counted: Sequence[tuple[str, int, int]], when: str)
 
     counted   source, documents, and those of them that hold markup
     """
-    found = [each for each in counted if each[2] and each[2] >= WORTH * each[1]]
+    marked_up = [counts for counts in counted if counts[2] and counts[2] >= MIN_MARKUP_SHARE * counts[1]]
     return [
-        f"{share(markup, documents)} of the documents of source {source} hold HTML markup {when}: {change}"
-        for source, documents, markup in found
+        f"{share(markup, documents)} of the documents of source {source} contain HTML markup {when}: {change}"
+        for source, documents, markup in marked_up
         for change in strip_html(recipe, [source])
     ]

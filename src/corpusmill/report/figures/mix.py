@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from corpusmill.report.numbers import number
 from corpusmill.report.tables import RunTables
 
-HEAD = (
+MIX_HEAD = (
     *("source", "documents", "{unit} available", "target share", "target {unit}"),
     *("epochs", "{unit} drawn", "share drawn"),
 )
@@ -65,21 +65,21 @@ def _by_bucket(name: str) -> tuple[str, int]:
 
 def mix_table(mix: Mix) -> tuple[list[str], list[list[str]]]:
     """Head and rows, the last of them the sum: the same on the page and in the terminal."""
-    total, wanted = sum(one.drawn for one in mix.sources), sum(one.wanted for one in mix.sources)
+    total, target = sum(source.drawn for source in mix.sources), sum(source.wanted for source in mix.sources)
     rows = [
         [
-            one.source,
-            number(one.documents),
-            number(one.there),
-            f"{100 * one.share:.2f} %",
-            number(one.wanted),
-            f"{one.epochs:.2f}",
-            number(one.drawn),
-            f"{100 * one.drawn / total:.2f} %" if total else "–",
+            source.source,
+            number(source.documents),
+            number(source.there),
+            f"{100 * source.share:.2f} %",
+            number(source.wanted),
+            f"{source.epochs:.2f}",
+            number(source.drawn),
+            f"{100 * source.drawn / total:.2f} %" if total else "–",
         ]
-        for one in mix.sources
+        for source in mix.sources
     ]
-    there = sum(one.there for one in mix.sources)
-    documents = sum(one.documents for one in mix.sources)
-    rows.append(["all", number(documents), number(there), "", number(wanted), "", number(total), ""])
-    return [name.format(unit=mix.unit) for name in HEAD], rows
+    available = sum(source.there for source in mix.sources)
+    documents = sum(source.documents for source in mix.sources)
+    rows.append(["all", number(documents), number(available), "", number(target), "", number(total), ""])
+    return [name.format(unit=mix.unit) for name in MIX_HEAD], rows

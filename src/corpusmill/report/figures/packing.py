@@ -61,14 +61,14 @@ def packing_table(packed: Packing | None) -> list[list[str]]:
     if packed is None:
         return []
 
-    def of(part: int, whole: int) -> str:
-        return f"{number(part)} ({share(part, whole)})"
+    def with_share(part: int, total: int) -> str:
+        return f"{number(part)} ({share(part, total)})"
 
     rows = [
         ["rows", number(packed.rows)],
-        ["tokens, including EOS", of(packed.tokens, packed.capacity)],
-        ["padding", of(packed.padding, packed.capacity)],
-        ["documents split across rows", of(packed.cut_documents, packed.documents)],
+        ["tokens, including EOS", with_share(packed.tokens, packed.capacity)],
+        ["padding", with_share(packed.padding, packed.capacity)],
+        ["documents split across rows", with_share(packed.cut_documents, packed.documents)],
         ["tokens discarded", number(packed.discarded_tokens)],
     ]
     if packed.mean_context is not None:

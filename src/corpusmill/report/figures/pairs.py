@@ -48,15 +48,17 @@ def pairs(tables: RunTables, n: int) -> list[Pairs]:
     for step in tables.labels:
         shown = samples.pairs(tables, step, n)
         facts = tables.files.facts(f"{step}-decide")
-        met = tables.files.facts(f"{step}-group").get("not_compared", 0)
-        left_out = met, facts.get("not_verified", 0) + facts.get("not_followed", 0)
+        unmet = tables.files.facts(f"{step}-group").get("not_compared", 0)
+        left_out = unmet, facts.get("not_verified", 0) + facts.get("not_followed", 0)
         if shown or any(left_out) or facts.get("compared"):
             compared = facts.get("compared"), facts.get("verified")
-            said = tuple(remark for label, remark in tables.remarks if label == step)
+            step_remarks = tuple(remark for label, remark in tables.remarks if label == step)
             similarities = histograms.similarities(tables, step)
             rejected = tuple(samples.rejected(tables, step, n))
             figures.append(
-                Pairs(step, *compared, left_out, similarities, tuple(shown), said, rejected, losses(tables, step))
+                Pairs(
+                    step, *compared, left_out, similarities, tuple(shown), step_remarks, rejected, losses(tables, step)
+                )
             )
     return figures
 

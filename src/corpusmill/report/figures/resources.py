@@ -70,8 +70,8 @@ def resources(tables: RunTables) -> list[StageResources]:
     """Every stage that has begun, in order."""
     flow = {stage: _flow(tables, stage, labels) for stage, labels in tables.passes}
     carried = (0, 0)
-    whole = sum(float(results.seconds.sum()) for results in tables.files.stages.values())
-    found = []
+    total_seconds = sum(float(results.seconds.sum()) for results in tables.files.stages.values())
+    figures = []
     for stage, results in tables.files.stages.items():
         if not len(results):
             continue
@@ -82,7 +82,7 @@ def resources(tables: RunTables) -> list[StageResources]:
         memory = int(results.memory.max())
         spent = float(results.seconds.sum()), float(results.seconds.max())
         cpu = float(results.cpu.sum())
-        found.append(
+        figures.append(
             StageResources(
                 stage,
                 len(results),
@@ -93,18 +93,20 @@ def resources(tables: RunTables) -> list[StageResources]:
                 results.bytes,
                 None if isnan(cpu) else cpu,
                 *_of_calls(tables, stage),
-                spent[0] / whole if whole else 0.0,
+                spent[0] / total_seconds if total_seconds else 0.0,
             )
         )
-    return found
+    return figures
 
 
 def _of_calls(tables: RunTables, stage: str) -> tuple[float | None, int | None]:
     """Seconds that calls were at a stage, and workers that did units of it, of the calls that did some."""
-    own = [of for call in tables.files.calls if (of := stages_of(tables, call).get(stage))]
+    own = [part for call in tables.files.calls if (part := stages_of(tables, call).get(stage))]
     if not own:
         return None, None
-    return sum(of["seconds"] for of in own), max((of["workers"] for of in own if "workers" in of), default=None)
+    return sum(part["seconds"] for part in own), max(
+        (part["workers"] for part in own if "workers" in part), default=None
+    )
 
 
 def _flow(tables: RunTables, stage: str, labels: tuple[str, ...]) -> tuple[tuple[int, int], tuple[int, int]]:
@@ -113,7 +115,7 @@ def _flow(tables: RunTables, stage: str, labels: tuple[str, ...]) -> tuple[tuple
     ends = []
     for label, side in ((labels[0], "in"), (labels[-1], "out")) if labels else ():
         sources = steps.get(label, {}).values()
-        ends.append(tuple(sum(source[f"{what}_{side}"] for source in sources) for what in ("documents", "bytes")))
+        ends.append(tuple(sum(source[f"{measure}_{side}"] for source in sources) for measure in ("documents", "bytes")))
     if not ends:  # a recipe without steps
         facts = tables.files.facts(stage)
         texts = facts.get("lengths", {}).get("bytes", {}).values()
@@ -129,18 +131,20 @@ def resources_table(stages: Sequence[StageResources]) -> tuple[list[str], list[l
     head += ["documents/s", "text MB/s", "peak memory", "written"]
     rows = [
         [
-            one.stage,
-            number(one.units),
-            "–" if one.workers is None else number(one.workers),
-            "–" if one.elapsed_seconds is None else duration(one.elapsed_seconds),
-            duration(one.seconds),
-            f"{100 * one.share:.1f} %",
-            "–" if one.cpu_seconds is None or not one.seconds else f"{100 * one.cpu_seconds / one.seconds:.0f} %",
-            number(one.documents_per_second),
-            f"{one.mb_per_second:,.1f}",
-            "–" if one.memory is None else size(one.memory),
-            size(one.written),
+            stage.stage,
+            number(stage.units),
+            "–" if stage.workers is None else number(stage.workers),
+            "–" if stage.elapsed_seconds is None else duration(stage.elapsed_seconds),
+            duration(stage.seconds),
+            f"{100 * stage.share:.1f} %",
+            "–"
+            if stage.cpu_seconds is None or not stage.seconds
+            else f"{100 * stage.cpu_seconds / stage.seconds:.0f} %",
+            number(stage.documents_per_second),
+            f"{stage.mb_per_second:,.1f}",
+            "–" if stage.memory is None else size(stage.memory),
+            size(stage.written),
         ]
-        for one in stages
+        for stage in stages
     ]
     return head, rows

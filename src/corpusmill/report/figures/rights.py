@@ -6,7 +6,7 @@ from corpusmill.report.tables import RunTables, identifier, literal
 from corpusmill.report.views import documents
 
 # How each reservation shows in the signals of annotate/rights and filter/rights: as `filter/rights` judges.
-SAID = {
+RESERVATION_CONDITIONS = {
     "robots": "{robots} > 0",
     "noai": "{noai}",
     "tdm": "{tdm} = 1",
@@ -16,7 +16,7 @@ SAID = {
     "no_derivatives": "contains({licence_type}, 'nd')",
     "unknown_robots": "{robots} IS NULL",
 }
-SIGNALS = ("robots", "robots_agents", "noai", "noindex", "tdm", "ai_train", "licence_type")
+RIGHTS_SIGNALS = ("robots", "robots_agents", "noai", "noindex", "tdm", "ai_train", "licence_type")
 
 
 @dataclass(frozen=True)
@@ -59,28 +59,34 @@ def rights(tables: RunTables) -> list[RightsFigure]:
     """A figure for each step annotate/rights or filter/rights of the run. Reads the signals of all documents."""
     columns = {name for number in range(len(tables.passes)) for name in tables.columns(number)}
     labels = {name.removesuffix(".robots_agents") for name in columns if name.endswith(".robots_agents")}
-    return [_of(tables, label) for label in sorted(labels) if all(f"{label}.{name}" in columns for name in SIGNALS)]
+    return [
+        _figure_of_step(tables, label)
+        for label in sorted(labels)
+        if all(f"{label}.{name}" in columns for name in RIGHTS_SIGNALS)
+    ]
 
 
-def _of(tables: RunTables, label: str) -> RightsFigure:
-    named = {name: identifier(f"{label}.{name}") for name in SIGNALS}
+def _figure_of_step(tables: RunTables, label: str) -> RightsFigure:
+    columns = {name: identifier(f"{label}.{name}") for name in RIGHTS_SIGNALS}
     of_all = "count(*), coalesce(sum(bytes), 0)::BIGINT, coalesce(sum(tokens), 0)::BIGINT"
     ((count, size, tokens),) = tables.tuples(f"SELECT {of_all} FROM ({documents(tables)})")
     rows = [
-        _reserved(tables, label, rule, said.format(**named), f"FROM ({documents(tables)})")
-        for rule, said in SAID.items()
+        _reserved(tables, label, rule, condition.format(**columns), f"FROM ({documents(tables)})")
+        for rule, condition in RESERVATION_CONDITIONS.items()
     ]
     agents = tables.tuples(
-        f"SELECT DISTINCT unnest(string_split({named['robots_agents']}, ',')) AS agent FROM ({documents(tables)}) "
+        f"SELECT DISTINCT unnest(string_split({columns['robots_agents']}, ',')) AS agent FROM ({documents(tables)}) "
         "ORDER BY agent"
     )
-    listed = f"list_contains(string_split({named['robots_agents']}, ','), "
+    listed = f"list_contains(string_split({columns['robots_agents']}, ','), "
     by_agent = [
         _reserved(tables, label, "robots", f"{listed}{literal(agent)})", f"FROM ({documents(tables)})", agent)
         for (agent,) in agents
     ]
-    by_agent.sort(key=lambda one: (-one.tokens, -one.documents, one.name))
-    return RightsFigure(label, count, size, tokens, tuple(one for one in rows if one.documents), tuple(by_agent))
+    by_agent.sort(key=lambda agent: (-agent.tokens, -agent.documents, agent.name))
+    return RightsFigure(
+        label, count, size, tokens, tuple(reservation for reservation in rows if reservation.documents), tuple(by_agent)
+    )
 
 
 def _reserved(

@@ -20,10 +20,10 @@ from corpusmill.report.tables import RunTables
 from corpusmill.steps.personal_data import NAMED, count_of, find
 from corpusmill.steps.redact.pii import without_own
 
-SAMPLE = 1000  # documents of a side
-AT_ONCE = 100  # of them measured at a time
-TOXIC = 0.5  # score
-LANGUAGES = 8  # that are named
+SAMPLE_PER_SIDE = 1000  # documents of a side
+MEASURED_AT_ONCE = 100  # of them measured at a time
+TOXIC_SCORE = 0.5  # score
+MAX_NAMED_LANGUAGES = 8  # that are named
 
 
 @dataclass(frozen=True)
@@ -83,11 +83,11 @@ class Sampled:
 
     def to_json(self) -> dict[str, Any]:
         parts = {"languages": self.languages, "personal_data": self.personal, "toxicity": self.toxicity}
-        written = {
-            name: {what: {"input": a.to_json(), "output": b.to_json()} for what, (a, b) in part.items()}
+        shares = {
+            name: {group: {"input": a.to_json(), "output": b.to_json()} for group, (a, b) in part.items()}
             for name, part in parts.items()
         }
-        return {**written, "personal_data_found": dict(self.found)}
+        return {**shares, "personal_data_found": dict(self.found)}
 
 
 @dataclass(frozen=True)
@@ -116,24 +116,24 @@ def sampled(tables: RunTables) -> Sampled | None:
             sample.share("output", measured["output"][column]),
         )
 
-    seen, found = _seen(tables)
+    recipe_shares, pieces = _counted_by_recipe(tables)
     # Not credentials, a loose match; nor postal addresses, most of which are of offices, unless a step looks for them.
-    kinds = (kind for kind in NAMED if kind != "credential" and (kind != "address" or kind in seen))
+    kinds = (kind for kind in NAMED if kind != "credential" and (kind != "address" or kind in recipe_shares))
     personal = {kind: compared(kind) for kind in kinds}
-    personal = {kind: (seen.get(kind, before), after) for kind, (before, after) in personal.items()}
+    personal = {kind: (recipe_shares.get(kind, before), after) for kind, (before, after) in personal.items()}
     return Sampled(
         sample,
         _languages(sample, {side: columns["language"] for side, columns in measured.items()}),
-        {kind: pair for kind, pair in personal.items() if pair[0].count or pair[1].count or kind in seen},
-        found,
-        {f"score of {TOXIC:g} or more": compared("toxic"), "a word of the list": compared("words")},
+        {kind: pair for kind, pair in personal.items() if pair[0].count or pair[1].count or kind in recipe_shares},
+        pieces,
+        {f"score of {TOXIC_SCORE:g} or more": compared("toxic"), "a word of the list": compared("words")},
     )
 
 
 def draw(tables: RunTables) -> TextSample:
     """The documents with the smallest ids, which are hashes."""
     flow = tables.files.waterfall()
-    texts = {side: samples.texts(tables, wanted, SAMPLE) for side, wanted in sides(tables).items()}
+    texts = {side: samples.texts(tables, pass_tables, SAMPLE_PER_SIDE) for side, pass_tables in sides(tables).items()}
     failed = sum(row.failed for row in flow.rows)
     return TextSample(texts, {"input": flow.documents_in - failed, "output": flow.documents_out})
 
@@ -151,7 +151,10 @@ def measure(texts: pa.LargeStringArray, steps: Iterable[object] = ()) -> dict[st
     steps   of the recipe: what they put in place of personal data is none
     """
     own = tuple(steps)
-    parts = [_measure_some(texts.slice(start, AT_ONCE), own) for start in range(0, max(len(texts), 1), AT_ONCE)]
+    parts = [
+        _measure_some(texts.slice(start, MEASURED_AT_ONCE), own)
+        for start in range(0, max(len(texts), 1), MEASURED_AT_ONCE)
+    ]
     return {name: pa.concat_arrays([part[name] for part in parts]) for name in parts[0]}
 
 
@@ -160,7 +163,7 @@ def _measure_some(texts: pa.LargeStringArray, steps: Iterable[object]) -> dict[s
     personal = find(without_own(texts, steps), NAMED, True).columns(False)
     columns = {
         "language": pc.fill_null(Identifier().columns(texts)["label"], "none"),
-        "toxic": pc.fill_null(pc.greater_equal(rated["score"].cast(pa.float64()), TOXIC), False),
+        "toxic": pc.fill_null(pc.greater_equal(rated["score"].cast(pa.float64()), TOXIC_SCORE), False),
         "words": pc.greater(rated["found"], 0),
     }
     return columns | {kind: pc.greater(personal[count_of(kind)], 0) for kind in NAMED}
@@ -168,32 +171,34 @@ def _measure_some(texts: pa.LargeStringArray, steps: Iterable[object]) -> dict[s
 
 def _languages(sample: TextSample, labels: Mapping[str, pa.Array]) -> Compared:
     counts = {
-        side: {one["values"]: one["counts"] for one in pc.value_counts(column).to_pylist()}
+        side: {entry["values"]: entry["counts"] for entry in pc.value_counts(column).to_pylist()}
         for side, column in labels.items()
     }
-    every = counts["input"].keys() | counts["output"].keys()
-    ordered = sorted(every, key=lambda name: (-counts["input"].get(name, 0), name))
-    named, rest = ordered[:LANGUAGES], ordered[LANGUAGES:]
-    found = {name: [counts[side].get(name, 0) for side in ("input", "output")] for name in named}
-    if rest:
-        found[f"{len(rest)} others"] = [sum(counts[side].get(n, 0) for n in rest) for side in ("input", "output")]
+    all_languages = counts["input"].keys() | counts["output"].keys()
+    ordered = sorted(all_languages, key=lambda name: (-counts["input"].get(name, 0), name))
+    shown, others = ordered[:MAX_NAMED_LANGUAGES], ordered[MAX_NAMED_LANGUAGES:]
+    by_language = {name: [counts[side].get(name, 0) for side in ("input", "output")] for name in shown}
+    if others:
+        by_language[f"{len(others)} others"] = [
+            sum(counts[side].get(n, 0) for n in others) for side in ("input", "output")
+        ]
     sizes = [(len(sample.texts[side]), len(sample.texts[side]) < sample.documents[side]) for side in sample.texts]
-    return {name: (Share(before, *sizes[0]), Share(after, *sizes[1])) for name, (before, after) in found.items()}
+    return {name: (Share(before, *sizes[0]), Share(after, *sizes[1])) for name, (before, after) in by_language.items()}
 
 
-def _seen(tables: RunTables) -> tuple[dict[str, Share], dict[str, int]]:
+def _counted_by_recipe(tables: RunTables) -> tuple[dict[str, Share], dict[str, int]]:
     """What the recipe's own steps counted: kind -> documents that came to the first step that counts the kind, and
     those with it; kind -> pieces found by that step. Nothing of a pass that has saved no signals of dropped
     documents."""
     shares: dict[str, Share] = {}
-    found: dict[str, int] = {}
+    pieces: dict[str, int] = {}
     for number, (stage, labels) in enumerate(tables.passes):
         counted = tables.files.facts(stage).get("personal", {})
         for label in (label for label in labels if label in counted and tables.files.measure_dropped(number) != "none"):
             documents = counted[label]["documents"]
             for kind in (*NAMED, "person", "place"):
-                if kind not in found and count_of(kind) in counted[label]:
-                    holding, found[kind] = counted[label][count_of(kind)]
+                if kind not in pieces and count_of(kind) in counted[label]:
+                    holding, pieces[kind] = counted[label][count_of(kind)]
                     if kind in NAMED:
                         shares[kind] = Share(holding, documents, sampled=False)
-    return shares, found
+    return shares, pieces

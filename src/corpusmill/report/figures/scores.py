@@ -15,12 +15,12 @@ from corpusmill.report.tables import RunTables, identifier
 from corpusmill.steps.filter.keep_where import KeepWhere
 from corpusmill.steps.filter.top import Top
 
-BINS = 40
+SCORE_BINS = 40
 # A comparison of a signal with a number, as people write it in a condition.
-BETWEEN = re.compile(
+BETWEEN_CONDITION = re.compile(
     r"([\w-]+\.\w+)\s+BETWEEN\s+(\d[\d_.]*(?:[eE][+-]?\d+)?)\s+AND\s+(\d[\d_.]*(?:[eE][+-]?\d+)?)", re.IGNORECASE
 )
-COMPARISON = re.compile(r"([\w-]+\.\w+)\s*(<=|>=|<|>)\s*(\d[\d_.]*(?:[eE][+-]?\d+)?)(?![\w.])")
+NUMBER_COMPARISON = re.compile(r"([\w-]+\.\w+)\s*(<=|>=|<|>)\s*(\d[\d_.]*(?:[eE][+-]?\d+)?)(?![\w.])")
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Score:
 def scores(tables: RunTables) -> list[Score]:
     """Every signal of perplexity or of a score, in the order of the steps. A step that identifies languages is left
     out: its score is of a label. Nor is there one of a pass that has saved no signals of dropped documents."""
-    found = []
+    figures = []
     for number, (_, steps) in enumerate(tables.passes):
         if tables.files.measure_dropped(number) == "none":
             continue
@@ -72,8 +72,8 @@ def scores(tables: RunTables) -> list[Score]:
         for step in steps:
             signal = "value" if f"{step}.worst_window" in columns else "score"
             if f"{step}.{signal}" in columns and f"{step}.label" not in columns:
-                found.append(_score(tables, number, step, signal))
-    return [score for score in found if score]
+                figures.append(_score(tables, number, step, signal))
+    return [score for score in figures if score]
 
 
 def _score(tables: RunTables, number: int, step: str, signal: str) -> Score | None:
@@ -81,33 +81,38 @@ def _score(tables: RunTables, number: int, step: str, signal: str) -> Score | No
     last = len(tables.passes) - 1
     count = len(tables.files.paths("signals", number))
     units = spread(count)
-    source, kept = f"({tables.table('signals', number, units=units)}) AS p", "p.dropped_by IS NULL"
+    source, kept_condition = f"({tables.table('signals', number, units=units)}) AS p", "p.dropped_by IS NULL"
     if number < last:
-        kept = "l.id IS NOT NULL"
+        kept_condition = "l.id IS NOT NULL"
         ids = f"SELECT id FROM ({tables.table('signals', last, units=units)}) WHERE dropped_by IS NULL"
         source += f" LEFT JOIN ({ids}) AS l ON p.id = l.id"
-    values = f"SELECT {value} AS value, {kept} AS kept FROM {source} WHERE isfinite({value})"
+    values = f"SELECT {value} AS value, {kept_condition} AS kept FROM {source} WHERE isfinite({value})"
     ends = "min(value), max(value)"
-    each = (f"count(*){of}, avg(value){of}, median(value){of}" for of in ("", " FILTER (kept)"))
-    low, high, *rest = tables.tuples(f"SELECT {ends}, {', '.join(each)} FROM ({values})")[0]
+    aggregates = (
+        f"count(*){row_filter}, avg(value){row_filter}, median(value){row_filter}"
+        for row_filter in ("", " FILTER (kept)")
+    )
+    low, high, *side_values = tables.tuples(f"SELECT {ends}, {', '.join(aggregates)} FROM ({values})")[0]
     if low is None:
         return None
     log = signal == "value" and low > 0
     edges = _edges(low, high, log)
     start, width = (math.log(low), math.log(edges[1] / edges[0])) if log else (low, edges[1] - edges[0])
-    place = f"least(greatest(floor(({'ln(value)' if log else 'value'} - {start!r}) / {width!r}), 0), {BINS - 1})"
-    query = f"SELECT {place}::INTEGER, count(*), count(*) FILTER (kept) FROM ({values}) GROUP BY 1"
-    counts = {side: [0] * BINS for side in ("input", "output")}
+    bin_sql = (
+        f"least(greatest(floor(({'ln(value)' if log else 'value'} - {start!r}) / {width!r}), 0), {SCORE_BINS - 1})"
+    )
+    query = f"SELECT {bin_sql}::INTEGER, count(*), count(*) FILTER (kept) FROM ({values}) GROUP BY 1"
+    counts = {side: [0] * SCORE_BINS for side in ("input", "output")}
     for at, documents, output in tables.tuples(query):
         counts["input"][at], counts["output"][at] = documents, output
-    histogram = Histogram(edges, {side: tuple(each) for side, each in counts.items()}, log, high)
+    histogram = Histogram(edges, {side: tuple(aggregates) for side, aggregates in counts.items()}, log, high)
     sides = ("input", "output")
     return Score(
         step,
         signal,
-        dict(zip(sides, rest[::3])),
-        {side: mean or 0.0 for side, mean in zip(sides, rest[1::3])},
-        {side: median or 0.0 for side, median in zip(sides, rest[2::3])},
+        dict(zip(sides, side_values[::3])),
+        {side: mean or 0.0 for side, mean in zip(sides, side_values[1::3])},
+        {side: median or 0.0 for side, median in zip(sides, side_values[2::3])},
         histogram,
         tuple(_bounds(tables, f"{step}.{signal}")),
         (len(units), count) if len(units) < count else None,
@@ -116,10 +121,10 @@ def _score(tables: RunTables, number: int, step: str, signal: str) -> Score | No
 
 def _edges(low: float, high: float, log: bool) -> tuple[float, ...]:
     if log:
-        ratio = max(high / low, 1.01) ** (1 / BINS)
-        return tuple(low * ratio**i for i in range(BINS + 1))
-    width = max(high - low, 1e-6) / BINS
-    return tuple(low + width * i for i in range(BINS + 1))
+        ratio = max(high / low, 1.01) ** (1 / SCORE_BINS)
+        return tuple(low * ratio**i for i in range(SCORE_BINS + 1))
+    width = max(high - low, 1e-6) / SCORE_BINS
+    return tuple(low + width * i for i in range(SCORE_BINS + 1))
 
 
 def _bounds(tables: RunTables, signal: str) -> Iterator[tuple[str, float]]:
@@ -138,8 +143,8 @@ def _bounds(tables: RunTables, signal: str) -> Iterator[tuple[str, float]]:
             if "bound" in facts:
                 yield label, facts["bound"]
         if isinstance(step, KeepWhere):
-            for named, condition in step.named():
-                drawn = [(name, at) for name, _, at in COMPARISON.findall(condition)]
-                drawn += [(name, at) for name, *ends in BETWEEN.findall(condition) for at in ends]
-                reason = f"{label}.{named}" if step.conditions else label
+            for rule_name, condition in step.named():
+                drawn = [(name, at) for name, _, at in NUMBER_COMPARISON.findall(condition)]
+                drawn += [(name, at) for name, *ends in BETWEEN_CONDITION.findall(condition) for at in ends]
+                reason = f"{label}.{rule_name}" if step.conditions else label
                 yield from ((reason, float(at.replace("_", ""))) for name, at in drawn if name == signal)

@@ -45,12 +45,14 @@ def sources(tables: RunTables) -> SourceFigures:
     last = flow.rows[-1] if flow.rows else None
     tokens = last.tokens_out if last else 0
     unit: Literal["tokens", "bytes"] = "tokens" if tokens else "bytes"
-    held = amounts(tables).sources
+    source_amounts = amounts(tables).sources
     rows = []
     for name, read in flow.read.items():
         own = last.sources.get(name, {}) if last else {}
-        kept, amount = own.get("documents_out", 0), own.get(f"{unit}_out", 0)
-        texts = held[name].text_bytes, held[name].kept_bytes
-        files = held[name].files
-        rows.append(SourceFigure(name, files, read["bytes"], read["records"], read["documents"], kept, amount, *texts))
+        kept_documents, amount = own.get("documents_out", 0), own.get(f"{unit}_out", 0)
+        texts = source_amounts[name].text_bytes, source_amounts[name].kept_bytes
+        files = source_amounts[name].files
+        rows.append(
+            SourceFigure(name, files, read["bytes"], read["records"], read["documents"], kept_documents, amount, *texts)
+        )
     return SourceFigures(unit, tokens or (last.bytes_out if last else 0), tuple(rows))

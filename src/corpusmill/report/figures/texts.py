@@ -12,15 +12,18 @@ import numpy as np
 
 from corpusmill.engine.work.text_facts import COUNTED, FACTS
 from corpusmill.report.bins import Histogram
-from corpusmill.report.figures.lengths import EDGES, Length, length, lengths_of
+from corpusmill.report.figures.lengths import LENGTH_EDGES, Length, length, lengths_of
 from corpusmill.report.numbers import number
 from corpusmill.report.tables import RunTables
 from corpusmill.store.facts import total
 from corpusmill.text.integrity import INTEGRITY_FLAGS
 
-SIDES = ("input", "output")
-NAMES = {"chars": "characters", "words": "words"}
-TOKENS = {"input": "all", "output": "kept"}  # of the text as it left the last pass that the document reached
+TEXT_SIDES = ("input", "output")
+LENGTH_UNITS = {"chars": "characters", "words": "words"}
+TOKEN_LENGTHS_OF_SIDE = {
+    "input": "all",
+    "output": "kept",
+}  # of the text as it left the last pass that the document reached
 
 
 @dataclass(frozen=True)
@@ -39,13 +42,13 @@ class SideTexts:
     def to_json(self) -> dict[str, Any]:
         lengths = {
             name: {
-                "total": one.total,
-                "mean": round(one.mean, 2),
-                "median": round(one.median, 1),
-                "least": one.least,
-                "most": one.most,
+                "total": unit_length.total,
+                "mean": round(unit_length.mean, 2),
+                "median": round(unit_length.median, 1),
+                "least": unit_length.least,
+                "most": unit_length.most,
             }
-            for name, one in self.lengths.items()
+            for name, unit_length in self.lengths.items()
         }
         return {"documents": self.documents, **lengths, "with": dict(self.flags)}
 
@@ -57,39 +60,45 @@ def texts(tables: RunTables) -> dict[str, SideTexts] | None:
     if not facts.get("input"):
         return None
     tokens = lengths_of(tables, "tokens")
-    found = {}
-    for side in SIDES:
+    sides = {}
+    for side in TEXT_SIDES:
         counts = total((facts[side] or {}).values())
         notes = tables.files.stages[stages[side]].notes.get(f"{FACTS}_{side}", ())
         ends = np.array([[int(part) for part in note.split(",")] for note in notes if note], np.int64).reshape(-1, 4)
         lengths = {}
         for i, name in enumerate(COUNTED):
             by = {int(at): times for at, times in counts.get(f"{name}_by", {}).items()}
-            least, most = (int(ends[:, 2 * i].min()), int(ends[:, 2 * i + 1].max())) if len(ends) else (0, 0)
-            lengths[NAMES[name]] = length(counts.get("documents", 0), counts.get(name, 0), by, least, most)
+            minimum, maximum = (int(ends[:, 2 * i].min()), int(ends[:, 2 * i + 1].max())) if len(ends) else (0, 0)
+            lengths[LENGTH_UNITS[name]] = length(counts.get("documents", 0), counts.get(name, 0), by, minimum, maximum)
         complete = side == "output" or tables.files.waterfall().counts_all_tokens
-        if complete and tokens and tokens[TOKENS[side]].documents:
-            lengths["tokens"] = tokens[TOKENS[side]]
-        found[side] = SideTexts(
-            counts.get("documents", 0), lengths, {name: counts.get(name, 0) for name in INTEGRITY_FLAGS}
-        )
-    return found
+        if complete and tokens and tokens[TOKEN_LENGTHS_OF_SIDE[side]].documents:
+            lengths["tokens"] = tokens[TOKEN_LENGTHS_OF_SIDE[side]]
+        sides[side] = SideTexts(counts.get("documents", 0), lengths, {name: counts.get(name, 0) for name in INTEGRITY_FLAGS})
+    return sides
 
 
 def lengths_table(sides: Mapping[str, SideTexts]) -> tuple[list[str], list[list[str]]]:
     """Head and rows: the same on the page and in the terminal."""
     rows = []
-    for side in SIDES:
-        for unit, one in sides[side].lengths.items():
-            ends = (number(one.least), number(one.most)) if sides[side].documents else ("–", "–")
-            rows.append([f"{unit}, {side}", number(one.total), f"{one.mean:,.1f}", number(one.median), *ends])
+    for side in TEXT_SIDES:
+        for unit, unit_length in sides[side].lengths.items():
+            ends = (number(unit_length.least), number(unit_length.most)) if sides[side].documents else ("–", "–")
+            rows.append(
+                [
+                    f"{unit}, {side}",
+                    number(unit_length.total),
+                    f"{unit_length.mean:,.1f}",
+                    number(unit_length.median),
+                    *ends,
+                ]
+            )
     return ["per document", "in all", "mean", "median", "minimum", "maximum"], rows
 
 
 def histogram(sides: Mapping[str, SideTexts], unit: str) -> Histogram | None:
     """The documents of both sides by length; None if there are none."""
-    counts = {side: sides[side].lengths[unit].histogram for side in SIDES if unit in sides[side].lengths}
+    counts = {side: sides[side].lengths[unit].histogram for side in TEXT_SIDES if unit in sides[side].lengths}
     if not any(map(sum, counts.values())):
         return None
-    most = max(sides[side].lengths[unit].most for side in counts)
-    return Histogram(EDGES, counts, True, most).trimmed()
+    maximum = max(sides[side].lengths[unit].most for side in counts)
+    return Histogram(LENGTH_EDGES, counts, True, maximum).trimmed()

@@ -4,15 +4,16 @@ from dataclasses import dataclass
 
 from corpusmill.report.tables import RunTables
 
-COMBINATIONS = 1000  # of reasons, the most frequent of each pass, that are counted
-PAIRS = 20  # that are shown
+MAX_COMBINATIONS = 1000  # of reasons, the most frequent of each pass, that are counted
+MAX_RULE_PAIRS = 20  # that are shown
 
 
 @dataclass(frozen=True)
 class RulePair:
     """Two rules, as `step.rule`, of one pass.
 
-    both        dropped documents that fail both, as far as was measured; `one` and `other`: that fail each
+    both         dropped documents that fail both, as far as was measured
+    one, other   those that fail each
     """
 
     rules: tuple[str, str]
@@ -28,19 +29,21 @@ class RulePair:
 
 def together(tables: RunTables, n: int) -> list[RulePair]:
     """The pairs of rules of a finished run that most documents fail both of, most first: `n` at most."""
-    found: list[RulePair] = []
+    rule_pairs: list[RulePair] = []
     for number in range(len(tables.passes)):
         # There are few combinations of reasons, and many documents.
         query = (
             f"SELECT reasons, count(*) AS n FROM ({tables.table('signals', number)}) WHERE dropped_by IS NOT NULL "
-            f"AND reasons IS NOT NULL GROUP BY reasons ORDER BY n DESC, reasons LIMIT {COMBINATIONS}"
+            f"AND reasons IS NOT NULL GROUP BY reasons ORDER BY n DESC, reasons LIMIT {MAX_COMBINATIONS}"
         )
-        each, both = dict[str, int](), dict[tuple[str, str], int]()
+        rule_counts, both = dict[str, int](), dict[tuple[str, str], int]()
         for reasons, count in tables.tuples(query):
             names = sorted(set(reasons.split(",")))
             for i, name in enumerate(names):
-                each[name] = each.get(name, 0) + count
-                for other in names[i + 1 :]:
-                    both[name, other] = both.get((name, other), 0) + count
-        found += [RulePair(pair, count, each[pair[0]], each[pair[1]]) for pair, count in both.items()]
-    return sorted(found, key=lambda one: (-one.both, one.rules))[:n]
+                rule_counts[name] = rule_counts.get(name, 0) + count
+                for other_name in names[i + 1 :]:
+                    both[name, other_name] = both.get((name, other_name), 0) + count
+        rule_pairs += [
+            RulePair(pair, count, rule_counts[pair[0]], rule_counts[pair[1]]) for pair, count in both.items()
+        ]
+    return sorted(rule_pairs, key=lambda pair: (-pair.both, pair.rules))[:n]

@@ -20,10 +20,10 @@ from corpusmill.report.tables import RunTables
 from corpusmill.steps import Tokenize
 from corpusmill.store.arrays import map_arrays
 
-MOST = 32  # units whose languages are looked up
-TOP = 40  # tokens that are shown
-QUANTILES = (0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
-NEEDED = {"counts", "lengths", "words", "characters", "bytes"}
+MAX_SPREAD_UNITS = 32  # units whose languages are looked up
+TOP_TOKENS = 40  # tokens that are shown
+LENGTH_QUANTILES = (0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
+NEEDED_ARRAYS = {"counts", "lengths", "words", "characters", "bytes"}
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ def statistics(tables: RunTables) -> TokenStatistics | None:
     Memory: the vocabulary; of documents, the numbers of one unit.
     """
     units = list(_units(tables))
-    if not units or not all(unit.keys() >= NEEDED for unit in units):
+    if not units or not all(unit.keys() >= NEEDED_ARRAYS for unit in units):
         return None
     counts = sum((unit["counts"] for unit in units[1:]), units[0]["counts"].copy())
     ends = sum(int(unit["lengths"].sum()) for unit in units) - int(counts.sum())
@@ -135,18 +135,18 @@ def statistics(tables: RunTables) -> TokenStatistics | None:
         sources.add(source, columns)
         if language and i in looked_at:  # ids are compared: ten times the price of the rest
             step, pass_number = language
-            wanted, signals_path = ["id", f"{step}.label"], tables.files.paths("signals", pass_number)[i]
-            signals = pq.read_table(signals_path, columns=wanted, use_threads=False)
+            signal_columns, signals_path = ["id", f"{step}.label"], tables.files.paths("signals", pass_number)[i]
+            signals = pq.read_table(signals_path, columns=signal_columns, use_threads=False)
             ids = pq.read_table(paths[i], columns=["id"], use_threads=False)["id"]
-            place = pc.index_in(ids, value_set=signals["id"].combine_chunks())
-            languages.add(signals[f"{step}.label"].take(place), columns)
+            positions = pc.index_in(ids, value_set=signals["id"].combine_chunks())
+            languages.add(signals[f"{step}.label"].take(positions), columns)
         values, times = np.unique(columns["tokens"], return_counts=True)
         for value, count in zip(values.tolist(), times.tolist()):
             lengths[value] = lengths.get(value, 0) + count
     by_source = sources.groups()
     order = [name for name in tables.files.inputs if name in by_source]
     by_language = sorted(languages.groups().values(), key=lambda group: (-group.tokens, group.name))
-    top = np.argsort(-counts, kind="stable")[:TOP]
+    top = np.argsort(-counts, kind="stable")[:TOP_TOKENS]
     texts = _texts(tables, top[counts[top] > 0].tolist())
     return TokenStatistics(
         all=_sum("all", by_source.values()),
@@ -163,8 +163,8 @@ def statistics(tables: RunTables) -> TokenStatistics | None:
 
 
 def spread(units: int) -> list[int]:
-    """The numbers of MOST units, spread evenly; of all if there are no more."""
-    return [i * units // min(MOST, units) for i in range(min(MOST, units))]
+    """The numbers of MAX_SPREAD_UNITS units, spread evenly; of all if there are no more."""
+    return [i * units // min(MAX_SPREAD_UNITS, units) for i in range(min(MAX_SPREAD_UNITS, units))]
 
 
 def _units(tables: RunTables) -> Iterator[Mapping[str, NDArray[Any]]]:
@@ -191,11 +191,11 @@ class _Groups:
     def add(self, names: pa.ChunkedArray, columns: Mapping[str, NDArray[np.int64]]) -> None:
         coded = pc.fill_null(names.cast(pa.string()), "none").combine_chunks().dictionary_encode()
         codes = coded.indices.to_numpy(zero_copy_only=False)
-        each = [np.bincount(codes, minlength=len(coded.dictionary))]
+        column_sums = [np.bincount(codes, minlength=len(coded.dictionary))]
         # Sums as floats are exact up to 2**53.
-        each += [np.bincount(codes, column, len(coded.dictionary)) for column in columns.values()]
+        column_sums += [np.bincount(codes, column, len(coded.dictionary)) for column in columns.values()]
         for i, name in enumerate(coded.dictionary.to_pylist()):
-            sums = np.array([column[i] for column in each]).astype(np.int64)
+            sums = np.array([column[i] for column in column_sums]).astype(np.int64)
             self.sums[name] = self.sums[name] + sums if name in self.sums else sums
 
     def groups(self) -> dict[str, DocumentGroup]:
@@ -217,8 +217,8 @@ def _quantiles(lengths: Mapping[int, int]) -> dict[float, int]:
         return {}
     values = np.array(sorted(lengths))
     up_to = np.cumsum([lengths[value] for value in values.tolist()])
-    at = np.searchsorted(up_to, np.array(QUANTILES) * up_to[-1])
-    return dict(zip(QUANTILES, values[at].tolist()))
+    at = np.searchsorted(up_to, np.array(LENGTH_QUANTILES) * up_to[-1])
+    return dict(zip(LENGTH_QUANTILES, values[at].tolist()))
 
 
 def _texts(tables: RunTables, ids: list[int]) -> dict[int, str]:
@@ -232,17 +232,17 @@ def _texts(tables: RunTables, ids: list[int]) -> dict[int, str]:
             return {}
     except (RecipeError, AssetError, MissingExtraError):
         return {}
-    wanted = set(ids)
-    return {i: definition.look(token) for token, i in definition.ids.items() if i in wanted}
+    id_set = set(ids)
+    return {i: definition.look(token) for token, i in definition.ids.items() if i in id_set}
 
 
-def written(token: TopToken) -> str:
+def token_text(token: TopToken) -> str:
     """A token with visible white space, and without characters that a terminal would obey."""
     return repr(token.text) if token.text is not None else f"token {token.id}"
 
 
 def group_table(
-    title: str, groups: tuple[DocumentGroup, ...], every: DocumentGroup
+    title: str, groups: tuple[DocumentGroup, ...], total: DocumentGroup
 ) -> tuple[list[str], list[list[str]]]:
     """Head and rows: the same on the page and in the terminal."""
     head = [title, "documents", "tokens", "share", "bytes", "tokens/document", "tokens/word", "characters/token"]
@@ -252,7 +252,7 @@ def group_table(
             group.name,
             number(group.documents),
             number(group.tokens),
-            share(group.tokens, every.tokens),
+            share(group.tokens, total.tokens),
             size(group.bytes),
             f"{group.tokens_per_document:,.1f}",
             f"{group.fertility:.3f}",

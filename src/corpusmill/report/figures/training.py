@@ -7,8 +7,8 @@ from corpusmill.recipe.stages import Scheduled, scheduled
 from corpusmill.report.numbers import number
 from corpusmill.report.tables import RunTables
 
-HEAD = ("stage", "steps", "from step", "tokens", "rows in a step", "tokens in a row")
-HEAD_OF_FOLDERS = ("stage", "shards", "share", "rows", "tokens available", "epochs")
+TRAINING_HEAD = ("stage", "steps", "from step", "tokens", "rows per step", "tokens per row")
+FOLDERS_HEAD = ("stage", "shards", "share", "rows", "tokens available", "epochs")
 
 
 @dataclass(frozen=True)
@@ -43,14 +43,14 @@ class Trained:
 
 def training(tables: RunTables) -> list[Trained]:
     """The stages of training of a run, in order; none if its recipe has none."""
-    found = []
+    stages = []
     for when in scheduled(tables.files.folder.training()):
         reads = []
         for name, share in when.shares.items():
             rows, tokens = _rows(tables, name, when.length)
             reads.append(Read(name, share, rows, tokens, when.steps * when.batch * share / rows if rows else 0.0))
-        found.append(Trained(when, tuple(reads)))
-    return found
+        stages.append(Trained(when, tuple(reads)))
+    return stages
 
 
 def _rows(tables: RunTables, folder: str, length: int) -> tuple[int, int]:
@@ -63,14 +63,24 @@ def _rows(tables: RunTables, folder: str, length: int) -> tuple[int, int]:
 
 
 def training_table(stages: list[Trained]) -> list[list[str]]:
-    """A row for each stage, as HEAD names them."""
-    return [[one.stage, *map(number, (one.steps, one.first_step, *one[3:6]))] for one in (each.when for each in stages)]
+    """A row for each stage, as TRAINING_HEAD names them."""
+    return [
+        [when.stage, *map(number, (when.steps, when.first_step, *when[3:6]))]
+        for when in (stage.when for stage in stages)
+    ]
 
 
 def folders_table(stages: list[Trained]) -> list[list[str]]:
-    """A row for each folder that a stage reads, as HEAD_OF_FOLDERS names them."""
+    """A row for each folder that a stage reads, as FOLDERS_HEAD names them."""
     return [
-        [each.when.stage, one.folder, f"{one.share:.1%}", number(one.rows), number(one.tokens), f"{one.epochs:.2f}"]
-        for each in stages
-        for one in each.reads
+        [
+            stage.when.stage,
+            read.folder,
+            f"{read.share:.1%}",
+            number(read.rows),
+            number(read.tokens),
+            f"{read.epochs:.2f}",
+        ]
+        for stage in stages
+        for read in stage.reads
     ]

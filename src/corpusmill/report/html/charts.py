@@ -15,7 +15,7 @@ from corpusmill.report.html import svg
 from corpusmill.report.html.markup import HtmlText, tag
 from corpusmill.report.numbers import short
 
-COLOURS = {
+SERIES_COLOURS = {
     "kept": "var(--kept)",
     "pass": "var(--kept)",
     "output": "var(--kept)",
@@ -27,10 +27,13 @@ COLOURS = {
     "worker time": "var(--kept)",
     "peak memory": "var(--before)",
 }
-BAR, ROW = 13, 38  # pixels: a horizontal bar, and it with the words above it
-HALF, BETWEEN = 8, 1  # pixels: one of two bars of a row, and between them
-NARROW = 0.22  # of a bin's width, on either side, by which a series is narrower than the one before it
-GAP = 0.04
+BAR_HEIGHT, ROW_HEIGHT = 13, 38  # pixels: a horizontal bar, and it with the words above it
+HALF_BAR_HEIGHT, BAR_SPACING = 8, 1  # pixels: one of two bars of a row, and between them
+SERIES_INSET = 0.22  # of a bin's width, on either side, by which a series is narrower than the one before it
+BIN_GAP = 0.04
+
+
+Mark = tuple[float, str, str]  # a value, words, class
 
 
 def histogram(
@@ -55,7 +58,7 @@ def histogram(
     """
     still = svg.histogram(data, label=label, unit=unit, bound=bound, height=height, root=root)
     marks = [] if bound is None else [(bound, f"threshold {short(bound)}", "bound")]
-    spec = _spec(data, _stacked(data), marks, axis or unit, height, root, counted)
+    spec = _spec(data, _stacked(data), marks, ChartFrame(axis or unit, height, root, counted))
     if ticks is not None:
         spec["layer"][0]["encoding"]["x"]["axis"]["values"] = list(ticks)
     return _chart(still, spec, unit, label, unknown)
@@ -67,12 +70,12 @@ def overlaid(
     label: str,
     unit: str,
     axis: str | None = None,
-    marks: Sequence[tuple[float, str, str]] = (),
+    marks: Sequence[Mark] = (),
     height: int = 170,
 ) -> HtmlText:
     """A chart in which each series has bars of its own, as `svg.overlaid`."""
     still = svg.overlaid(data, label=label, unit=unit, marks=marks, height=height)
-    return _chart(still, _spec(data, _beside(data), marks, axis or unit, height, False), unit, label)
+    return _chart(still, _spec(data, _side_by_side(data), marks, ChartFrame(axis or unit, height)), unit, label)
 
 
 @dataclass(frozen=True)
@@ -97,30 +100,29 @@ def bars(still: HtmlText, rows: Sequence[BarRow], *, label: str, axis: str, unit
     axis    words below the horizontal axis
     unit    of the values on the axis, as in "B" for bytes
     """
-    most = max([sum(value for _, value, _ in row.parts) for row in rows] + [0.0]) or 1.0
+    maximum = max([sum(value for _, value, _ in row.parts) for row in rows] + [0.0]) or 1.0
     values, names = [], list(dict.fromkeys(series for row in rows for series, *_ in row.parts))
     for i, row in enumerate(rows):
         start = 0.0
         about: dict[str, str] = {series: words for series, _, words in row.parts}
         for series, value, _ in row.parts:
             if value:
-                place = {"x": float(f"{start:.6g}"), "x2": float(f"{start + value:.6g}")}
-                values.append({"i": i, "c": row.name, "s": series, "n": float(f"{value:.6g}"), **place, **about})
+                ends = {"x": float(f"{start:.6g}"), "x2": float(f"{start + value:.6g}")}
+                values.append({"i": i, "c": row.name, "s": series, "n": float(f"{value:.6g}"), **ends, **about})
                 start += value
-    ticks = f"format(datum.value, '{'~s' if most >= 1000 else '~g'}') + '{unit}'"
-    colours = {"domain": names, "range": [COLOURS[name] for name in names]}
+    ticks = f"format(datum.value, '{'~s' if maximum >= 1000 else '~g'}') + '{unit}'"
     drawn = {
-        "mark": {"type": "bar", "height": BAR, "yOffset": BAR - 4, "cornerRadius": 2, "minBandSize": 1},
+        "mark": {"type": "bar", "height": BAR_HEIGHT, "yOffset": BAR_HEIGHT - 4, "cornerRadius": 2, "minBandSize": 1},
         "encoding": {
             "y": _rows(len(rows)),
-            "x": _along("x", most, axis, ticks),
+            "x": _along("x", maximum, axis, ticks),
             "x2": {"field": "x2"},
-            "color": {"field": "s", "type": "nominal", "legend": None, "scale": colours},
-            "tooltip": _told(names),
+            "color": _colours(names),
+            "tooltip": _tooltip(names),
         },
     }
     layers = [drawn, *_words([(row.name, row.words, row.href or "") for row in rows])]
-    return _chart(still, {"data": {"values": values}, "height": ROW * len(rows), "layer": layers}, unit, label)
+    return _chart(still, {"data": {"values": values}, "height": ROW_HEIGHT * len(rows), "layer": layers}, unit, label)
 
 
 @dataclass(frozen=True)
@@ -142,7 +144,7 @@ def pairs(still: HtmlText, rows: Sequence[PairRow], *, label: str, axis: str) ->
     still   the same on paper and without scripts
     axis    words below the horizontal axis
     """
-    most = max([high for row in rows for *_, (_, high), _ in row.parts] + [0.01])
+    maximum = max([high for row in rows for *_, (_, high), _ in row.parts] + [0.01])
     names = list(dict.fromkeys(series for row in rows for series, *_ in row.parts))
     values = []
     for i, row in enumerate(rows):
@@ -154,16 +156,22 @@ def pairs(still: HtmlText, rows: Sequence[PairRow], *, label: str, axis: str) ->
     layers: list[dict[str, Any]] = []
     for i, name in enumerate(names):
         only: dict[str, Any] = {"transform": [{"filter": {"field": "s", "equal": name}}]}
-        y, below = _rows(len(rows)), BETWEEN + HALF // 2 + i * (HALF + BETWEEN)
-        x = _along("n", most, axis, "format(datum.value, '~%')")
-        mark = {"type": "bar", "height": HALF, "yOffset": below, "cornerRadius": 2, "color": COLOURS[name]}
-        layers.append({**only, "mark": mark, "encoding": {"y": y, "x": x, "tooltip": _told(names)}})
+        y, below = _rows(len(rows)), BAR_SPACING + HALF_BAR_HEIGHT // 2 + i * (HALF_BAR_HEIGHT + BAR_SPACING)
+        x = _along("n", maximum, axis, "format(datum.value, '~%')")
+        mark = {
+            "type": "bar",
+            "height": HALF_BAR_HEIGHT,
+            "yOffset": below,
+            "cornerRadius": 2,
+            "color": SERIES_COLOURS[name],
+        }
+        layers.append({**only, "mark": mark, "encoding": {"y": y, "x": x, "tooltip": _tooltip(names)}})
         line = {"type": "rule", "yOffset": below, "color": "var(--ink)"}
         ends = {"x": {**x, "field": "low"}, "x2": {"field": "high"}}
         only = {"transform": [*only["transform"], {"filter": "datum.high > datum.low"}]}
         layers.append({**only, "mark": line, "encoding": {"y": y, **ends}})
     layers += _words([(row.name, row.words, "") for row in rows])
-    return _chart(still, {"data": {"values": values}, "height": ROW * len(rows), "layer": layers}, "", label)
+    return _chart(still, {"data": {"values": values}, "height": ROW_HEIGHT * len(rows), "layer": layers}, "", label)
 
 
 def _rows(count: int) -> dict[str, Any]:
@@ -172,14 +180,14 @@ def _rows(count: int) -> dict[str, Any]:
     return {"field": "i", "type": "nominal", "scale": scale, "axis": None, "sort": None}
 
 
-def _along(field: str, most: float, title: str, ticks: str) -> dict[str, Any]:
-    """The horizontal axis of horizontal bars, from 0 to `most`."""
+def _along(field: str, maximum: float, title: str, ticks: str) -> dict[str, Any]:
+    """The horizontal axis of horizontal bars, from 0 to `maximum`."""
     axis = {"labelExpr": ticks, "labelOverlap": True, "tickCount": 5, "labelFlush": True}
-    scale = {"domain": [0, most], "nice": False}
+    scale = {"domain": [0, maximum], "nice": False}
     return {"field": field, "type": "quantitative", "scale": scale, "title": title, "axis": axis}
 
 
-def _told(names: Sequence[str]) -> list[dict[str, str]]:
+def _tooltip(names: Sequence[str]) -> list[dict[str, str]]:
     """What is said of a horizontal bar that one points at: its row, and each series of it in words."""
     series = [{"field": name, "type": "nominal", "title": name} for name in names]
     return [{"field": "c", "type": "nominal", "title": " "}, *series]
@@ -206,10 +214,10 @@ def _words(rows: Sequence[tuple[str, str, str]]) -> list[dict[str, Any]]:
 
 
 def _chart(still: HtmlText, spec: Mapping[str, Any], unit: str, label: str, unknown: int = 0) -> HtmlText:
-    written = json.dumps(spec, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
+    spec_text = json.dumps(spec, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
     inside = tag("div", still, class_="still")
     about = {"data_unit": unit, "data_label": label, "data_unknown": unknown or None}
-    return tag("div", inside, class_="vega", data_chart=written, **about)
+    return tag("div", inside, class_="vega", data_chart=spec_text, **about)
 
 
 Bar = dict[str, Any]  # l, r: edges of its bin; x, x2: of the bar; y, y2; s: series; n: documents; b: the bin in words
@@ -217,18 +225,18 @@ Bar = dict[str, Any]  # l, r: edges of its bin; x, x2: of the bar; y, y2; s: ser
 
 def _stacked(data: Histogram) -> list[Bar]:
     bars = []
-    for i, (left, right) in enumerate(_drawn(data)):
+    for i, (low, high) in enumerate(_drawn(data)):
         below = 0
         for name, counts in data.counts.items():
             if counts[i]:
-                bars.append(_bar(data, i, (left, right), 0.0, name, counts[i]) | {"y": below, "y2": below + counts[i]})
+                bars.append(_bar(data, i, (low, high), 0.0, name, counts[i]) | {"y": below, "y2": below + counts[i]})
                 below += counts[i]
     return bars
 
 
-def _beside(data: Histogram) -> list[Bar]:
+def _side_by_side(data: Histogram) -> list[Bar]:
     return [
-        _bar(data, i, sides, GAP + NARROW * depth, name, counts[i]) | {"y": 0, "y2": counts[i]}
+        _bar(data, i, sides, BIN_GAP + SERIES_INSET * depth, name, counts[i]) | {"y": 0, "y2": counts[i]}
         for depth, (name, counts) in enumerate(data.counts.items())
         for i, sides in enumerate(_drawn(data))
         if counts[i]
@@ -236,14 +244,14 @@ def _beside(data: Histogram) -> list[Bar]:
 
 
 def _bar(data: Histogram, i: int, sides: tuple[float, float], inset: float, name: str, count: int) -> Bar:
-    left, right = sides
+    low, high = sides
     if data.log:
-        ratio = right / left
-        x, x2 = left * ratio**inset, right / ratio**inset
+        ratio = high / low
+        x, x2 = low * ratio**inset, high / ratio**inset
     else:
-        x, x2 = left + (right - left) * inset, right - (right - left) * inset
-    place = {"l": left, "r": right, "x": x, "x2": x2}
-    return {**{key: float(f"{value:.6g}") for key, value in place.items()}, "s": name, "n": count, "b": data.words(i)}
+        x, x2 = low + (high - low) * inset, high - (high - low) * inset
+    edges = {"l": low, "r": high, "x": x, "x2": x2}
+    return {**{key: float(f"{value:.6g}") for key, value in edges.items()}, "s": name, "n": count, "b": data.words(i)}
 
 
 def _drawn(data: Histogram) -> list[tuple[float, float]]:
@@ -254,125 +262,130 @@ def _drawn(data: Histogram) -> list[tuple[float, float]]:
     return list(pairwise(edges))
 
 
-def _spec(
-    data: Histogram,
-    bars: Sequence[Bar],
-    marks: Sequence[tuple[float, str, str]],
-    axis: str,
-    height: int,
-    root: bool,
-    counted: str = "documents",
-) -> dict[str, Any]:
+@dataclass(frozen=True)
+class ChartFrame:
+    """What is around the bars of a histogram.
+
+    axis      words below the horizontal axis
+    height    pixels
+    root      whether the vertical axis is on a square-root scale
+    counted   what the bars count
+    """
+
+    axis: str
+    height: int
+    root: bool = False
+    counted: str = "documents"
+
+
+def _spec(data: Histogram, bars: Sequence[Bar], marks: Sequence[Mark], frame: ChartFrame) -> dict[str, Any]:
+    drawn = _drawn(data)
+    low, high = drawn[0][0], drawn[-1][1]
+    shown = [(mark, svg.position(mark[0], low, high, data.log)) for mark in marks if low <= mark[0] <= high]
+    layers = [_bar_layer(data, bars, frame)]
+    lowered = False
+    if data.is_open:
+        # The last bin holds all that is larger: its width on the axis says nothing.
+        words = f"≥ {short(float(f'{data.edges[-2]:.3g}'))} →"
+        ends = [at * PHONE_WIDTH + (_length(about) if at <= 0.5 else 0) for (_, about, _), at in shown]
+        lowered = PHONE_WIDTH - max(ends, default=0.0) < _length(words)
+        layers.append(_open_end_layer(high, words, lowered))
+    # A line through words that are not its own would make them unreadable.
+    rows = len(shown) + lowered
+    ends_of_line = {"y": {"value": 2 + WORD_HEIGHT * rows}, "y2": {"value": frame.height}} if rows > 1 else {}
+    for row, (mark, at) in enumerate(shown):
+        layers.append(_mark_layer(mark, at, 2 + WORD_HEIGHT * row, ends_of_line))
+    return {"data": {"values": list(bars)}, "height": frame.height, "layer": layers}
+
+
+def _bar_layer(data: Histogram, bars: Sequence[Bar], frame: ChartFrame) -> dict[str, Any]:
     drawn = _drawn(data)
     low, high = drawn[0][0], drawn[-1][1]
     x_scale: dict[str, Any] = {"type": "log" if data.log else "linear", "domain": [low, high], "nice": False}
     names = list(data.counts)
-    room = max(bar["y2"] for bar in bars) * (1.4 if root else 1.18) if bars else 1  # for labels above the bars
-    open_end = data.is_open
-    fields = [("b", axis), ("s", ""), ("n", counted)]
-    layers: list[dict[str, Any]] = [
-        {
-            "mark": {"type": "rect", "clip": True, "cursor": "crosshair"},
-            "params": [
-                {"name": "brush", "select": {"type": "interval", "encodings": ["x"], "on": BRUSH, "zoom": False}},
-                {
-                    "name": "zoom",
-                    "bind": "scales",
-                    "select": {"type": "interval", "encodings": ["x"], "on": MOVE, "translate": MOVE, "zoom": WHEEL},
+    # Above the bars there is space for labels.
+    top = max(bar["y2"] for bar in bars) * (1.4 if frame.root else 1.18) if bars else 1
+    zoom = {"type": "interval", "encodings": ["x"], "on": MOVE_EVENTS, "translate": MOVE_EVENTS, "zoom": WHEEL_EVENTS}
+    brush = {"type": "interval", "encodings": ["x"], "on": BRUSH_EVENTS, "zoom": False}
+    fields = [("b", frame.axis), ("s", ""), ("n", frame.counted)]
+    return {
+        "mark": {"type": "rect", "clip": True, "cursor": "crosshair"},
+        "params": [{"name": "brush", "select": brush}, {"name": "zoom", "bind": "scales", "select": zoom}],
+        "encoding": {
+            "x": {
+                "field": "x",
+                "type": "quantitative",
+                "scale": x_scale,
+                "title": f"{frame.axis} (log scale)" if data.log else frame.axis,
+                "axis": {
+                    "grid": False,
+                    "format": "~s" if high >= 1000 else "~g",
+                    "labelOverlap": "greedy",
+                    "labelSeparation": 4,
                 },
-            ],
-            "encoding": {
-                "x": {
-                    "field": "x",
-                    "type": "quantitative",
-                    "scale": x_scale,
-                    "title": f"{axis} (log scale)" if data.log else axis,
-                    "axis": {
-                        "grid": False,
-                        "format": "~s" if high >= 1000 else "~g",
-                        "labelOverlap": "greedy",
-                        "labelSeparation": 4,
-                    },
-                },
-                "x2": {"field": "x2"},
-                "y": {
-                    "field": "y",
-                    "type": "quantitative",
-                    "scale": {"type": "sqrt" if root else "linear", "domain": [0, room], "nice": False},
-                    "title": f"{counted} (square-root scale)" if root and height > 140 else counted,
-                    "axis": {"labelExpr": "format(datum.value, '~s')", "tickCount": 4, "tickMinStep": 1},
-                },
-                "y2": {"field": "y2"},
-                "color": {
-                    "field": "s",
-                    "type": "nominal",
-                    "legend": None,
-                    "scale": {"domain": names, "range": [COLOURS[name] for name in names]},
-                },
-                "tooltip": [{"field": key, "type": "nominal", "title": title or " "} for key, title in fields],
             },
-        }
-    ]
-    shown = [(value, words, css) for value, words, css in marks if low <= value <= high]
-    places = [svg.position(value, low, high, data.log) for value, _, _ in shown]
-    lowered = False
-    if open_end:
-        # The last bin holds all that is larger: its width on the axis says nothing.
-        words = f"≥ {short(float(f'{data.edges[-2]:.3g}'))} →"
-        ends = [
-            place * NARROWEST + (_length(about) if place <= 0.5 else 0) for place, (_, about, _) in zip(places, shown)
-        ]
-        lowered = NARROWEST - max(ends, default=0.0) < _length(words)
-        end: dict[str, Any] = {"v": drawn[-1][1], "t": words}
-        layers.append(
-            {
-                "data": {"values": [end]},
-                "mark": {
-                    "type": "text",
-                    "align": "right",
-                    "baseline": "top",
-                    "dy": 3 + WORD_HEIGHT * lowered,  # below the words of a mark that is near
-                    "dx": -2,
-                    "color": "var(--soft)",
-                },
-                "encoding": {"x": {"field": "v", "type": "quantitative"}, "y": {"value": 0}, "text": {"field": "t"}},
-            }
-        )
-    for row, (value, words, css) in enumerate(shown):
-        right = places[row] > 0.5
-        colour = "var(--ink)" if css == "bound" else "var(--soft)"
-        # A line through words that are not its own would make them unreadable.
-        rows = len(shown) + lowered
-        below = {"y": {"value": 2 + WORD_HEIGHT * rows}, "y2": {"value": height}} if rows > 1 else {}
-        there: dict[str, Any] = {"field": "v", "type": "quantitative"}
-        text: dict[str, Any] = {
-            "type": "text",
-            "align": "right" if right else "left",
-            "dx": {"expr": _inside(words, places[row], right)},
-            "baseline": "top",
-        }
-        layers.append(
-            {
-                "data": {"values": [{"v": value, "t": words}]},
-                "layer": [
-                    {
-                        "mark": {"type": "rule", "color": colour, "strokeDash": [3, 3], "clip": True},
-                        "encoding": {"x": there, **below},
-                    },
-                    {
-                        "mark": {**text, "color": colour, "fontWeight": 600 if css == "bound" else 400, "clip": True},
-                        "encoding": {"x": there, "y": {"value": 2 + WORD_HEIGHT * row}, "text": {"field": "t"}},
-                    },
-                ],
-            }
-        )
-    return {"data": {"values": list(bars)}, "height": height, "layer": layers}
+            "x2": {"field": "x2"},
+            "y": {
+                "field": "y",
+                "type": "quantitative",
+                "scale": {"type": "sqrt" if frame.root else "linear", "domain": [0, top], "nice": False},
+                "title": f"{frame.counted} (square-root scale)" if frame.root and frame.height > 140 else frame.counted,
+                "axis": {"labelExpr": "format(datum.value, '~s')", "tickCount": 4, "tickMinStep": 1},
+            },
+            "y2": {"field": "y2"},
+            "color": _colours(names),
+            "tooltip": [{"field": key, "type": "nominal", "title": title or " "} for key, title in fields],
+        },
+    }
 
 
-def _inside(words: str, place: float, right: bool) -> str:
+def _open_end_layer(end: float, words: str, lowered: bool) -> dict[str, Any]:
+    """The words at the right end of the axis; lowered: below those of a mark that is near."""
+    mark = {"type": "text", "align": "right", "baseline": "top", "dy": 3 + WORD_HEIGHT * lowered, "dx": -2}
+    x = {"field": "v", "type": "quantitative"}
+    return {
+        "data": {"values": [{"v": end, "t": words}]},
+        "mark": mark | {"color": "var(--soft)"},
+        "encoding": {"x": x, "y": {"value": 0}, "text": {"field": "t"}},
+    }
+
+
+def _mark_layer(mark: Mark, at: float, y: int, ends_of_line: Mapping[str, Any]) -> dict[str, Any]:
+    """A vertical line and its words, which are `y` pixels from the top.
+
+    at   where the mark is on the horizontal axis, 0 to 1
+    """
+    value, words, css = mark
+    colour, weight = ("var(--ink)", 600) if css == "bound" else ("var(--soft)", 400)
+    x = {"field": "v", "type": "quantitative"}
+    is_right = at > 0.5
+    text: dict[str, Any] = {
+        "type": "text",
+        "align": "right" if is_right else "left",
+        "dx": {"expr": _inside(words, at, is_right)},
+    }
+    text |= {"baseline": "top", "color": colour, "fontWeight": weight, "clip": True}
+    return {
+        "data": {"values": [{"v": value, "t": words}]},
+        "layer": [
+            {
+                "mark": {"type": "rule", "color": colour, "strokeDash": [3, 3], "clip": True},
+                "encoding": {"x": x, **ends_of_line},
+            },
+            {"mark": text, "encoding": {"x": x, "y": {"value": y}, "text": {"field": "t"}}},
+        ],
+    }
+
+
+def _colours(names: Sequence[str]) -> dict[str, Any]:
+    scale = {"domain": list(names), "range": [SERIES_COLOURS[name] for name in names]}
+    return {"field": "s", "type": "nominal", "legend": None, "scale": scale}
+
+
+def _inside(words: str, position: float, right: bool) -> str:
     """How far the words of a mark are moved, in pixels: beside its line, or over it as far as they would be cut."""
-    room = place if right else 1 - place
-    over = f"max(0, {_length(words):g} - {room:.4f} * width)"
+    space = position if right else 1 - position
+    over = f"max(0, {_length(words):g} - {space:.4f} * width)"
     return f"{over} - 4" if right else f"4 - {over}"
 
 
@@ -382,7 +395,7 @@ def _length(words: str) -> float:
 
 
 WORD_HEIGHT = 14  # pixels; a letter is half as wide
-NARROWEST = 270  # pixels: a chart on a phone
-BRUSH = "[pointerdown[!event.shiftKey], window:pointerup] > window:pointermove!"
-MOVE = "[pointerdown[event.shiftKey], window:pointerup] > window:pointermove!"
-WHEEL = "wheel![event.shiftKey || event.ctrlKey]"  # without a key the page scrolls
+PHONE_WIDTH = 270  # pixels: a chart on a phone
+BRUSH_EVENTS = "[pointerdown[!event.shiftKey], window:pointerup] > window:pointermove!"
+MOVE_EVENTS = "[pointerdown[event.shiftKey], window:pointerup] > window:pointermove!"
+WHEEL_EVENTS = "wheel![event.shiftKey || event.ctrlKey]"  # without a key the page scrolls

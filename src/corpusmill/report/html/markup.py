@@ -14,7 +14,7 @@ class HtmlText(str):
     __slots__ = ()
 
 
-EMPTY = ("meta", "input", "rect", "line")  # elements that hold nothing
+VOID_ELEMENTS = ("meta", "input", "rect", "line")  # elements that hold nothing
 Inside = str | None
 
 
@@ -27,14 +27,14 @@ def tag(element: str, /, *inside: Inside, **attributes: object) -> HtmlText:
     >>> tag("p", "1 < 2 ", tag("b", "<script>"), class_="note", hidden=True)
     '<p class="note" hidden>1 &lt; 2 <b>&lt;script&gt;</b></p>'
     """
-    written = "".join(
+    attribute_text = "".join(
         f" {key.rstrip('_').replace('_', '-')}" + ("" if value is True else f'="{_text(str(value))}"')
         for key, value in attributes.items()
         if value is not None and value is not False
     )
-    if element in EMPTY:
-        return HtmlText(f"<{element}{written}/>")
-    return HtmlText(f"<{element}{written}>{join(inside)}</{element}>")
+    if element in VOID_ELEMENTS:
+        return HtmlText(f"<{element}{attribute_text}/>")
+    return HtmlText(f"<{element}{attribute_text}>{join(inside)}</{element}>")
 
 
 def join(parts: Iterable[Inside], between: str = "") -> HtmlText:
@@ -48,7 +48,7 @@ def _text(text: str) -> str:
     return text if isinstance(text, HtmlText) else escape(visible(text))
 
 
-MANY = 4  # columns: a table of more of them is a card a row on a phone
+MAX_COLUMNS_ON_PHONE = 4  # columns: a table of more of them is a card a row on a phone
 
 
 def parted(name: str) -> HtmlText:
@@ -63,7 +63,7 @@ def parted(name: str) -> HtmlText:
 def table(head: Iterable[Inside], rows: Iterable[Iterable[Inside]], words: Collection[int] = (0,)) -> HtmlText:
     """A table. `words` are the columns of words; the others hold numbers."""
     names = list(head)
-    many = len(names) > MANY
+    many = len(names) > MAX_COLUMNS_ON_PHONE
 
     def row(cells: Iterable[Inside], kind: str, **attributes: object) -> HtmlText:
         css = ("words" if i in words else None for i in count())
@@ -73,5 +73,5 @@ def table(head: Iterable[Inside], rows: Iterable[Iterable[Inside]], words: Colle
         )
 
     top = row(names, "th", scope="col")
-    whole = tag("table", tag("thead", top), tag("tbody", *(row(r, "td") for r in rows)))
-    return tag("div", whole, class_="wide many" if many else "wide")
+    element = tag("table", tag("thead", top), tag("tbody", *(row(r, "td") for r in rows)))
+    return tag("div", element, class_="wide many" if many else "wide")

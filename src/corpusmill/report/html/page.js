@@ -70,7 +70,7 @@
     const { unknown } = holder.dataset;
     const without = unknown ? ` · ${whole(Number(unknown))} documents without a value` : "";
     if (!range) {
-      about.textContent = `drag to select · shift and wheel to zoom${without}`;
+      about.textContent = `drag to select · shift + wheel to zoom${without}`;
       return;
     }
     const inside = bars.filter((bar) => bar.r > range[0] && bar.l < range[1]);
@@ -175,8 +175,8 @@
   const samples = [...document.querySelectorAll(".document, .reason > .two")];
   const nav = document.querySelector("nav");
   if (samples.length && nav) {
-    const field = make("input", [], { type: "search", placeholder: "search in samples", className: "search" });
-    field.ariaLabel = "search in samples";
+    const field = make("input", [], { type: "search", placeholder: "search samples", className: "search" });
+    field.ariaLabel = "search samples";
     const found = make("output");
     let first = null;
     field.oninput = () => {

@@ -2,7 +2,7 @@
 
 import re
 
-ABSOLUTE = re.compile(r"(?<![\w.:/~-])(?:~?/[^\s,'\"\[\]{}]+)+/")
+ABSOLUTE_FOLDERS = re.compile(r"(?<![\w.:/~-])(?:~?/[^\s,'\"\[\]{}]+)+/")
 
 
 def without_folders(text: str) -> str:
@@ -11,4 +11,4 @@ def without_folders(text: str) -> str:
     >>> without_folders("paths: /home/me/data/web.jsonl, ../b.jsonl, s3://bucket/a/b")
     'paths: …/web.jsonl, ../b.jsonl, s3://bucket/a/b'
     """
-    return ABSOLUTE.sub("…/", text)
+    return ABSOLUTE_FOLDERS.sub("…/", text)

@@ -8,10 +8,10 @@ from corpusmill.report.bins import Histogram
 from corpusmill.report.html.markup import HtmlText, tag
 from corpusmill.report.numbers import number, short
 
-TOP, BOTTOM = 18, 20  # pixels above the bars, for a label, and below them, for the axis
-GUTTER = 9  # per cent left of the bars, for the counts
-LINE = 14  # pixels from one label of a mark to the next
-HALF = 9  # pixels of one of two bars
+TOP_MARGIN, BOTTOM_MARGIN = 18, 20  # pixels above the bars, for a label, and below them, for the axis
+GUTTER_PERCENT = 9  # per cent left of the bars, for the counts
+LABEL_LINE_HEIGHT = 14  # pixels from one label of a mark to the next
+PAIRED_BAR_HEIGHT = 9  # pixels of one of two bars
 
 
 def bar(parts: Sequence[tuple[float, str, str]], label: str, height: int = 16) -> HtmlText:
@@ -30,13 +30,13 @@ def two_bars(parts: Sequence[tuple[float, tuple[float, float], str, str]], label
     interval is a line at the end of the bar; where both ends are equal there is none."""
     shapes = []
     for i, (width, (low, high), css, tooltip) in enumerate(parts):
-        y = i * (HALF + 1)
-        shapes.append(_rect(0, width, y, HALF, css, tooltip))
+        y = i * (PAIRED_BAR_HEIGHT + 1)
+        shapes.append(_rect(0, width, y, PAIRED_BAR_HEIGHT, css, tooltip))
         if high > low:
-            middle = f"{y + HALF / 2:.1f}"
+            middle = f"{y + PAIRED_BAR_HEIGHT / 2:.1f}"
             ends = {"x1": f"{low:.3f}%", "x2": f"{high:.3f}%", "y1": middle, "y2": middle}
             shapes.append(tag("line", **ends, class_="interval"))
-    height = len(parts) * (HALF + 1) - 1
+    height = len(parts) * (PAIRED_BAR_HEIGHT + 1) - 1
     return tag("svg", *shapes, class_="bar", role="img", aria_label=label, width="100%", height=height)
 
 
@@ -52,27 +52,27 @@ def overlaid(
 
     marks   (value, words, class): lines with a label each, one label below the other
     """
-    place, ticks = _axis(data)
-    top, floor = max(TOP, LINE * len(marks) + 4), height - BOTTOM
-    most = max([*(count for counts in data.counts.values() for count in counts), 1])
+    x_of, ticks = _axis(data)
+    top, floor = max(TOP_MARGIN, LABEL_LINE_HEIGHT * len(marks) + 4), height - BOTTOM_MARGIN
+    maximum = max([*(count for counts in data.counts.values() for count in counts), 1])
     parts: list[HtmlText] = [tag("title", label)]
-    for value in _steps(0, most, 3)[1:]:
-        y = floor - (floor - top) * value / most
-        parts.append(tag("line", x1=f"{GUTTER}%", x2="100%", y1=f"{y:.1f}", y2=f"{y:.1f}", class_="grid"))
-        parts.append(tag("text", short(value), x=f"{GUTTER - 1}%", y=f"{y + 4:.1f}", text_anchor="end"))
+    for value in _steps(0, maximum, 3)[1:]:
+        y = floor - (floor - top) * value / maximum
+        parts.append(tag("line", x1=f"{GUTTER_PERCENT}%", x2="100%", y1=f"{y:.1f}", y2=f"{y:.1f}", class_="grid"))
+        parts.append(tag("text", short(value), x=f"{GUTTER_PERCENT - 1}%", y=f"{y + 4:.1f}", text_anchor="end"))
     for i, (low, high) in enumerate(zip(data.edges, data.edges[1:])):
-        left, right = place(low), place(high)
+        start, end = x_of(low), x_of(high)
         series = ", ".join(f"{number(counts[i])} {name}" for name, counts in data.counts.items())
         for depth, (name, counts) in enumerate(data.counts.items()):
             if counts[i]:
-                inset = (right - left) * (0.04 + 0.22 * depth)
-                part = max((floor - top) * counts[i] / most, 1.0)
+                inset = (end - start) * (0.04 + 0.22 * depth)
+                part = max((floor - top) * counts[i] / maximum, 1.0)
                 tooltip = f"{data.words(i)} {unit}: {series}"
-                parts.append(_rect(left + inset, right - left - 2 * inset, floor - part, part, name, tooltip))
-    parts += _bottom(place, ticks, floor, height) + _open_end(data)
+                parts.append(_rect(start + inset, end - start - 2 * inset, floor - part, part, name, tooltip))
+    parts += _horizontal_axis(x_of, ticks, floor, height) + _open_end(data)
     for i, (value, words, css) in enumerate(marks):
         if data.edges[0] <= value <= data.edges[-1]:
-            parts += _mark(place(value), words, LINE * (i + 1) - 2, floor, css)
+            parts += _mark(x_of(value), words, LABEL_LINE_HEIGHT * (i + 1) - 2, floor, css)
     return tag("svg", *parts, class_="chart", role="img", aria_label=label, width="100%", height=height)
 
 
@@ -87,20 +87,20 @@ def histogram(
     root    heights are square roots of counts, so that a few documents can be seen beside many: only if no two series
             share a bin, as parts of such a bar cannot be compared
     """
-    place, ticks = _axis(data)
-    floor = height - BOTTOM
-    most = max([*(sum(counts) for counts in zip(*data.counts.values())), 1])
+    x_of, ticks = _axis(data)
+    floor = height - BOTTOM_MARGIN
+    maximum = max([*(sum(counts) for counts in zip(*data.counts.values())), 1])
 
     def tall(value: float) -> float:
-        return (floor - TOP) * (math.sqrt(value / most) if root else value / most)
+        return (floor - TOP_MARGIN) * (math.sqrt(value / maximum) if root else value / maximum)
 
     parts: list[HtmlText] = [tag("title", label)]
-    for value in _powers(most) if root else _steps(0, most, 3)[1:]:
+    for value in _powers(maximum) if root else _steps(0, maximum, 3)[1:]:
         y = floor - tall(value)
-        parts.append(tag("line", x1=f"{GUTTER}%", x2="100%", y1=f"{y:.1f}", y2=f"{y:.1f}", class_="grid"))
-        parts.append(tag("text", short(value), x=f"{GUTTER - 1}%", y=f"{y + 4:.1f}", text_anchor="end"))
+        parts.append(tag("line", x1=f"{GUTTER_PERCENT}%", x2="100%", y1=f"{y:.1f}", y2=f"{y:.1f}", class_="grid"))
+        parts.append(tag("text", short(value), x=f"{GUTTER_PERCENT - 1}%", y=f"{y + 4:.1f}", text_anchor="end"))
     for i, (low, high) in enumerate(zip(data.edges, data.edges[1:])):
-        left, right = place(low), place(high)
+        start, end = x_of(low), x_of(high)
         series = ", ".join(f"{number(counts[i])} {name}" for name, counts in data.counts.items())
         tooltip = f"{data.words(i)} {unit}: {series}"
         y = float(floor)
@@ -108,18 +108,18 @@ def histogram(
             if counts[i]:
                 part = max(tall(counts[i]), 1.0)
                 y -= part
-                parts.append(_rect(left + 0.1, max(right - left - 0.2, 0.2), y, part, name, tooltip))
-    parts += _bottom(place, ticks, floor, height) + _open_end(data)
+                parts.append(_rect(start + 0.1, max(end - start - 0.2, 0.2), y, part, name, tooltip))
+    parts += _horizontal_axis(x_of, ticks, floor, height) + _open_end(data)
     if bound is not None and data.edges[0] <= bound <= data.edges[-1]:
-        parts += _mark(place(bound), short(bound), 13, floor, "bound")
+        parts += _mark(x_of(bound), short(bound), 13, floor, "bound")
     return tag("svg", *parts, class_="chart", role="img", aria_label=label, width="100%", height=height)
 
 
-def _bottom(place: Callable[[float], float], ticks: Sequence[float], floor: int, height: int) -> list[HtmlText]:
+def _horizontal_axis(x_of: Callable[[float], float], ticks: Sequence[float], floor: int, height: int) -> list[HtmlText]:
     """The line below the bars, and its labels."""
-    parts = [tag("line", x1=f"{GUTTER}%", x2="100%", y1=floor, y2=floor, class_="axis")]
+    parts = [tag("line", x1=f"{GUTTER_PERCENT}%", x2="100%", y1=floor, y2=floor, class_="axis")]
     for value in ticks:
-        x = place(value)
+        x = x_of(value)
         parts.append(tag("text", short(value), x=f"{x:.2f}%", y=height - 5, text_anchor="end" if x > 97 else "middle"))
     return parts
 
@@ -148,8 +148,8 @@ def legend(names: Mapping[str, str]) -> HtmlText:
 
 def _rect(x: float, width: float, y: float, height: float, css: str, tooltip: str) -> HtmlText:
     # Browsers show the title of the group as a tooltip.
-    place = {"x": f"{x:.3f}%", "width": f"{width:.3f}%", "y": f"{y:.1f}", "height": f"{height:.1f}"}
-    return tag("g", tag("title", tooltip), tag("rect", **place), class_=css)
+    geometry = {"x": f"{x:.3f}%", "width": f"{width:.3f}%", "y": f"{y:.1f}", "height": f"{height:.1f}"}
+    return tag("g", tag("title", tooltip), tag("rect", **geometry), class_=css)
 
 
 def position(value: float, low: float, high: float, log: bool) -> float:
@@ -164,7 +164,7 @@ def _axis(data: Histogram) -> tuple[Callable[[float], float], list[float]]:
     low, high = data.edges[0], data.edges[-1]
     if not data.log:
         ticks = [value for value in _steps(low, high, 5) if low <= value <= high]
-        return (lambda value: GUTTER + (100 - GUTTER) * (value - low) / (high - low)), ticks
+        return (lambda value: GUTTER_PERCENT + (100 - GUTTER_PERCENT) * (value - low) / (high - low)), ticks
     # A first bin that begins at 0 is drawn as wide as its neighbour.
     start = low or data.edges[1] * (data.edges[1] / data.edges[2] if len(data.edges) > 2 else 0.5)
     width = math.log(high / start)
@@ -172,7 +172,7 @@ def _axis(data: Histogram) -> tuple[Callable[[float], float], list[float]]:
     ticks = [float(10**power) for power in powers if power >= 0 and start <= 10**power <= high]
     if len(ticks) < 3:
         ticks = [float(m * 10**p) for p in powers if p >= 0 for m in (1, 2, 5) if start <= m * 10**p <= high]
-    return (lambda value: GUTTER + (100 - GUTTER) * math.log(max(value, start) / start) / width), ticks
+    return (lambda value: GUTTER_PERCENT + (100 - GUTTER_PERCENT) * math.log(max(value, start) / start) / width), ticks
 
 
 def _steps(low: float, high: float, count: int) -> list[float]:
@@ -188,12 +188,12 @@ def _steps(low: float, high: float, count: int) -> list[float]:
     return [round(k * step, 10) for k in range(first, last + 1)]
 
 
-def _powers(most: float) -> list[float]:
-    """The last powers of ten up to `most`, and five times the last of them.
+def _powers(maximum: float) -> list[float]:
+    """The last powers of ten up to `maximum`, and five times the last of them.
 
     >>> _powers(700), _powers(7)
     ([10.0, 100.0, 500.0], [1.0, 5.0])
     """
-    last = math.floor(math.log10(most))
+    last = math.floor(math.log10(maximum))
     powers = [10.0**power for power in (last - 1, last) if power >= 0]
-    return powers + [5 * powers[-1]] * (5 * powers[-1] <= most)
+    return powers + [5 * powers[-1]] * (5 * powers[-1] <= maximum)

@@ -43,8 +43,8 @@ from corpusmill.report.page import (
 from corpusmill.report.tables import RunTables
 from corpusmill.store.run_folder import RunFolder
 
-RUNTIME = ("vega", "vega-lite", "vega-interpreter")  # assets: what draws the charts
-SECTIONS = (  # anchor, title, section
+CHART_SCRIPTS = ("vega", "vega-lite", "vega-interpreter")  # assets: what draws the charts
+PAGE_SECTIONS = (  # anchor, title, section
     ("flow", "Documents by step", flow.section),
     ("sources", "Sources", sources.section),
     ("domains", "Domains", domains.section),
@@ -62,7 +62,7 @@ SECTIONS = (  # anchor, title, section
     ("lost", "Skipped and unreadable records", lost.section),
     ("tokens", "Tokens", tokens.section),
     ("rows", "Training rows", packing.section),
-    ("training", "Stages of training", training.section),
+    ("training", "Training stages", training.section),
     ("recipe", "Recipe", recipe.section),
     ("time", "Time and memory", time.section),
 )
@@ -89,12 +89,12 @@ def prepare() -> None:
 def page(tables: RunTables) -> str:
     """The whole page."""
     tables.files.must_be_finished()
-    samples.read_ahead(tables, reasons.EXAMPLES, sampled.sides(tables)["input"], sampled.SAMPLE)
+    samples.read_ahead(tables, reasons.EXAMPLES_PER_REASON, sampled.sides(tables)["input"], sampled.SAMPLE_PER_SIDE)
     with termination.unhidden():
-        shown = [(anchor, title, body) for anchor, title, section in SECTIONS if (body := section(tables))]
+        shown = [(anchor, title, body) for anchor, title, section in PAGE_SECTIONS if (body := section(tables))]
     blocks = Path(markup.__file__).parent
     style = (blocks / "style.css").read_text("utf-8")
-    scripts = [*(locate(name).read_text("utf-8") for name in RUNTIME), (blocks / "page.js").read_text("utf-8")]
+    scripts = [*(locate(name).read_text("utf-8") for name in CHART_SCRIPTS), (blocks / "page.js").read_text("utf-8")]
     allowed = " ".join(f"'{_hash(script)}'" for script in scripts)
     policy = f"default-src 'none'; style-src '{_hash(style)}'; script-src {allowed}"
     head = tag(

@@ -5,29 +5,35 @@ from corpusmill.report.html.markup import Inside, table, tag
 from corpusmill.report.numbers import number, plural, share, size
 from corpusmill.report.tables import RunTables
 
-MOST = 20  # domains that are listed
+MAX_DOMAINS_SHOWN = 20  # domains that are listed
 
 
 def section(tables: RunTables) -> list[Inside]:
     figure = domains(tables)
     if not figure.domains:
         return []
-    words = f"{plural(len(figure.domains), 'domain')}; {number(figure.documents)} documents have a web address"
+    words = f"{plural(len(figure.domains), 'domain')}; {number(figure.documents)} documents have a URL"
     words += f" and {number(figure.without)} have none." if figure.without else "."
-    none = sum(not one.kept for one in figure.domains)
-    words += f" Of {number(none)} of them nothing was kept." if none else ""
-    most = sorted(figure.domains, key=lambda one: (-one.documents, one.name))[:MOST]
+    none = sum(not domain.kept for domain in figure.domains)
+    words += f" No document of {plural(none, 'domain')} was kept." if none else ""
+    shown = sorted(figure.domains, key=lambda domain: (-domain.documents, domain.name))[:MAX_DOMAINS_SHOWN]
     head = ["domain", "documents", "kept", "share kept", "text kept", "share of text kept"]
-    about = f"The {MOST} with most documents." if len(figure.domains) > MOST else None
-    return [tag("p", words), table(head, [row(one, figure.bytes) for one in most]), tag("p", about, class_="note")]
-
-
-def row(one: Domain, whole: int) -> list[Inside]:
+    about = (
+        f"The {MAX_DOMAINS_SHOWN} domains with the most documents." if len(figure.domains) > MAX_DOMAINS_SHOWN else None
+    )
     return [
-        one.name,
-        number(one.documents),
-        number(one.kept),
-        share(one.kept, one.documents),
-        size(one.bytes),
-        share(one.bytes, whole),
+        tag("p", words),
+        table(head, [row(domain, figure.bytes) for domain in shown]),
+        tag("p", about, class_="note"),
+    ]
+
+
+def row(domain: Domain, total_bytes: int) -> list[Inside]:
+    return [
+        domain.name,
+        number(domain.documents),
+        number(domain.kept),
+        share(domain.kept, domain.documents),
+        size(domain.bytes),
+        share(domain.bytes, total_bytes),
     ]

@@ -10,13 +10,15 @@ from corpusmill.report.html.markup import HtmlText, Inside, table, tag
 from corpusmill.report.numbers import number, plural
 from corpusmill.report.tables import RunTables
 
-PAIRS = 4  # per step
+PAIRS_PER_STEP = 4  # per step
 
 
 def section(tables: RunTables) -> list[Inside]:
     warned = [tag("p", f"{warning[0].upper()}{warning[1:]}.") for warning in warnings(tables)]
-    found = {one.step: one for one in clusters(tables)}
-    steps = (part for figure in pairs(tables, PAIRS) for part in of_step(figure, found.get(figure.step)))
+    clusters_by_step = {cluster_figures.step: cluster_figures for cluster_figures in clusters(tables)}
+    steps = (
+        part for figure in pairs(tables, PAIRS_PER_STEP) for part in of_step(figure, clusters_by_step.get(figure.step))
+    )
     return [*warned, *compared(tables), *steps]
 
 
@@ -30,7 +32,7 @@ def compared(tables: RunTables) -> list[Inside]:
     return [table(head, rows, words=(0,)), tag("p", note, class_="note")]
 
 
-def of_step(figure: Pairs, found: ClusterFigures | None) -> list[Inside]:
+def of_step(figure: Pairs, cluster_figures: ClusterFigures | None) -> list[Inside]:
     """How similar the pairs of a step are, and the least similar of them."""
     step = figure.step
     parts: list[Inside] = [tag("h3", step)]
@@ -39,47 +41,55 @@ def of_step(figure: Pairs, found: ClusterFigures | None) -> list[Inside]:
         words = f"{compared} candidate pairs compared, {verified} confirmed near-duplicates."
         parts.append(tag("p", words))
     if any(figure.left_out):
-        met, kept = map(number, figure.left_out)
-        words = f"Not compared in large buckets: {met} pairs, counted in each band, that have none of the documents "
-        words += f"that others are compared with; and {kept} pairs beyond those that each document is compared with."
+        in_buckets, beyond_limit = map(number, figure.left_out)
+        words = (
+            f"Pairs not compared in large buckets: {in_buckets} between documents that are not leaders of the bucket "
+        )
+        words += f"(counted once per band), and {beyond_limit} beyond the limit of comparisons per document."
         parts.append(tag("p", words))
     parts += [tag("p", f"{remark[0].upper()}{remark[1:]}.") for remark in figure.remarks]
     if figure.losses and any(figure.losses):
-        none, few, some, many = map(number, figure.losses)
-        words = "N-grams of a dropped document that the kept one lacks: none in "
-        words += f"{none} documents, up to 2 % in {few}, up to 10 % in {some}, more in {many}."
+        none, few, moderate, many = map(number, figure.losses)
+        words = f"Share of a dropped document's n-grams that the kept one lacks: none for {none} documents, up to 2 % "
+        words += f"for {few}, up to 10 % for {moderate}, more for {many}."
         parts.append(tag("p", words))
-    return [*parts, *(of_clusters(found) if found else []), *dropped_pairs(figure), *rejected_pairs(figure)]
+    return [
+        *parts,
+        *(of_clusters(cluster_figures) if cluster_figures else []),
+        *dropped_pairs(figure),
+        *rejected_pairs(figure),
+    ]
 
 
-def of_clusters(found: ClusterFigures) -> list[Inside]:
+def of_clusters(cluster_figures: ClusterFigures) -> list[Inside]:
     """How large the clusters are, and what each removal lost."""
-    words = f"{plural(found.clusters, 'cluster')} of {number(found.documents)} documents, the largest of "
-    words += f"{number(found.largest)}. One document of each is kept."
+    count, documents = plural(cluster_figures.clusters, "cluster"), number(cluster_figures.documents)
+    words = f"{count} of {documents} documents in total, the largest of {number(cluster_figures.largest)}. "
+    words += "One document per cluster is kept."
     figures = [
         drawn(
             "Cluster sizes",
             histogram(
-                found.sizes,
-                label=f"clusters of duplicates found by {found.step}, by size",
+                cluster_figures.sizes,
+                label=f"clusters of duplicates found by {cluster_figures.step}, by size",
                 unit="documents",
                 axis="documents per cluster",
                 root=True,
                 height=150,
                 counted="clusters",
-                ticks=found.sizes.edges,
+                ticks=cluster_figures.sizes.edges,
             ),
             "x: documents per cluster (log), y: clusters (square-root scale)",
         )
     ]
-    if found.lost:
+    if cluster_figures.lost:
         axis = "share of n-grams lost"
         figures.append(
             drawn(
-                "What each removal lost",
+                "N-grams lost per removal",
                 histogram(
-                    found.lost,
-                    label=f"duplicates found by {found.step}, by the share of their n-grams that is lost",
+                    cluster_figures.lost,
+                    label=f"duplicates found by {cluster_figures.step}, by the share of n-grams lost",
                     unit="of the n-grams",
                     axis=axis,
                     root=True,
@@ -98,8 +108,8 @@ def drawn(title: str, chart: HtmlText, axes: str) -> HtmlText:
 def rejected_pairs(figure: Pairs) -> list[Inside]:
     if not figure.rejected:
         return []
-    note = "Candidate pairs that were compared and not dropped, the most similar of a random sample:"
-    return [tag("p", note, class_="note"), *(cards.pair(pair, ("one", "other")) for pair in figure.rejected)]
+    note = "Rejected candidate pairs, the most similar of a random sample:"
+    return [tag("p", note, class_="note"), *(cards.pair(pair, ("first", "second")) for pair in figure.rejected)]
 
 
 def dropped_pairs(figure: Pairs) -> list[Inside]:

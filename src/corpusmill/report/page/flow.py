@@ -10,58 +10,58 @@ from corpusmill.report.tables import RunTables
 from corpusmill.report.waterfall import Waterfall
 from corpusmill.report.waterfall import WaterfallRow as Step
 
-ABOUT = (
-    "Bytes and tokens are those of the text at the step. Tokens are exact where no later step of the pass changes it, "
-    "otherwise in proportion to its bytes there. Until text is extracted, bytes are those of the raw page, and it has "
-    "no tokens."
+MEASURES_NOTE = (
+    "Bytes and tokens are those of the text at the step. Token counts are exact where no later step of the pass "
+    "changes the text, otherwise estimated in proportion to its bytes. Before text is extracted, bytes are those "
+    "of the raw page, and there are no tokens."
 )
-NOT_COUNTED = (
-    " Tokens of documents that a pass drops were not counted (run.measure_dropped), so they are known only where all "
-    "documents are kept to the end of the pass."
+UNCOUNTED_NOTE = (
+    " Tokens of documents that a pass drops were not counted (run.measure_dropped), so token counts are shown "
+    "only where all documents are kept to the end of the pass."
 )
-FREQUENT = 3  # reasons per step in the table
-MEASURES = (("documents", number), ("bytes", size), ("tokens", number))
+MAX_REASONS_SHOWN = 3  # reasons per step in the table
+FLOW_MEASURES = (("documents", number), ("bytes", size), ("tokens", number))
 
 
 def section(tables: RunTables) -> list[Inside]:
     flow = tables.files.waterfall()
     if not flow.rows:
         return [tag("p", "The recipe has no steps.")]
-    measures = MEASURES if flow.counts_all_tokens else MEASURES[:2]
+    measures = FLOW_MEASURES if flow.counts_all_tokens else FLOW_MEASURES[:2]
     switch: list[HtmlText] = []
     for i, (name, _) in enumerate(measures):
         switch.append(tag("input", type="radio", name="measure", id=f"by-{name}", class_="measure", checked=i == 0))
         switch.append(tag("label", name, for_=f"by-{name}"))
-    charts = [chart(flow, name, written) for name, written in measures]
+    charts = [chart(flow, name, format_value) for name, format_value in measures]
     colours = legend({"kept": "kept", "dropped": "dropped by the step"})
     return [
         tag("figure", *switch, *charts, colours),
         steps(flow),
         tag(
             "p",
-            f"{ABOUT}{NOT_COUNTED if flow.counts_tokens and not flow.counts_all_tokens else ''}",
+            f"{MEASURES_NOTE}{UNCOUNTED_NOTE if flow.counts_tokens and not flow.counts_all_tokens else ''}",
             class_="note",
         ),
     ]
 
 
-def chart(flow: Waterfall, measure: str, written: Callable[[float], str]) -> HtmlText:
+def chart(flow: Waterfall, measure: str, format_value: Callable[[float], str]) -> HtmlText:
     """A bar per step: what is kept and what the step removes, of what entered the first step."""
-    whole = max(getattr(row, f"{measure}_{side}") for row in flow.rows for side in ("in", "out"))
+    maximum = max(getattr(row, f"{measure}_{side}") for row in flow.rows for side in ("in", "out"))
     unit = "" if measure == "bytes" else f" {measure}"  # which sizes have already
     parts, rows = list[HtmlText](), list[BarRow]()
     for step in flow.rows:
         out, entered = getattr(step, f"{measure}_out"), getattr(step, f"{measure}_in")
         removed = max(entered - out, 0) if step.documents_out < step.documents_in else 0
-        shares = [(100 * out / max(whole, 1), "kept", f"{step.step}: {written(out)}{unit} kept")]
-        shares += [(100 * removed / max(whole, 1), "dropped", f"{step.step}: {written(removed)}{unit} removed")]
-        words = f"{written(out)} · {share(out, whole)}"
+        shares = [(100 * out / max(maximum, 1), "kept", f"{step.step}: {format_value(out)}{unit} kept")]
+        shares += [(100 * removed / max(maximum, 1), "dropped", f"{step.step}: {format_value(removed)}{unit} removed")]
+        words = f"{format_value(out)} · {share(out, maximum)}"
         parts += [
-            tag("div", named(step)),
-            bar(shares, f"{step.step}: {written(out)} of {written(whole)}{unit}"),
+            tag("div", step_link(step)),
+            bar(shares, f"{step.step}: {format_value(out)} of {format_value(maximum)}{unit}"),
             tag("div", words, class_="value"),
         ]
-        sides = [("kept", out, written(out)), ("removed", removed, written(removed))]
+        sides = [("kept", out, format_value(out)), ("removed", removed, format_value(removed))]
         rows.append(BarRow(step.step, sides, words, f"#step-{step.step}" if sum(step.reasons.values()) else None))
     still = tag("div", *parts, class_="flow")
     axis = "size of the text (bytes)" if measure == "bytes" else measure
@@ -69,7 +69,7 @@ def chart(flow: Waterfall, measure: str, written: Callable[[float], str]) -> Htm
     return tag("div", bars(still, rows, label=label, axis=axis, unit="B" if measure == "bytes" else ""), class_=measure)
 
 
-def named(row: Step) -> HtmlText:
+def step_link(row: Step) -> HtmlText:
     """A step, with a link to what it dropped."""
     return tag("a", row.step, href=f"#step-{row.step}") if sum(row.reasons.values()) else tag("span", row.step)
 
@@ -89,7 +89,7 @@ def steps(flow: Waterfall) -> HtmlText:
             size(row.bytes_out),
             tokens_of(row),
             *([number(row.failed)] if failed else []),
-            ", ".join(f"{reason} {number(count)}" for reason, count in list(row.reasons.items())[:FREQUENT]),
+            ", ".join(f"{reason} {number(count)}" for reason, count in list(row.reasons.items())[:MAX_REASONS_SHOWN]),
         ]
         for row in flow.rows
     ]

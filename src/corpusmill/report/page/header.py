@@ -37,16 +37,16 @@ def _with_code(text: str) -> list[Inside]:
 
 def run(tables: RunTables) -> HtmlText | None:
     """When, for how long, where, and by which command. None of a run by a version that did not record it."""
-    found = calls(tables)
-    if not found:
+    run_calls = calls(tables)
+    if not run_calls:
         return None
-    call = found.last
-    took = duration(found.seconds)
-    if len(found.calls) > 1:
-        took += f" in {len(found.calls)} calls"
+    call = run_calls.last
+    took = duration(run_calls.seconds)
+    if len(run_calls.calls) > 1:
+        took += f" in {len(run_calls.calls)} calls"
     workers = plural(call["workers"], "worker")
     host = call["machine"].get("host")
-    words: list[Inside] = [found.period, took, workers + (f" on {host}" if host else "")]
+    words: list[Inside] = [run_calls.period, took, workers + (f" on {host}" if host else "")]
     command = shlex.join(command_in_words(call["command"]))
     return tag("p", join(words, " · "), tag("code", without_folders(command)), id="run", class_="soft")
 
@@ -54,16 +54,19 @@ def run(tables: RunTables) -> HtmlText | None:
 def tiles(tables: RunTables, amount: Amount) -> HtmlText:
     """The headline numbers."""
     flow = tables.files.waterfall()
-    kept = share(flow.documents_out, flow.documents_in)
-    values = [(number(flow.documents_out), f"of {plural(flow.documents_in, 'document')} kept ({kept})")]
+    kept_share = share(flow.documents_out, flow.documents_in)
+    values = [(number(flow.documents_out), f"of {plural(flow.documents_in, 'document')} kept ({kept_share})")]
     if amount.kept_bytes is not None and amount.text_bytes is not None:
         values.append((size(amount.kept_bytes), f"of text kept, of {size(amount.text_bytes)}"))
     if flow.rows:
         last = flow.rows[-1]
-        most = max(tokens for row in flow.rows for tokens in (row.tokens_in, row.tokens_out))
+        max_tokens = max(tokens for row in flow.rows for tokens in (row.tokens_in, row.tokens_out))
         if last.tokens_out:
             values += [
-                (short(last.tokens_out), f"tokens kept, of {short(most)}" if flow.counts_all_tokens else "tokens kept"),
+                (
+                    short(last.tokens_out),
+                    f"tokens kept, of {short(max_tokens)}" if flow.counts_all_tokens else "tokens kept",
+                ),
                 (f"{last.tokens_out / last.documents_out:,.0f}", "tokens per document"),
                 (f"{last.bytes_out / last.tokens_out:.2f}", "bytes of text per token"),
             ]
@@ -72,6 +75,6 @@ def tiles(tables: RunTables, amount: Amount) -> HtmlText:
         values.append((share(packed.tokens, packed.capacity), f"of row capacity used ({padding} padding)"))
     return tag(
         "div",
-        *(tag("div", tag("b", value), tag("span", what), class_="tile") for value, what in values),
+        *(tag("div", tag("b", value), tag("span", caption), class_="tile") for value, caption in values),
         class_="tiles",
     )

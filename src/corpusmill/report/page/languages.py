@@ -7,8 +7,8 @@ from corpusmill.report.html.svg import bar
 from corpusmill.report.numbers import number
 from corpusmill.report.tables import RunTables
 
-LANGUAGES = 15
-MEASURED = {
+MAX_LANGUAGES_SHOWN = 15
+UNMEASURED_NOTES = {
     "all": "",
     "first": " Documents that an earlier step dropped are not counted: their language was not identified.",
     "none": " Dropped documents are not counted: their language was not saved (run.measure_dropped: none).",
@@ -21,25 +21,40 @@ def section(tables: RunTables) -> list[Inside]:
 
 def chart(figure: LanguageFigures) -> HtmlText:
     """A bar per language."""
-    rows = [(one.label or "none", one.kept, one.dropped) for one in figure.languages[:LANGUAGES]]
-    if rest := figure.languages[LANGUAGES:]:
-        rows.append((f"{len(rest)} others", sum(one.kept for one in rest), sum(one.dropped for one in rest)))
-    most = max((kept + dropped for _, kept, dropped in rows), default=1)
+    rows = [
+        (language.label or "none", language.kept, language.dropped)
+        for language in figure.languages[:MAX_LANGUAGES_SHOWN]
+    ]
+    if others := figure.languages[MAX_LANGUAGES_SHOWN:]:
+        rows.append(
+            (
+                f"{len(others)} others",
+                sum(language.kept for language in others),
+                sum(language.dropped for language in others),
+            )
+        )
+    maximum = max((kept_count + dropped_count for _, kept_count, dropped_count in rows), default=1)
     parts: list[HtmlText] = []
     drawn: list[BarRow] = []
-    for name, kept, dropped in rows:
+    for name, kept_count, dropped_count in rows:
         shares = [
-            (100 * kept / most, "kept", f"{number(kept)} kept"),
-            (100 * dropped / most, "dropped", f"{number(dropped)} dropped"),
+            (100 * kept_count / maximum, "kept", f"{number(kept_count)} kept"),
+            (100 * dropped_count / maximum, "dropped", f"{number(dropped_count)} dropped"),
         ]
         parts.append(tag("div", name))
-        parts.append(bar(shares, f"{name}: {number(kept)} kept, {number(dropped)} dropped"))
-        words = f"{number(kept)} of {number(kept + dropped)}"
+        parts.append(bar(shares, f"{name}: {number(kept_count)} kept, {number(dropped_count)} dropped"))
+        words = f"{number(kept_count)} of {number(kept_count + dropped_count)}"
         parts.append(tag("div", words, class_="value"))
-        drawn.append(BarRow(name, [("kept", kept, number(kept)), ("dropped", dropped, number(dropped))], words))
+        drawn.append(
+            BarRow(
+                name,
+                [("kept", kept_count, number(kept_count)), ("dropped", dropped_count, number(dropped_count))],
+                words,
+            )
+        )
     caption = (
-        f"Documents by language, as identified by the step {figure.step}; kept: still kept after the step "
-        f"{figure.last_step}.{MEASURED[figure.measured]}"
+        f"Documents by language, as identified by the step {figure.step}; kept: after the step {figure.last_step}."
+        f"{UNMEASURED_NOTES[figure.measured]}"
     )
     still = tag("div", *parts, class_="ranks")
     label = f"documents by language, as identified by {figure.step}"

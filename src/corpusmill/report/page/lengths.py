@@ -25,9 +25,12 @@ def section(tables: RunTables) -> list[Inside]:
             figures.append(tag("figure", tag("h4", f"{unit} per document".capitalize()), chart, caption))
     if not figures:
         return []
-    words = "Full bar: all documents; blue: kept. Bytes are of what the steps left of a text, even if it is dropped."
+    words = "Full bar: all documents; blue: kept. Bytes are those of the text after the last step that it "
+    words += "reached, also of dropped documents."
     if flow.counts_tokens and not flow.counts_all_tokens:
-        words += " Dropped documents whose tokens were not counted (run.measure_dropped) are not among them by tokens."
+        words += (
+            " Dropped documents whose tokens were not counted (run.measure_dropped) are missing from the token chart."
+        )
     return [
         tag("p", words),
         legend({"kept": "kept", "dropped": "dropped"}),

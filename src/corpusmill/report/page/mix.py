@@ -10,10 +10,10 @@ def section(tables: RunTables) -> list[Inside]:
     parts: list[Inside] = []
     for mix in mixes(tables):
         head, rows = mix_table(mix)
-        again = sum(one.appearances - one.drawn_documents for one in mix.sources)
-        never = sum(one.documents - one.drawn_documents for one in mix.sources)
-        repeats = "was a repeat" if again == 1 else "were repeats"
+        repeat_count = sum(source.appearances - source.drawn_documents for source in mix.sources)
+        never = sum(source.documents - source.drawn_documents for source in mix.sources)
+        repeats = "was a repeat" if repeat_count == 1 else "were repeats"
         was = "was" if never == 1 else "were"
-        words = f"{plural(never, 'document')} {was} never drawn; {plural(again, 'draw')} {repeats}."
+        words = f"{plural(never, 'document')} {was} never drawn; {plural(repeat_count, 'draw')} {repeats}."
         parts += [tag("h3", mix.step), table(head, rows), tag("p", words, class_="note")]
     return parts

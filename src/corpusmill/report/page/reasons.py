@@ -8,15 +8,15 @@ from corpusmill.report.html.svg import legend
 from corpusmill.report.numbers import number, plural, share
 from corpusmill.report.tables import RunTables
 
-EXAMPLES = 3  # documents per reason
-COLOURS = {
+EXAMPLES_PER_REASON = 3  # documents per reason
+RULE_LEGEND = {
     "pass": "documents that pass the rule, by signal value",
     "fail": "documents that fail it (square-root scale)",
 }
 
 
 def section(tables: RunTables) -> list[Inside]:
-    steps = reasons(tables, EXAMPLES)
+    steps = reasons(tables, EXAMPLES_PER_REASON)
     if not steps:
         return []
     words = (
@@ -27,7 +27,7 @@ def section(tables: RunTables) -> list[Inside]:
         words += " Later steps did not measure it (run.measure_dropped)"
         words += ", and its signals are not saved, so there are no distributions." if "none" in how_far else "."
     charts = any(rule.values for step in steps for rule in step.rules)
-    parts: list[Inside] = [tag("p", words, class_="note"), legend(COLOURS) if charts else None]
+    parts: list[Inside] = [tag("p", words, class_="note"), legend(RULE_LEGEND) if charts else None]
     for step in steps:
         counts = f"{number(step.dropped)} of {plural(step.documents_in, 'document')} dropped"
         parts.append(tag("h3", step.step, id=f"step-{step.step}"))
@@ -35,8 +35,8 @@ def section(tables: RunTables) -> list[Inside]:
         parts.append(tag("p", dropped, tag("span", step.summary, class_="soft")))
         parts += [card(tables, step, rule) for rule in step.rules]
         if step.never_first:
-            more = ", ".join(f"{rule} {number(count)}" for rule, count in step.never_first.items())
-            parts.append(tag("p", f"Also failed, but never as the first rule: {more}.", class_="note"))
+            never_first = ", ".join(f"{rule} {number(count)}" for rule, count in step.never_first.items())
+            parts.append(tag("p", f"Also failed, but never as the first rule: {never_first}.", class_="note"))
     return parts
 
 
@@ -52,12 +52,12 @@ def card(tables: RunTables, step: Step, rule: DroppingRule) -> HtmlText:
     about: list[Inside] = [
         tag("h4", rule.rule),
         tag("div", f"drops documents with {bound}" if bound else None, class_="soft"),
-        tag("div", *(tag("span", tag("b", value), what) for value, what in facts), class_="facts"),
+        tag("div", *(tag("span", tag("b", value), caption) for value, caption in facts), class_="facts"),
     ]
     if rule.values and bound:
         beyond = sum(rule.values.counts["fail"]) - count.all
         if beyond > 0:
-            words = f"{number(beyond)} more lie beyond the threshold, which the rule does not judge."
+            words = f"{number(beyond)} more are beyond the threshold, but not judged by this rule."
             about.append(tag("div", words, class_="note"))
         signal = bound.signal.partition(".")[2]
         chart = histogram(

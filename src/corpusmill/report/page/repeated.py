@@ -6,16 +6,16 @@ from corpusmill.report.numbers import number, size
 from corpusmill.report.tables import RunTables
 from corpusmill.report.visible import excerpt, one_line
 
-MOST, FIRST = 100, 20  # lines or paragraphs per step; those that are not folded away
-TEXT = 200  # characters of each
+MAX_REPEATED_SHOWN, REPEATED_UNFOLDED = 100, 20  # lines or paragraphs per step; those that are not folded away
+MAX_REPEATED_CHARS = 200  # characters of each
 
 
 def section(tables: RunTables) -> list[Inside]:
     parts: list[Inside] = []
-    for figure in repeated(tables, MOST):
+    for figure in repeated(tables, MAX_REPEATED_SHOWN):
         rows = [
             [
-                excerpt(one_line(row["text"]), TEXT),
+                excerpt(one_line(row["text"]), MAX_REPEATED_CHARS),
                 number(row["occurrences"]),
                 number(row["documents"]),
                 size(row["bytes"]),
@@ -24,8 +24,13 @@ def section(tables: RunTables) -> list[Inside]:
             for row in figure.most
         ]
         head = ["text", "occurrences", "documents", "bytes", "first in"]
-        words = f"{number(figure.repeats)} of {number(figure.compared)} compared are repeated, {size(figure.bytes)}."
-        more = tag("details", tag("summary", f"{len(rows) - FIRST} more"), table(head, rows[FIRST:], words=(0, 4)))
-        parts += [tag("h3", figure.step), tag("p", words), table(head, rows[:FIRST], words=(0, 4))]
-        parts.append(more if len(rows) > FIRST else None)
+        words = f"{number(figure.repeats)} of {number(figure.compared)} lines or paragraphs compared are repeats "
+        words += f"({size(figure.bytes)})."
+        folded = tag(
+            "details",
+            tag("summary", f"{len(rows) - REPEATED_UNFOLDED} more"),
+            table(head, rows[REPEATED_UNFOLDED:], words=(0, 4)),
+        )
+        parts += [tag("h3", figure.step), tag("p", words), table(head, rows[:REPEATED_UNFOLDED], words=(0, 4))]
+        parts.append(folded if len(rows) > REPEATED_UNFOLDED else None)
     return parts

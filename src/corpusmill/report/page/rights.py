@@ -4,22 +4,22 @@ from collections.abc import Sequence
 
 from corpusmill.report.figures.rights import Reserved, RightsFigure, rights
 from corpusmill.report.html.markup import HtmlText, Inside, table, tag
-from corpusmill.report.numbers import number, share
+from corpusmill.report.numbers import number, plural, share
 from corpusmill.report.tables import RunTables
 
-NOTE = (
-    "Signals of robots.txt, HTTP headers, meta elements, tdmrep.json, Content-Signal and licences, of all documents "
-    "that were read. Dropped: the step dropped them, this being a reason. For it alone: no other rule of any step "
-    "drops them, so they would be kept without it. What pages say is not checked, and is no legal advice."
+RIGHTS_NOTE = (
+    "Signals from robots.txt, HTTP headers, meta elements, tdmrep.json, Content-Signal and licences, of all documents "
+    "read. Dropped: by this step, with this as one of the reasons. For this alone: no other rule of any step drops "
+    "them, so they would be kept without it. What pages declare is not verified, and this is not legal advice."
 )
-WORDS = {
-    "robots": "robots.txt keeps an agent of the list out",
+RESERVATION_NAMES = {
+    "robots": "robots.txt disallows a listed agent",
     "noai": "noai in meta elements or X-Robots-Tag",
     "tdm": "text and data mining reserved (TDMRep)",
     "content_signal": "Content-Signal: ai-train=no",
     "noindex": "noindex in meta elements or X-Robots-Tag",
     "noncommercial": "a licence that forbids commercial use",
-    "no_derivatives": "a licence that forbids changed copies",
+    "no_derivatives": "a licence that forbids derivatives",
     "unknown_robots": "no capture of robots.txt",
 }
 
@@ -29,39 +29,39 @@ def section(tables: RunTables) -> list[Inside]:
 
 
 def shown(figure: RightsFigure) -> list[Inside]:
-    parts: list[Inside] = [tag("h3", figure.step), tag("p", NOTE, class_="note")]
+    parts: list[Inside] = [tag("h3", figure.step), tag("p", RIGHTS_NOTE, class_="note")]
     if not figure.reserved:
-        return [*parts, tag("p", f"Nothing is reserved in any of {number(figure.documents)} documents.")]
+        return [*parts, tag("p", f"No reservations in {plural(figure.documents, 'document')}.")]
     parts.append(rows(figure, "signal", figure.reserved))
     if figure.agents:
-        parts.append(tag("details", tag("summary", "by agent of robots.txt"), rows(figure, "agent", figure.agents)))
+        parts.append(tag("details", tag("summary", "by robots.txt agent"), rows(figure, "agent", figure.agents)))
     return parts
 
 
-def rows(figure: RightsFigure, what: str, found: Sequence[Reserved]) -> HtmlText:
+def rows(figure: RightsFigure, first_column: str, reserved: Sequence[Reserved]) -> HtmlText:
     head = [
-        what,
+        first_column,
         "documents",
         "share",
         "tokens",
         "share",
         "documents dropped",
         "tokens dropped",
-        "for it alone: tokens",
+        "tokens dropped for this alone",
     ]
     return table(
         head,
         [
             [
-                WORDS.get(one.name, one.name),
-                number(one.documents),
-                share(one.documents, figure.documents),
-                number(one.tokens),
-                share(one.tokens, figure.tokens),
-                number(one.dropped),
-                number(one.dropped_tokens),
-                number(one.alone_tokens),
+                RESERVATION_NAMES.get(reservation.name, reservation.name),
+                number(reservation.documents),
+                share(reservation.documents, figure.documents),
+                number(reservation.tokens),
+                share(reservation.tokens, figure.tokens),
+                number(reservation.dropped),
+                number(reservation.dropped_tokens),
+                number(reservation.alone_tokens),
             ]
-            for one in found
+            for reservation in reserved
         ],
     )

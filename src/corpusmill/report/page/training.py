@@ -1,6 +1,6 @@
 """What the stages of training read, if the recipe has stages."""
 
-from corpusmill.report.figures.training import HEAD, HEAD_OF_FOLDERS, folders_table, training, training_table
+from corpusmill.report.figures.training import FOLDERS_HEAD, TRAINING_HEAD, folders_table, training, training_table
 from corpusmill.report.html.markup import Inside, table, tag
 from corpusmill.report.tables import RunTables
 
@@ -10,11 +10,11 @@ def section(tables: RunTables) -> list[Inside]:
     if not stages:
         return []
     words = (
-        "Steps are counted over all stages; their rows are of all ranks together. An epoch is as many rows as a folder "
-        "has: more than one means that a stage reads it again."
+        "Steps are numbered over all stages; rows per step are those of all ranks. An epoch is one pass over the rows "
+        "of a folder: with more than one, a stage reads rows again."
     )
     return [
-        table(HEAD, training_table(stages)),
-        table(HEAD_OF_FOLDERS, folders_table(stages), words=(0, 1)),
+        table(TRAINING_HEAD, training_table(stages)),
+        table(FOLDERS_HEAD, folders_table(stages), words=(0, 1)),
         tag("p", words, class_="note"),
     ]

@@ -19,7 +19,7 @@ from corpusmill.report.waterfall import WaterfallRow
 from corpusmill.report.what_if.border import Border, Nearest
 from corpusmill.report.what_if.count import Count, Kept, TextAmount
 from corpusmill.report.what_if.rejudge import Judge, RejudgedVerdicts
-from corpusmill.report.what_if.saved import Sizes, each
+from corpusmill.report.what_if.saved import Sizes, saved_units
 from corpusmill.steps import CorpusStep, Pack, Tokenize, Transform
 from corpusmill.steps.verdict import thresholds
 
@@ -91,8 +91,8 @@ def what_if(folder: str | PathLike[str], changes: Sequence[str], examples: int =
     measured = files.measure_dropped(number)
     if measured == "none" and touched:
         raise InputError(
-            f"{files.folder.place}: this run has saved no signals of the documents that it drops, so what would become "
-            f"of them is not known: run again with --set run.measure_dropped=all, or, to see what stricter thresholds "
+            f"{files.folder.place}: this run saved no signals of dropped documents, so what other thresholds would do "
+            f"with them is unknown: run again with --set run.measure_dropped=all, or, to see what stricter thresholds "
             f"would drop, with --set run.measure_dropped=first."
         )
     old, new = (dict(zip(labels(r.steps), r.steps)) for r in (files.recipe, recipe))
@@ -106,7 +106,7 @@ def what_if(folder: str | PathLike[str], changes: Sequence[str], examples: int =
         all_measured=measured == "all",
     )
     nearest = Nearest((bounds(recipe), tables.bounds), examples)
-    sizes = Sizes.of(own, old)
+    sizes = Sizes.from_steps(own, old)
     flow = files.waterfall()
     rows = [row for row in flow.rows if row.step in own]
     pages = {
@@ -117,13 +117,13 @@ def what_if(folder: str | PathLike[str], changes: Sequence[str], examples: int =
     }
     count = Count(own, _language(files, number), files.only, pages, flow.counts_tokens)
     paths = files.paths("signals", number)
-    for unit, saved in enumerate(each(paths, sizes)):
-        before, after = verdicts.of(saved)
+    for unit, saved in enumerate(saved_units(paths, sizes)):
+        before, after = verdicts.compare(saved)
         count.add(saved, before, after, verdicts.reasons)
         if examples:
             nearest.add(unit, saved, before, after, verdicts.reasons)
     failed = files.facts(stage).get("failed", {})
-    later = [label for _, rest in files.passes[number + 1 :] for label in rest]
+    later = [label for _, later_labels in files.passes[number + 1 :] for label in later_labels]
     return WhatIf(
         changes=tuple(change for change, _ in changed),
         stage=stage,
@@ -144,11 +144,11 @@ def differences(before: Recipe, after: Recipe) -> list[tuple[ParameterChange, An
     """The parameters in which two recipes of the same steps differ, each with its step as it was; `only` and `except`
     among them."""
     selected = [
-        (ParameterChange(label, word, was.get(word), now.get(word)), step)
+        (ParameterChange(label, setting, was.get(setting), now.get(setting)), step)
         for label, step, *chosen in zip(labels(before.steps), before.steps, before.selections, after.selections)
-        for was, now in [[one.to_plain() if one else {} for one in chosen]]
-        for word in SELECTION_KEYS
-        if was.get(word) != now.get(word)
+        for was, now in [[selection.to_plain() if selection else {} for selection in chosen]]
+        for setting in SELECTION_KEYS
+        if was.get(setting) != now.get(setting)
     ]
     return selected + [
         (ParameterChange(label, name, getattr(old, name), getattr(new, name)), old)
@@ -161,7 +161,7 @@ def differences(before: Recipe, after: Recipe) -> list[tuple[ParameterChange, An
 def _of_a_step(setting: str) -> str:
     if setting.partition("=")[0].partition(".")[0] in RECIPE_KEYS:
         raise InputError(
-            f"what-if asks for other thresholds of steps, as in gopher_quality.min_words=30; for {setting}, run again "
+            f"what-if tries other thresholds of steps, as in gopher_quality.min_words=30; for {setting}, run again "
             f"with --set {setting}"
         )
     return f"steps.{setting}"
@@ -172,30 +172,34 @@ def _check_judges(change: ParameterChange, step: Any, settings: Sequence[str]) -
     if change.parameter in thresholds(step):
         return
     if change.parameter in SELECTION_KEYS:
-        what = "is about which documents are measured"
+        explanation = "changes which documents are measured"
     elif isinstance(step, CorpusStep):
-        what = "is about which documents are compared, and how"
+        explanation = "changes which documents are compared, or how"
     elif isinstance(step, Tokenize | Pack):
-        what = "changes the tokens"
+        explanation = "changes the tokens"
     elif isinstance(step, Transform):
-        what = "changes the text"
+        explanation = "changes the text"
     else:
-        what = "changes what is measured"
-    known = thresholds(step)
-    others = f" What can be tried of {change.step} without a run: {', '.join(known)}." if known else ""
+        explanation = "changes what is measured"
+    judged_parameters = thresholds(step)
+    others = (
+        f" Thresholds of {change.step} that can be tried without a run: {', '.join(judged_parameters)}."
+        if judged_parameters
+        else ""
+    )
     name = f"steps.{change.step}.{change.parameter}"
-    again = next((setting for setting in settings if setting.startswith(name)), f"{name}=…")
+    rerun_setting = next((setting for setting in settings if setting.startswith(name)), f"{name}=…")
     raise InputError(
-        f"{change.step}.{change.parameter} {what}, so saved signals cannot answer it: run again with "
-        f"--set {again}.{others}"
+        f"{change.step}.{change.parameter} {explanation}, so saved signals cannot answer it: run again with "
+        f"--set {rerun_setting}.{others}"
     )
 
 
 def _language(files: RunFiles, number: int) -> str | None:
     """The column of languages that the first step of a pass has written which identifies them."""
     columns = files.columns(number)
-    named = (f"{label}.label" for label in files.passes[number][1] if f"{label}.score" in columns)
-    return next((column for column in named if column in columns), None)
+    label_columns = (f"{label}.label" for label in files.passes[number][1] if f"{label}.score" in columns)
+    return next((column for column in label_columns if column in columns), None)
 
 
 def _ordered(amounts: Mapping[str, TextAmount]) -> dict[str, TextAmount]:
@@ -205,15 +209,15 @@ def _ordered(amounts: Mapping[str, TextAmount]) -> dict[str, TextAmount]:
 def _command(files: RunFiles, settings: Sequence[str]) -> str:
     """The command of the run, with the changes, in a new folder: the old one is kept, to compare with."""
     words = list(files.command[1:])
-    again = ["corpusmill", "run", "RECIPE"]
+    arguments = ["corpusmill", "run", "RECIPE"]
     if words[:1] == ["run"]:
-        again = ["corpusmill"]
+        arguments = ["corpusmill"]
         while words:
-            word = words.pop(0)
-            if word == "--folder":
+            argument = words.pop(0)
+            if argument == "--folder":
                 words = words[1:]
-            elif not word.startswith("--folder=") and word not in ("--json", "--restart"):
-                again.append(word)
+            elif not argument.startswith("--folder=") and argument not in ("--json", "--restart"):
+                arguments.append(argument)
     for setting in settings:
-        again += ["--set", setting]
-    return shlex.join([*again, "--folder", f"{files.folder.place}-what-if"])
+        arguments += ["--set", setting]
+    return shlex.join([*arguments, "--folder", f"{files.folder.place}-what-if"])

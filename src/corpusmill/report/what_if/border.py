@@ -9,7 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from corpusmill.report.rules import evidence
-from corpusmill.report.tables import ORIGIN
+from corpusmill.report.tables import ORIGIN_COLUMNS
 from corpusmill.report.what_if.saved import Saved, Sizes
 from corpusmill.steps.verdict import Bound
 
@@ -39,12 +39,12 @@ class Nearest:
     """The documents nearest to the threshold, for each side and reason.
 
     bounds   of the rules of the changed recipe; then those of the run, for rules that are switched off
-    most     documents per side and reason
+    limit    documents per side and reason
     """
 
-    def __init__(self, bounds: Sequence[Mapping[str, Bound]], most: int) -> None:
+    def __init__(self, bounds: Sequence[Mapping[str, Bound]], limit: int) -> None:
         self.bounds = bounds
-        self.most = most
+        self.limit = limit
         # (side, reason) -> (distance, unit, row); side 0 would be newly kept, side 1 newly dropped.
         self._near: dict[tuple[int, str], list[tuple[float, int, int]]] = {}
 
@@ -57,16 +57,16 @@ class Nearest:
         reasons: Sequence[str | None],
     ) -> None:
         """Remember the nearest of a unit; the earlier ones of a tie. The arguments are those of Count.add."""
-        for side, (own, other) in enumerate(((before, after), (after, before))):
-            moved = np.flatnonzero((own > 0) & (other == 0))
+        for side, (own, other_side) in enumerate(((before, after), (after, before))):
+            moved = np.flatnonzero((own > 0) & (other_side == 0))
             for code in np.unique(own[moved]).tolist():
                 rows = moved[own[moved] == code]
                 reason = str(reasons[code])
                 distance = self._distance(saved, rows, reason)
-                nearest = np.argsort(distance, kind="stable")[: self.most]
-                near = self._near.setdefault((side, reason), [])
-                near += [(float(distance[at]), unit, int(rows[at])) for at in nearest]
-                near[:] = sorted(near)[: self.most]
+                nearest = np.argsort(distance, kind="stable")[: self.limit]
+                remembered = self._near.setdefault((side, reason), [])
+                remembered += [(float(distance[at]), unit, int(rows[at])) for at in nearest]
+                remembered[:] = sorted(remembered)[: self.limit]
 
     def _distance(self, saved: Saved, rows: NDArray[np.int64], reason: str) -> NDArray[np.float64]:
         bound = self._bound(reason)
@@ -84,15 +84,15 @@ class Nearest:
 
         paths   the signals of each unit
         """
-        for (side, reason), near in sorted(self._near.items()):
+        for (side, reason), remembered in sorted(self._near.items()):
             bound = self._bound(reason)
             step = reason.partition(".")[0]
-            for _, unit, row in near:
+            for _, unit, row in remembered:
                 saved = Saved(paths[unit], sizes)
                 names = [bound.signal] if bound else [name for name in saved.names if name.startswith(f"{step}.")]
                 signals = saved.row(row, names)
                 yield Border(
-                    **saved.row(row, ORIGIN),
+                    **saved.row(row, ORIGIN_COLUMNS),
                     newly="dropped" if side else "kept",
                     reason=reason,
                     values=evidence(reason, signals, {reason: bound} if bound else {}),

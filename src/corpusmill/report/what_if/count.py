@@ -75,14 +75,14 @@ class Count:
             (before, len(reasons)), (after, len(reasons)), (source, len(sources)), (language, len(languages))
         )
         size = [saved.size(version).to_numpy() for version in range(len(saved.sizes.columns))]
-        places = [self.labels.index(why.partition(".")[0]) if why else len(self.labels) for why in reasons]
+        step_of_code = [self.labels.index(why.partition(".")[0]) if why else len(self.labels) for why in reasons]
         # The version whose tokens were counted: the one that was dropped, or the last.
-        version = np.array([saved.sizes.version[place] for place in places], np.int64)[before]
+        version = np.array([saved.sizes.version[step] for step in step_of_code], np.int64)[before]
         for at, name in sorted(self.pages):  # of a page, the first text that was extracted
             if name in sources:
                 version[(version == at) & (source == sources.index(name))] += 1
-        of = np.stack(size)[version, np.arange(saved.rows)]
-        tokens = [in_proportion(saved.numbers("tokens"), each, of) for each in size]
+        counted_size = np.stack(size)[version, np.arange(saved.rows)]
+        tokens = [in_proportion(saved.numbers("tokens"), version_size, counted_size) for version_size in size]
         for at, name in self.pages:
             if name in sources:
                 tokens[at][source == sources.index(name)] = 0
@@ -91,15 +91,15 @@ class Count:
         # Sums of whole numbers in float64 are exact below 2**53 bytes.
         totals = np.stack([np.bincount(row, m, len(groups)) for m in measures], axis=1).astype(np.int64)
         for (was, now, at, spoken), total in zip(groups.tolist(), totals):
-            place = (sources[at] or "", languages[spoken] or "none")
-            self._add_group(reasons[was], reasons[now], place, total)
+            group = (sources[at] or "", languages[spoken] or "none")
+            self._add_group(reasons[was], reasons[now], group, total)
 
-    def _add_group(self, was: str | None, now: str | None, place: tuple[str, str], total: NDArray[np.int64]) -> None:
-        key = (was, now, place[0])
+    def _add_group(self, was: str | None, now: str | None, group: tuple[str, str], total: NDArray[np.int64]) -> None:
+        key = (was, now, group[0])
         self.flow[key] = self.flow.get(key, np.zeros_like(total)) + total
         amount = TextAmount(int(total[0]), int(total[-1]), int(total[1 + (len(total) - 2) // 2]))
-        old, new = self.kept.get(place, (TextAmount(), TextAmount()))
-        self.kept[place] = (old if was else old + amount, new if now else new + amount)
+        old, new = self.kept.get(group, (TextAmount(), TextAmount()))
+        self.kept[group] = (old if was else old + amount, new if now else new + amount)
         if bool(was) != bool(now):
             side = self.newly[0 if was else 1]
             reason = was or now or ""

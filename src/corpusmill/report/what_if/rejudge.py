@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from corpusmill.errors import CorpusmillError, InputError, RecipeError
-from corpusmill.report.tables import ORIGIN
+from corpusmill.report.tables import ORIGIN_COLUMNS
 from corpusmill.report.what_if.saved import Codes, Saved, coded
 from corpusmill.steps import Transform, needs_of
 from corpusmill.steps.verdict import rules_of
@@ -33,14 +33,14 @@ class RejudgedVerdicts:
         self._firsts = Codes()  # `step.rule` that drops a document
         self._answers = [Codes() for _ in judges]  # the reasons that each judge gives
         self._combinations = Codes()  # of reasons in the run
-        self._known = np.empty((4 + len(judges), 0), np.int64)  # (see _about, combinations)
+        self._by_combination = np.empty((4 + len(judges), 0), np.int64)  # (numbers of _about, combinations)
 
     @property
     def reasons(self) -> Sequence[str | None]:
         """The reason of each code."""
         return self._firsts.names
 
-    def of(self, saved: Saved) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def compare(self, saved: Saved) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """(documents,) the first reason in the run, and with the changes.
 
         Raises InputError if the saved columns cannot answer, or a step judges otherwise than it did in the run; where
@@ -49,38 +49,40 @@ class RejudgedVerdicts:
         code, combinations = saved.coded("reasons")
         row = np.array([self._combinations[reasons] for reasons in combinations], np.int64)[code]
         # Documents share few combinations of reasons: each is taken apart once, in whatever unit it occurs first.
-        new = [self._about(reasons) for reasons in self._combinations.names[self._known.shape[1] :]]
-        self._known = np.hstack([self._known, np.array(new, np.int64).reshape(-1, len(self._known)).T])
-        before, dropped_at, place, after, *then = (known[row] for known in self._known)
+        new = [self._about(reasons) for reasons in self._combinations.names[self._by_combination.shape[1] :]]
+        self._by_combination = np.hstack(
+            [self._by_combination, np.array(new, np.int64).reshape(-1, len(self._by_combination)).T]
+        )
+        before, dropped_at, drops_at, after, *then = (column[row] for column in self._by_combination)
         for judge, codes, judged in zip(self.judges, self._answers, then):
             judge.check_measured(saved)
             judge.check(saved, judged, codes)
             code, values = coded(judge.reasons(judge.after, saved))
             first = [self._firsts[f"{judge.label}.{v.partition(',')[0]}" if v else None] for v in values]
             own = np.array(first, np.int64)[code]
-            earlier = (own != 0) & (judge.index < place)
-            place[earlier], after[earlier] = judge.index, own[earlier]
-        if not self.all_measured and (place > dropped_at).any():
-            row_passed = int(np.argmax(place > dropped_at))
+            earlier = (own != 0) & (judge.index < drops_at)
+            drops_at[earlier], after[earlier] = judge.index, own[earlier]
+        if not self.all_measured and (drops_at > dropped_at).any():
+            row_passed = int(np.argmax(drops_at > dropped_at))
             raise InputError(
                 f"this run measured dropped documents only up to the step that dropped them. With these thresholds "
-                f"{self.labels[dropped_at[row_passed]]} would let some pass that it dropped, such as document "
-                f"{saved.read('id')[row_passed]}, and what later steps say of them is not known: run again with --set "
+                f"{self.labels[dropped_at[row_passed]]} would pass documents that it dropped, such as "
+                f"{saved.read('id')[row_passed]}, which later steps have not measured: run again with --set "
                 f"run.measure_dropped=all. Stricter thresholds can be tried without a run."
             )
         return before, after
 
     def _about(self, reasons: str | None) -> list[int]:
-        """Of the reasons in the run: the first, and the place of its step; the place of the first step that drops the
+        """Of the reasons in the run: the first, and the index of its step; the index of the first step that drops the
         document whatever the judges decide, and its reason; the reasons that each judge gave."""
         was = _by_step(reasons)
         unchanged = was | {judge.label: _unjudged(judge, was) for judge in self.judges}
-        dropped_at, place = (
+        dropped_at, drops_at = (
             next((at for at, label in enumerate(self.labels) if by_step.get(label)), len(self.labels))
             for by_step in (was, unchanged)
         )
         answers = [codes[",".join(_judged(judge, was)) or None] for judge, codes in zip(self.judges, self._answers)]
-        return [self._first(was), dropped_at, place, self._first(unchanged), *answers]
+        return [self._first(was), dropped_at, drops_at, self._first(unchanged), *answers]
 
     def _first(self, by_step: Mapping[str, Sequence[str]]) -> int:
         first = (f"{label}.{by_step[label][0]}" for label in self.labels if by_step.get(label))
@@ -127,8 +129,8 @@ class Judge:
             chosen = pc.is_in(saved.read("source"), pa.array(self.only, pa.string()))
         if self.until is not None:
             dropped_by = saved.read("dropped_by")
-            came = pc.or_(dropped_by.is_null(), pc.is_in(dropped_by, pa.array(self.until, pa.string())))
-            chosen = came if chosen is None else pc.and_(chosen, came)
+            reached = pc.or_(dropped_by.is_null(), pc.is_in(dropped_by, pa.array(self.until, pa.string())))
+            chosen = reached if chosen is None else pc.and_(chosen, reached)
         return None if chosen is None else pc.indices_nonzero(chosen)
 
     def check(self, saved: Saved, then: NDArray[np.int64], codes: Codes) -> None:
@@ -143,9 +145,8 @@ class Judge:
             row = int(np.argmax(now != then))
             document = saved.read("id")[row].as_py()
             raise InputError(
-                f"{self.label} does not judge as it did in the run (document {document}: {codes.names[then[row]]} "
-                f"then, "
-                f"{codes.names[now[row]]} now): its code has changed since. Run again."
+                f"{self.label} gives another verdict than in the run (document {document}: {codes.names[then[row]]} "
+                f"then, {codes.names[now[row]]} now): its code has changed since. Run again."
             )
 
     def check_measured(self, saved: Saved) -> None:
@@ -196,7 +197,7 @@ class StepSignals(Mapping[str, pa.Array]):
             steps = {name.partition(".")[0]: None for name in self.saved.names if "." in name}
             before = set(list(steps)[: list(steps).index(self.label)] if self.label in steps else steps)
             columns |= {name: name for name in self.saved.names if name.partition(".")[0] in before}
-            columns |= {name: name for name in (*ORIGIN, "date")}
+            columns |= {name: name for name in (*ORIGIN_COLUMNS, "date")}
             columns["bytes"] = self.saved.sizes.columns[self.saved.sizes.version[self.index]]
         own = f"{self.label}."
         return columns | {name.removeprefix(own): name for name in self.saved.names if name.startswith(own)}
@@ -204,9 +205,9 @@ class StepSignals(Mapping[str, pa.Array]):
 
 def _places(rows: pa.Array, documents: int) -> pa.Array:
     """(documents,) the place of each among some rows; null where it is not one of them."""
-    place = np.full(documents, -1, np.int64)
-    place[rows.to_numpy()] = np.arange(len(rows))
-    return pa.array(place, mask=place < 0)
+    position = np.full(documents, -1, np.int64)
+    position[rows.to_numpy()] = np.arange(len(rows))
+    return pa.array(position, mask=position < 0)
 
 
 def _by_step(reasons: str | None) -> dict[str, list[str]]:

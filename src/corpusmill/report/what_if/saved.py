@@ -28,7 +28,7 @@ class Sizes:
     version: tuple[int, ...]
 
     @staticmethod
-    def of(labels: Sequence[str], steps: Mapping[str, Any]) -> "Sizes":
+    def from_steps(labels: Sequence[str], steps: Mapping[str, Any]) -> "Sizes":
         """Of a pass: every step that changes the text has saved its size before."""
         columns: list[str] = []
         version = []
@@ -88,7 +88,7 @@ class Saved:
         return values
 
 
-def each(paths: Sequence[str], sizes: Sizes) -> Iterator[Saved]:
+def saved_units(paths: Sequence[str], sizes: Sizes) -> Iterator[Saved]:
     """Every unit in turn. While the caller is at work on one the next is read, which is half of the work."""
     columns: list[str] = []  # that the last unit took; the first unit reads each as it is asked for
     with ThreadPoolExecutor(1) as reader:
