@@ -161,8 +161,8 @@ def test_texts_are_searched_in_either_case(api):
     [
         ({"outcome": "keptt"}, 'no outcome "keptt"'),
         ({"signal": "gopher_quality.content_word"}, 'did you mean "gopher_quality.content_words"'),
-        ({"signal": "gopher_quality.content_words", "low": "x"}, 'low is a number, got "x"'),
-        ({"page": "-1"}, "page is a whole number"),
+        ({"signal": "gopher_quality.content_words", "low": "x"}, 'low must be a number; got "x"'),
+        ({"page": "-1"}, "page must be a whole number"),
     ],
 )
 def test_a_wrong_question_is_told_what_is_wrong(api, query, message):
@@ -208,7 +208,7 @@ def test_a_duplicate_stands_beside_what_is_kept_instead(api):
         whole = "".join(part for part, _ in pair["document"]["parts"])
         assert whole == "".join(part for part, _ in api("document", id=row["id"])["parts"])
     kept = api("documents", outcome="kept")["rows"][0]
-    with pytest.raises(InputError, match="is no duplicate"):
+    with pytest.raises(InputError, match="is not a duplicate"):
         api("pair", id=kept["id"])
 
 
@@ -249,10 +249,10 @@ def test_thresholds_are_saved_as_a_recipe(api):
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        ({"stage": "pass-9", "moved": {}}, 'no pass "pass-9" has numeric rules. Those that have: pass-1.'),
+        ({"stage": "pass-9", "moved": {}}, 'no pass "pass-9" has numeric rules. Passes that have: pass-1.'),
         ({"stage": "pass-1", "moved": {"gopher_quality.min_word": 3}}, 'did you mean "gopher_quality.min_words"'),
-        ({"stage": "pass-1", "moved": {"gopher_quality.min_words": "3"}}, "a threshold is a finite number"),
-        (b"{", "a question is a JSON object"),
+        ({"stage": "pass-1", "moved": {"gopher_quality.min_words": "3"}}, "a threshold must be a finite number"),
+        (b"{", "a request must be a JSON object"),
     ],
 )
 def test_a_wrong_move_is_told_what_is_wrong(api, asked, message):
@@ -442,8 +442,8 @@ def test_a_row_and_a_token_lead_to_their_documents(api, folder):
     ("query", "message"),
     [
         ({}, "name a step, a row, or a token of a shard"),
-        ({"step": "-1"}, 'step is a whole number from 0, got "-1"'),
-        ({"step": "1", "batch": "0"}, "batch is a whole number from 1"),
+        ({"step": "-1"}, 'step must be a whole number from 0; got "-1"'),
+        ({"step": "1", "batch": "0"}, "batch must be a whole number from 1"),
         ({"step": "1", "world": "2", "rank": "2"}, "the ranks of world=2 are 0 to 1"),
         ({"row": "999999"}, "there is no row 999999; the shards have rows 0 to"),
         ({"row": "999999", "shard": "0"}, "there is no row 999999 of shard 0"),
@@ -515,7 +515,7 @@ def test_a_review_hides_what_the_run_decided_and_tells_how_far_they_agree(api, f
         [],
         *(one["reasons"] for one in map(json.loads, lines)),
     )
-    with pytest.raises(InputError, match='a mark is one of keep, drop, unsure, got "yes"'):
+    with pytest.raises(InputError, match='a mark must be one of keep, drop, unsure; got "yes"'):
         api("mark", {**place, "mark": "yes"})
     with pytest.raises(InputError, match="has no document"):
         api("mark", {**place, "id": "0" * 32, "mark": "keep"})
@@ -566,7 +566,7 @@ def test_a_torn_last_line_is_left_out_and_any_other_is_named(tmp_path):
     review.mark("pass-1", first["id"], first["file"], first["position"], "keep")
     assert [one["id"] for one in review.marks()] == ["a", first["id"]]
     review.path.write_text('{"id": "b\n' + json.dumps(mark) + "\n", "utf-8")
-    with pytest.raises(InputError, match=r"review.jsonl:1: this is no mark"):
+    with pytest.raises(InputError, match=r"review.jsonl:1: not a review mark"):
         review.marks()
 
 
@@ -606,7 +606,7 @@ def test_answers_do_not_wait_to_be_acknowledged():
     import socket
 
     serve = pytest.importorskip("corpusmill.inspect.serve")
-    with serve._listening(0) as listening, socket.create_connection(listening.getsockname()):
+    with serve._open_socket(0) as listening, socket.create_connection(listening.getsockname()):
         answered, _ = listening.accept()
         with answered:
             assert answered.proto == socket.IPPROTO_TCP  # for others asyncio leaves Nagle's algorithm on

@@ -68,13 +68,13 @@ def test_every_address_answers_of_the_demo(tmp_path):
 @pytest.mark.parametrize(
     ("value", "said"),
     [
-        (float("inf"), "JSON has no NaN and no infinity"),
-        (float("nan"), "JSON has no NaN and no infinity"),
-        ("", 'a threshold is a finite number, or null for none, got ""'),
-        (True, "a threshold is a finite number, or null for none, got true"),
-        ([], r"a threshold is a finite number, or null for none, got \[\]"),
-        (1e308, "a threshold of whole numbers has at most 64 bits, got 1e"),
-        (10**30, "a threshold of whole numbers has at most 64 bits, got 1e"),
+        (float("inf"), "without NaN or infinity"),
+        (float("nan"), "without NaN or infinity"),
+        ("", 'a threshold must be a finite number, or null to switch the rule off; got ""'),
+        (True, "a threshold must be a finite number, or null to switch the rule off; got true"),
+        ([], r"a threshold must be a finite number, or null to switch the rule off; got \[\]"),
+        (1e308, "an integer threshold must fit in 64 bits; got 1e"),
+        (10**30, "an integer threshold must fit in 64 bits; got 1e"),
     ],
 )
 def test_a_threshold_that_is_none_is_refused_in_words(value, said):

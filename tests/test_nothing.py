@@ -398,7 +398,7 @@ UNANSWERED: dict[str, dict[str, tuple[int, str]]] = {
 }
 UNANSWERED["nothing read"] = UNANSWERED["nothing kept"] | {
     "peek RUN --id http://made.org/one": (2, "no document and no dead letter has the id or URL"),
-    "explain RUN http://made.org/one": (2, "no document and no dead letter has the id or URL"),
+    "explain RUN http://made.org/one": (2, "there is no document or dead letter with the id, URL or FILE:POSITION"),
     "forget RUN --domain made.org --dry-run": (2, "the run has no such document"),
     "plan RUN --tokens 100": (2, "this run has read no documents, so it has no tokens"),
     **{f"export RUN {format} NEW": (2, "the run has no documents to review") for format in export.REVIEW_FORMATS},

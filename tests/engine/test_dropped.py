@@ -125,7 +125,7 @@ def test_everything_that_looks_at_a_run_says_what_it_does_not_know(demo, measure
         assert (verdicts["url"], verdicts["language"], verdicts["c4"]) == ("passes", "drops", "not measured")
         assert history.steps[3].reasons and history.bytes and history.tokens is None
         assert (history.text is None) == (texts == "none") == (document["text"] is None)
-    assert "its text is not stored; it is in" in review_prompt(folder, audit(folder)) or texts != "none"
+    assert "text not stored; it was read from" in review_prompt(folder, audit(folder)) or texts != "none"
     assert not diff(demo("all", "all"), folder).moved
 
 
@@ -136,10 +136,10 @@ def test_stricter_thresholds_can_be_tried_where_only_the_first_step_measured(dem
         assert (one.documents_out, one.bytes_out, one.reasons) == (other.documents_out, other.bytes_out, other.reasons)
     assert whole.newly_dropped and whole.newly_dropped.keys() == first.newly_dropped.keys()
     assert what_if(demo("first", "none"), []).before == RunTables(demo("first", "none")).files.waterfall().rows[:9]
-    loose = "only up to the step that dropped them.*gopher_quality would let some pass.*run.measure_dropped=all"
+    loose = "only up to the step that dropped them.*gopher_quality would pass documents.*run.measure_dropped=all"
     with pytest.raises(InputError, match=loose):
         what_if(demo("first", "none"), ["gopher_quality.min_words=30"])
-    with pytest.raises(InputError, match="has saved no signals of the documents that it drops"):
+    with pytest.raises(InputError, match="saved no signals of dropped documents"):
         what_if(demo("none", "none"), strict)
 
 

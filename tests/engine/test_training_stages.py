@@ -335,7 +335,7 @@ def test_plan_check_report_and_trace_say_the_stages(corpusmill, folder, done, tm
     for one, stage in zip(figures, planned):
         found = {read.folder: round(read.epochs, 9) for read in one.reads}
         assert found == {Path(name).name: round(source["epochs"], 9) for name, source in stage["sources"].items()}
-    assert "Stages of training" in (done / "report.html").read_text("utf-8")
+    assert "Training stages" in (done / "report.html").read_text("utf-8")
     code, out, _ = corpusmill("trace", done, "--step", 18, "--seed", 3, "--json")
     traced = json.loads(out)
     assert (code, traced["stage"], traced["step_in_stage"]) == (0, "long", 0)

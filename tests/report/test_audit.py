@@ -165,7 +165,7 @@ def test_questions_of_benchmarks_that_stay_are_counted(tmp_path):
         step = {"decontaminate/ngrams": {"benchmarks": str(tmp_path / "q.jsonl"), "action": action}}
         check = audited(tmp_path, pages, [step])["contamination"]
         assert (check.value, check.verdict) == (left, verdict), action
-        assert check.seen.startswith("1 document with questions")
+        assert check.seen.startswith("1 document with benchmark questions")
 
 
 def test_padding_and_a_mix_off_plan_are_flagged(tmp_path):
@@ -245,7 +245,7 @@ def test_a_prompt_holds_the_facts_and_the_documents_and_is_bounded():
     ):
         assert f"\n{heading}\n" in text
     assert "min_words 12" in text
-    assert "similarity: 1.000" in text and "nearest to: gopher_quality.min_words" in text
+    assert "similarity: 1.000" in text and "closest to: gopher_quality.min_words" in text
     longer = review_prompt(made_run(), result, samples=2, chars=10_000)
     assert len(text) < len(longer)
     assert "### Dropped by" not in review_prompt(made_run(), result, samples=0)

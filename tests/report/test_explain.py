@@ -134,7 +134,7 @@ def test_a_step_that_fails_is_named(tmp_path, monkeypatch):
     ],
 )
 def test_an_unknown_name_is_answered_with_what_is_near(wrong, near):
-    with pytest.raises(InputError, match=f"no document and no dead letter.*Similar names:.*{near}"):
+    with pytest.raises(InputError, match=f"there is no document or dead letter.*Similar names:.*{near}"):
         explain(made_run(), wrong)
 
 
@@ -144,9 +144,9 @@ def test_the_beginning_of_an_id_is_enough_where_only_one_begins_so():
     (letter,) = samples.dead_letters(RunTables(made_run()), 5, "bad_json")
     assert only(letter["id"][:12]).lost.kind == "bad_json"
     for wrong in (f"{history.id}0", f"x{history.id[:12]}", history.id[:3], history.id[1:20]):
-        with pytest.raises(InputError, match="no document and no dead letter"):
+        with pytest.raises(InputError, match="there is no document or dead letter"):
             explain(made_run(), wrong)
-    with pytest.raises(InputError, match=r"this FILE:POSITION\.$"):
+    with pytest.raises(InputError, match=r'FILE:POSITION "§+"\.$'):
         explain(made_run(), "§" * 10)
 
 

@@ -86,7 +86,7 @@ def test_its_documents_have_what_comparing_reads(run, tmp_path, step, columns):
 
 
 def test_which_step_is_said_where_there_are_several(run, tmp_path):
-    with pytest.raises(InputError, match=r"say which with --step. Those of .* are: exact, minhash"):
+    with pytest.raises(InputError, match=r"choose it with --step. .* has: exact, minhash"):
         export(run.folder, tmp_path / "index")
     with pytest.raises(InputError, match=r'there is no step "minhsh" .*; did you mean "minhash"'):
         export(run.folder, tmp_path / "index", "minhsh")
@@ -99,7 +99,7 @@ def test_a_folder_that_holds_something_is_left_alone(run, tmp_path):
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "mine.txt").write_text("mine")
     for taken in (tmp_path / "full", tmp_path / "full" / "mine.txt"):
-        with pytest.raises(InputError, match="there is something already"):
+        with pytest.raises(InputError, match="is not empty: give the index a new folder"):
             export(run.folder, taken, "exact")
     assert [path.name for path in (tmp_path / "full").iterdir()] == ["mine.txt"]
 

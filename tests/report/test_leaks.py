@@ -87,7 +87,7 @@ def test_shows_what_was_found_in_its_context_beside_the_question(run):
 
 
 def test_a_question_of_many_documents_is_counted_apart(run, monkeypatch):
-    monkeypatch.setattr(figures, "MANY", 1)
+    monkeypatch.setattr(figures, "ORDINARY_ABOVE", 1)
     (found,) = leaks(RunTables(run))
     assert found.many == {"stable": (2, 1)}  # one of the three has another question too
     assert "Questions in more than" in page(RunTables(run))
@@ -95,7 +95,7 @@ def test_a_question_of_many_documents_is_counted_apart(run, monkeypatch):
 
 def test_the_page_and_the_command_say_the_same(run):
     shown = page(RunTables(run))
-    assert "corpus material of" in shown and "to judge" in shown and "<mark>How many horses" in shown
+    assert "corpus material of" in shown and "documents for review" in shown and "<mark>How many horses" in shown
     assert "Benchmark contamination" in shown and "h&amp;y" in shown and "<hay>" not in shown
     said = CliRunner().invoke(app(), ["report", str(run)]).output
     assert "ngrams: 3 documents contain 2 questions of stable\n" in said

@@ -15,7 +15,7 @@ def test_a_section_of_the_report_is_a_frame_without_scripts():
 
 
 def test_a_section_that_is_not_there_is_named():
-    with pytest.raises(InputError, match=r'no section "flows"; did you mean "flow"\? There are: flow, sources'):
+    with pytest.raises(InputError, match=r'no section "flows"; did you mean "flow"\? The sections are: flow, sources'):
         section(made_run(), "flows")
     with pytest.raises(InputError, match='nothing under "mix"'):
         section(made_run(), "mix")

@@ -56,7 +56,7 @@ def test_the_page_has_them_and_what_they_hold_does_not_act(folder, tmp_path):
     section = page[page.index('id="repeated"') :]
     section = re.sub(' data-head="[^"]*"', "", section[: section.index("</section>")])  # for narrow pages
     assert NOTICE in section and "<td>4</td><td>3</td>" in section
-    assert "4 of 6 compared are repeated" in section
+    assert "4 of 6 lines or paragraphs compared are repeats" in section
     assert "&lt;script&gt;" in section and "<script" not in section and "\x1b" not in section
     plain = shutil.copytree(made_run(), tmp_path / "plain")
     assert 'id="repeated"' not in Path(write_page(plain)).read_text("utf-8")

@@ -61,7 +61,7 @@ def test_explain_says_which_steps_are_not_for_a_document(folder, corpusmill):
     (history,) = explain(folder, first(folder, "extra"))
     verdicts = {step.step: step.verdict for step in history.steps}
     assert [label for label, verdict in verdicts.items() if verdict == "not applied"] == [
-        *("gopher_quality", "pii", "keep_where", "exact"),
+        *("gopher_quality", "pii", "keep_where", "exact")
     ]
     assert next(step.signals for step in history.steps if step.step == "gopher_quality") is None
     _, out, _ = corpusmill("explain", folder, history.id)
@@ -98,7 +98,7 @@ def test_what_if_refuses_other_sources(folder):
     with pytest.raises(InputError) as error:
         what_if(folder, ["gopher_quality.only=extra"])
     assert str(error.value).startswith(
-        "gopher_quality.only is about which documents are measured, so saved signals cannot answer it: run again with "
+        "gopher_quality.only changes which documents are measured, so saved signals cannot answer it: run again with "
         "--set steps.gopher_quality.only=extra."
     )
 

@@ -196,7 +196,7 @@ def test_what_follows_a_pass_is_left_to_a_run_that_is_named():
     "setting, said",
     [
         ("c4.terminal_punctuation=false", "changes the text.*run again with --set steps.c4.terminal_punctuation=false"),
-        ("c4.terminal_punctuation=false", "What can be tried of c4 without a run: min_sentences"),
+        ("c4.terminal_punctuation=false", "Thresholds of c4 that can be tried without a run: min_sentences"),
         ("language.windows=2", "changes what is measured"),
         ("basic.min_tokens=30", "min_tokens was off, so basic.tokens was not measured"),
         ("url.soft_words=[buy]", "changes what is measured"),
@@ -212,7 +212,7 @@ def test_what_is_no_threshold_is_refused_with_the_way_out(before, setting, said)
 @pytest.mark.parametrize(
     "setting, said",
     [
-        ("minhash.threshold=0.9", r"is about which documents are compared.*--set steps.minhash.threshold=0.9"),
+        ("minhash.threshold=0.9", r"changes which documents are compared.*--set steps.minhash.threshold=0.9"),
         ("concat.length=128", "changes the tokens"),
     ],
 )
@@ -248,7 +248,7 @@ def test_a_run_whose_verdicts_are_not_those_of_the_code_is_not_extrapolated(tmp_
     pq.write_table(record.set_column(at, "signals:bytes", pa.array([path.stat().st_size])), results)
     # The name of results ends with their checksum.
     results.rename(results.with_name(f"{results.name.partition('-')[0]}-{checksum(results)}.parquet"))
-    with pytest.raises(InputError, match="does not judge as it did in the run"):
+    with pytest.raises(InputError, match="gives another verdict than in the run"):
         what_if(folder, ["gopher_quality.min_words=9"])
 
 

@@ -196,7 +196,7 @@ def test_a_run_strips_markup_on_its_way_to_shards(tmp_path):
 
 def test_check_and_run_warn_of_markup_that_nothing_strips(tmp_path, corpusmill):
     path = recipe(tmp_path, STEPS)
-    advice = "25.0 % of the documents of source web hold HTML markup"
+    advice = "25.0 % of the documents of source web contain HTML markup"
     (warning,) = check(path).warnings
     assert warning == f"{advice} before the first step, in a sample of the input: add clean/html as the first step"
     assert check(recipe(tmp_path, f"clean/html, {STEPS}")).warnings == ()

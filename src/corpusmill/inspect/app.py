@@ -21,7 +21,7 @@ from corpusmill.inspect.document import document, pair
 from corpusmill.inspect.listing import Listing, ListingFilter
 from corpusmill.inspect.marks import marks
 from corpusmill.inspect.thresholds import Thresholds
-from corpusmill.inspect.trace import Trace
+from corpusmill.inspect.trace import Trace, parse_integer
 from corpusmill.report.tables import RunTables
 
 ALLOWED_HOSTS = ["127.0.0.1", "localhost"]
@@ -80,7 +80,7 @@ class Inspector:
         }
 
     def documents(self, query: Mapping[str, str]) -> dict[str, Any]:
-        return self.listing.page(ListingFilter.from_query(query), _integer(query.get("page", "0"), "page"))
+        return self.listing.page(ListingFilter.from_query(query), parse_integer(query.get("page", "0"), "page"))
 
     def export(self, query: Mapping[str, str]) -> Iterator[bytes]:
         for row in self.listing.rows(ListingFilter.from_query(query)):
@@ -112,11 +112,11 @@ class Inspector:
 
     def text(self, query: Mapping[str, str]) -> dict[str, str]:
         id, file, position = _address(query)
-        return {"text": self.review.text(query.get("stage", ""), id, file, _integer(position, "position"))}
+        return {"text": self.review.text(query.get("stage", ""), id, file, parse_integer(position, "position"))}
 
     def mark(self, question: Mapping[str, Any]) -> dict[str, Any]:
         stage, id, file = (str(question.get(name, "")) for name in ("stage", "id", "file"))
-        position = _integer(str(question.get("position", "")), "position")
+        position = parse_integer(str(question.get("position", "")), "position")
         self.review.mark(stage, id, file, position, str(question.get("mark")))
         return {"saved": str(self.review.path)}
 
@@ -260,7 +260,7 @@ def _tokens(token_range: str) -> tuple[int, int] | None:
     if not token_range:
         return None
     start, _, stop = token_range.partition(":")
-    first, end = _integer(start, "START of tokens"), _integer(stop, "END of tokens")
+    first, end = parse_integer(start, "START of tokens"), parse_integer(stop, "END of tokens")
     if end <= first:
         raise InputError(f'tokens are START:END with START below END, as in 12:40; got "{token_range}"')
     return first, end
@@ -271,9 +271,3 @@ def _moved(question: Mapping[str, Any]) -> dict[str, float | None]:
     if not isinstance(moved, dict):
         raise InputError('`moved` must be an object of thresholds, as in {"gopher_quality.min_words": 30}')
     return moved
-
-
-def _integer(value: str, name: str) -> int:
-    if not (value.isascii() and value.isdigit() and len(value) < 16):
-        raise InputError(f'{name} must be a whole number from 0; got "{value}"')
-    return int(value)

@@ -202,10 +202,13 @@ def _characters(tokenizer: Tokenizer, ids: list[int], whole_text: str) -> tuple[
 
 def integer(question: Mapping[str, str], name: str, default: int, minimum: int | None = 0) -> int:
     """A whole number of a question. `minimum` None: any."""
-    value = question.get(name, str(default))
+    return parse_integer(question.get(name, str(default)), name, minimum)
+
+
+def parse_integer(value: str, name: str, minimum: int | None = 0) -> int:
+    """The whole number that a value of an address is. Raises InputError if it is none, or too small."""
     digits = value.removeprefix("-") if minimum is None else value
-    if not (digits.isascii() and digits.isdigit() and len(digits) < 16) or (
-        minimum is not None and int(value) < minimum
-    ):
+    is_number = digits.isascii() and digits.isdigit() and len(digits) < 16
+    if not is_number or (minimum is not None and int(value) < minimum):
         raise InputError(f'{name} must be a whole number{"" if minimum is None else f" from {minimum}"}; got "{value}"')
     return int(value)

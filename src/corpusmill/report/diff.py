@@ -117,7 +117,7 @@ def diff(before: str | PathLike[str], after: str | PathLike[str], examples: int 
         database.execute(f"CREATE TABLE {name} AS {_addressed(f'all_of_{name}')}")
         database.execute(f"DROP TABLE all_of_{name}")
     # NULL is a value here: a document may have no reason, but always has an outcome in a run that has it.
-    joined = f"SELECT {PAIR_COLUMNS} FROM run_a FULL JOIN run_b USING (id, at, copy)"
+    joined = f'SELECT {PAIR_COLUMNS} FROM run_a FULL JOIN run_b USING (id, "at", copy)'
     counts = first.tuples(
         f"SELECT where_a, reason_a, where_b, reason_b, count(*), sum(tokens_a)::BIGINT, sum(tokens_b)::BIGINT "
         f"FROM ({joined}) GROUP BY ALL ORDER BY count(*) DESC, 1, 3, 2 NULLS FIRST, 4 NULLS FIRST"

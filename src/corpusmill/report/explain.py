@@ -199,9 +199,8 @@ def _similar_names(tables: RunTables, key: str) -> list[str]:
             query += f"LIMIT {MAX_SUGGESTED_NAMES}"
             if alike := [name for (name,) in tables.tuples(query, [pattern])]:
                 return alike
-    sample = tables.tuples(
-        f"SELECT DISTINCT name FROM ({names}) WHERE name IS NOT NULL ORDER BY name LIMIT {MAX_COMPARED_NAMES}"
-    )
+    query = f"SELECT DISTINCT name FROM ({names}) WHERE name IS NOT NULL ORDER BY name LIMIT {MAX_COMPARED_NAMES}"
+    sample = tables.tuples(query)
     return get_close_matches(key, [name for (name,) in sample], n=MAX_SUGGESTED_NAMES, cutoff=0.75)
 
 
@@ -317,9 +316,8 @@ def _duplicate_of(
     if kept_id is None:
         return None
     table = tables.table("signals", number - 1, with_location=True, units=units_of(kept_id))
-    urls = tables.tuples(
-        f"SELECT url FROM ({table}) WHERE id = ? ORDER BY {', '.join(ROW_LOCATION)} LIMIT 1", [kept_id]
-    )
+    query = f"SELECT url FROM ({table}) WHERE id = ? ORDER BY {', '.join(ROW_LOCATION)} LIMIT 1"
+    urls = tables.tuples(query, [kept_id])
     return KeptDuplicate(kept_id, urls[0][0] if urls else None, signals.get("similarity"))
 
 

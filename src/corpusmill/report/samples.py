@@ -32,9 +32,7 @@ Document = dict[str, Any]  # DOCUMENT_COLUMNS, with `reasons` as a list; `signal
 Place = tuple[str, int]  # a file and a row of it
 MAX_SAME_NAME = 100  # documents with one url at most
 SAMPLED_ROW_GROUPS = 64  # row groups that stand for a table, of 4,096 documents at most: 10 ms each
-REJECTED_SAMPLE = (
-    64  # pairs that did not pass, with the smallest hashes: every unit that compares wrote so many of its own
-)
+REJECTED_SAMPLE = 64  # rejected pairs, with the smallest hashes: every unit that compares wrote so many
 PAIRS_TRIED_PER_PAIR = 8  # times as many pairs are looked for as are shown, where a text may not be found
 MAX_SEARCHED_GROUPS = 256  # row groups that are searched for the texts of pairs: a million documents
 ORDER_COLUMNS = tuple(ID_ORDER.split(", "))
@@ -145,9 +143,8 @@ def _first_of_reasons(rows: pa.Table, n: int) -> dict[str, list[Place]]:
     coded = rows["reasons"].combine_chunks().dictionary_encode()
     firsts = [(reasons or "").partition(",")[0] for reasons in coded.dictionary.to_pylist()]
     names = sorted(set(firsts))
-    reason_index = np.array([names.index(first) for first in firsts], np.int64)[
-        coded.indices.to_numpy(zero_copy_only=False)
-    ]
+    codes = coded.indices.to_numpy(zero_copy_only=False)
+    reason_index = np.array([names.index(first) for first in firsts], np.int64)[codes]
     return {name: _smallest(rows.filter(pa.array(reason_index == i)), n) for i, name in enumerate(names)}
 
 
@@ -162,10 +159,9 @@ def pairs(tables: RunTables, step: str, n: int) -> list[dict[str, Any]]:
     if f"{step}.lost" in tables.columns(number):
         names["lost"] = f"{step}.lost"
     groups, _ = row_groups(tables, [("signals", number)])
-    duplicates = _columns(groups, [*ORDER_COLUMNS, *names.values()]).rename_columns(
-        [*ORDER_COLUMNS, *names, *ROW_LOCATION]
-    )
-    duplicates = duplicates.filter(duplicates["kept_id"].is_valid())
+    columns = _columns(groups, [*ORDER_COLUMNS, *names.values()])
+    signals = columns.rename_columns([*ORDER_COLUMNS, *names, *ROW_LOCATION])
+    duplicates = signals.filter(signals["kept_id"].is_valid())
     order = [(name, "ascending") for name in ("similarity", *ORDER_COLUMNS)]
     rows = _first_rows(duplicates, n * PAIRS_TRIED_PER_PAIR, order).to_pylist()
     by_id = _by_id(tables, number - 1, {document_id for row in rows for document_id in (row["id"], row["kept_id"])})
@@ -296,13 +292,10 @@ def _columns(groups: Iterable[RowGroup], columns: Sequence[str], missing: bool =
                 part = file.read_row_group(group.number, read, use_threads=False)
                 part_columns = {name: part[name] for name in columns}
                 if missing:
-                    part_columns[TEXT_MISSING] = (
-                        pc.is_null(part["text"]) if "text" in read else pa.array(np.zeros(len(part), bool))
-                    )
-                part_columns[ROW_LOCATION[0]] = pa.array([path], pa.string()).take(
-                    pa.array(np.zeros(len(part), np.int64))
-                )
-                part_columns[ROW_LOCATION[1]] = pa.array(np.arange(group.first, group.first + len(part)))
+                    no_text = pc.is_null(part["text"]) if "text" in read else pa.repeat(False, len(part))
+                    part_columns[TEXT_MISSING] = no_text
+                numbers = pa.array(np.arange(group.first, group.first + len(part)))
+                part_columns |= dict(zip(ROW_LOCATION, (pa.repeat(path, len(part)), numbers)))
                 parts.append(pa.table(part_columns))
     return pa.concat_tables(parts[1:] or parts)
 
@@ -320,12 +313,7 @@ def _first_rows(rows: pa.Table, n: int, by: Sequence[tuple[str, str]]) -> pa.Tab
 
 
 def draw(
-    tables: RunTables,
-    kind: str,
-    numbers: Iterable[int],
-    n: int,
-    where: str = "true",
-    values: Sequence[Any] = (),
+    tables: RunTables, kind: str, numbers: Iterable[int], n: int, where: str = "true", values: Sequence[Any] = ()
 ) -> list[Document]:
     """The first `n` documents by id that fulfil a condition, with their texts and signals.
 
@@ -357,8 +345,7 @@ def text_of(
     """
     table = tables.table(kind, number, with_location=True, units=units)
     places = tables.tuples(
-        f"SELECT {', '.join(ROW_LOCATION)} FROM ({table}) WHERE {where} ORDER BY {ID_ORDER} LIMIT 1",
-        values,
+        f"SELECT {', '.join(ROW_LOCATION)} FROM ({table}) WHERE {where} ORDER BY {ID_ORDER} LIMIT 1", values
     )
     for row in _rows(tables, places, ["text"]).values():
         text: str | None = row["text"]
@@ -454,8 +441,7 @@ def _signals_of(tables: RunTables, ids: set[str], units: Collection[int]) -> dic
 
 def _document(row: Mapping[str, Any], signals: Mapping[str, Any]) -> Document:
     text = row["text"] if "dropped_by" in row else row["text"] or ""
-    about = {name: row.get(name) for name in DOCUMENT_COLUMNS} | {
-        "bytes": row["bytes"] if text is None else len(text.encode())
-    }
+    about = {name: row.get(name) for name in DOCUMENT_COLUMNS}
+    about["bytes"] = row["bytes"] if text is None else len(text.encode())
     failed = row.get("reasons")
     return {**about, "reasons": failed.split(",") if failed else [], "signals": dict(signals), "text": text}

@@ -18,14 +18,8 @@ from corpusmill.steps.verdict import Bound
 from corpusmill.store.run_folder import RunFolder
 
 ORIGIN_COLUMNS = ("id", "source", "file", "position", "url")
-DOCUMENT_COLUMNS = (
-    *ORIGIN_COLUMNS,
-    "date",
-    "bytes",
-    "tokens",
-    "dropped_by",
-    "reasons",
-)  # what `signals` has beside signals
+# What `signals` has beside signals.
+DOCUMENT_COLUMNS = (*ORIGIN_COLUMNS, "date", "bytes", "tokens", "dropped_by", "reasons")
 # The order of every draw: the id, which is a hash; then file and position, in case an input gives an id twice.
 ID_ORDER = "id, file, position"
 ROW_LOCATION = ("filename", "file_row_number")
@@ -49,9 +43,8 @@ class RunTables:
         self.passes = self.files.passes
         self.labels = self.files.labels
         self.drawn: dict[Hashable, Any] = {}  # what was drawn of the tables, for who asks for it again
-        self.rows_read: dict[
-            tuple[str, int], dict[str, Any]
-        ] = {}  # rows of files, by ROW_LOCATION, that were read ahead
+        # Rows of files, by ROW_LOCATION, that were read ahead.
+        self.rows_read: dict[tuple[str, int], dict[str, Any]] = {}
 
     @cached_property
     def steps(self) -> dict[str, Any]:

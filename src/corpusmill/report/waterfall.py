@@ -237,12 +237,7 @@ def rows_of(labels: tuple[str, ...], facts: Facts) -> list[WaterfallRow]:
         passed = sum(source.get("passed_through", 0) for source in sources.values())
         rows.append(
             WaterfallRow(
-                label,
-                **flow,
-                failed=sum(failed.values()),
-                reasons=ordered,
-                sources=sources,
-                passed_through=passed,
+                label, **flow, failed=sum(failed.values()), reasons=ordered, sources=sources, passed_through=passed
             )
         )
     return rows[::-1]

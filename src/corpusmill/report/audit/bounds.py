@@ -34,13 +34,9 @@ class Bounds:
         if self.low is None and self.high is None:
             return "any"
         if self.low is None or self.high is None:
-            if self.high == 0:
-                return "none"
-            return (
-                f"at most {format_value(self.high)}"
-                if self.high is not None
-                else f"at least {format_value(self.low or 0)}"
-            )
+            if self.high is None:
+                return f"at least {format_value(self.low or 0)}"
+            return f"at most {format_value(self.high)}" if self.high else "none"
         return f"{format_value(self.low)} to {format_value(self.high)}"
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from corpusmill.recipe.advice import RecipeChange, in_words
 from corpusmill.report.audit import advice, sample
@@ -22,18 +23,12 @@ from corpusmill.report.numbers import number, plural, share, size
 from corpusmill.report.tables import identifier, literal
 from corpusmill.report.views import documents as documents_view
 
-NEAR_EMPTY_BYTES = 100  # bytes
-VERY_LONG_BYTES = 1_000_000  # bytes: a long book
+NEAR_EMPTY_BYTES = 100
+VERY_LONG_BYTES = 1_000_000  # a long book
 MAX_DROPPABLE_SHARE = 0.5  # of the documents: what is true of more is how the corpus is, and nothing to drop
-MIN_LANGUAGE_DOCUMENTS = 20  # documents: that fewer of a language vanish says nothing
-ACTIVE_STEPS = (
-    "extract/",
-    "clean/",
-    "filter/",
-    "redact/",
-    "dedup/",
-    "decontaminate/",
-)  # steps that are there to change things
+MIN_LANGUAGE_DOCUMENTS = 20  # that fewer of a language vanish says nothing
+# Steps that are there to change things.
+ACTIVE_STEPS = ("extract/", "clean/", "filter/", "redact/", "dedup/", "decontaminate/")
 MAX_HOSTS = 10_000  # with the most documents; a domain of more than a few per cent is among them
 
 
@@ -80,14 +75,14 @@ def judge(name: str, facts: RunFacts, bounds: Bounds | None) -> Check:
     result = rule.measure(facts)
     limits = rule.bounds if bounds is None else bounds
     about = name, rule.question
-    advice_text = "; ".join(filter(None, [in_words(result.changes), result.advice]))
+    hint = "; ".join(filter(None, [in_words(result.changes), result.advice]))
     if isinstance(result, Unmeasured):
-        return Check(*about, None, rule.unit, limits, "not measured", result.why, advice_text, changes=result.changes)
+        return Check(*about, None, rule.unit, limits, "not measured", result.why, hint, changes=result.changes)
     if limits.hold(result.value):
         return Check(*about, result.value, rule.unit, limits, "ok", result.seen)
     outside = rule.outside if bounds is None else "red flag"
     details = result.examples, result.changes
-    return Check(*about, result.value, rule.unit, limits, outside, result.seen, advice_text, *details)
+    return Check(*about, result.value, rule.unit, limits, outside, result.seen, hint, *details)
 
 
 def duplicates_found(facts: RunFacts) -> Measured | Unmeasured:
@@ -97,99 +92,79 @@ def duplicates_found(facts: RunFacts) -> Measured | Unmeasured:
     reached = max(step.documents_in for step in steps)
     duplicates = sum(step.dropped or step.documents for step in steps)
     names = _comma_separated(step.step for step in steps)
-    observation = f"{number(duplicates)} of {plural(reached, 'document')} that reached the first of {names}"
+    summary = f"{number(duplicates)} of {plural(reached, 'document')} that reached the first of {names}"
     if not facts.is_web and "duplicates_found" not in facts.chosen:
-        return Unmeasured(f"{observation}: the bound is for crawls, and fewer than half of the documents have a URL")
-    advice_text = "a sample, a single site and deduplicated data have few; is this a whole crawl?"
-    return Measured(
-        min(duplicates / reached, 1.0), observation, advice_text, changes=advice.find_near_copies(facts.recipe)
-    )
+        return Unmeasured(f"{summary}: the bound is for crawls, and fewer than half of the documents have a URL")
+    hint = "a sample, a single site and deduplicated data have few; is this a whole crawl?"
+    return Measured(min(duplicates / reached, 1.0), summary, hint, changes=advice.find_near_copies(facts.recipe))
 
 
 def duplicates_left(facts: RunFacts) -> Measured | Unmeasured:
-    if not facts.sample.ids:
-        return NO_OUTPUT
     is_duplicate = near_duplicates(facts.sample.texts)
-    observation = f"{number(is_duplicate.sum())} near-duplicates (Jaccard similarity 0.8) within {facts.of_sample}"
+    summary = f"{number(is_duplicate.sum())} near-duplicates (Jaccard similarity 0.8) within {facts.of_sample}"
     if len(is_duplicate) < facts.flow.documents_out:
-        observation += "; the whole output has at least as many"
+        summary += "; the whole output has at least as many"
     changes = advice.fewer_near_copies(facts.recipe)
-    advice_text = "" if changes else f"look at what was found: corpusmill report {facts.tables.folder}"
-    return Measured(float(is_duplicate.mean()), observation, advice_text, facts.sample.ids_where(is_duplicate), changes)
+    hint = "" if changes else f"look at what was found: corpusmill report {facts.tables.folder}"
+    return _of_sample(facts, is_duplicate, summary, hint, changes)
 
 
 def chars_per_token(facts: RunFacts) -> Measured | Unmeasured:
     if facts.tokens is None or not facts.tokens.all.tokens:
         return _no_tokens(facts)
     totals = facts.tokens.all
-    advice_text = (
+    hint = (
         "too low: the tokenizer does not fit these texts (languages, numbers, noise), train one: `corpusmill train "
         "tokenizer`; too high: is the text repetitive?"
     )
-    observation = f"{plural(totals.characters, 'character')}, {plural(totals.tokens, 'token')}"
-    return Measured(totals.characters_per_token, observation, advice_text)
+    summary = f"{plural(totals.characters, 'character')}, {plural(totals.tokens, 'token')}"
+    return Measured(totals.characters_per_token, summary, hint)
 
 
 def utilisation(facts: RunFacts) -> Measured | Unmeasured:
     rows = packing(facts.flow)
     if rows is None or not rows.capacity:
         return Unmeasured("the run wrote no training rows", changes=advice.write_rows(facts.recipe))
-    observation = f"{number(rows.tokens)} of {plural(rows.capacity, 'token position')} in {plural(rows.rows, 'row')}"
+    summary = f"{number(rows.tokens)} of {plural(rows.capacity, 'token position')} in {plural(rows.rows, 'row')}"
     changes = advice.pack_better(facts.recipe)
-    advice_text = "" if changes else "the last row of a small corpus is mostly padding"
-    return Measured(rows.tokens / rows.capacity, observation, advice_text, changes=changes)
+    hint = "" if changes else "the last row of a small corpus is mostly padding"
+    return Measured(rows.tokens / rows.capacity, summary, hint, changes=changes)
 
 
 def vocabulary_use(facts: RunFacts) -> Measured | Unmeasured:
     if facts.tokens is None or not facts.tokens.vocabulary:
         return _no_tokens(facts)
     used, vocabulary = facts.tokens.distinct, facts.tokens.vocabulary
-    advice_text = (
+    hint = (
         "train a smaller vocabulary: `corpusmill train tokenizer RUN --vocab-size 16384 --out tokenizer.json`; or the "
         "corpus is a small sample"
     )
-    return Measured(used / vocabulary, f"{number(used)} of {number(vocabulary)} vocabulary tokens occur", advice_text)
+    return Measured(used / vocabulary, f"{number(used)} of {number(vocabulary)} vocabulary tokens occur", hint)
 
 
 def residual_html(facts: RunFacts) -> Measured | Unmeasured:
-    if not facts.sample.ids:
-        return NO_OUTPUT
     has_html = sample.has_html(facts.sample.texts)
-    observation = f"{plural(has_html.sum(), 'document')} with tags or entities, of {facts.of_sample}"
-    changes = advice.strip_html(facts.recipe)
-    return Measured(
-        float(has_html.mean()),
-        observation,
-        "texts about HTML may legitimately have some",
-        facts.sample.ids_where(has_html),
-        changes,
-    )
+    summary = f"{plural(has_html.sum(), 'document')} with tags or entities, of {facts.of_sample}"
+    hint = "texts about HTML may legitimately have some"
+    return _of_sample(facts, has_html, summary, hint, advice.strip_html(facts.recipe))
 
 
 def pii_left(facts: RunFacts) -> Measured | Unmeasured:
-    if not facts.sample.ids:
-        return NO_OUTPUT
     by_kind = sample.personal_data(facts.sample.texts, facts.tables.steps.values())
-    has_personal_data = np.logical_or.reduce(list(by_kind.values()))
+    has_any = np.logical_or.reduce(list(by_kind.values()))
     kinds = {kind: int(has.sum()) for kind, has in by_kind.items() if has.any()}
     counted = ": " + ", ".join(f"{kind} in {n:,}" for kind, n in kinds.items()) if kinds else ""
-    observation = (
-        f"{plural(has_personal_data.sum(), 'document')} with personal data or secrets, of {facts.of_sample}{counted}"
-    )
+    summary = f"{plural(has_any.sum(), 'document')} with personal data or secrets, of {facts.of_sample}{counted}"
     changes = advice.redact(facts.recipe, list(kinds))
-    advice_text = "" if changes else "the recipe looks for all of these: see in the documents why they remain"
-    return Measured(
-        float(has_personal_data.mean()), observation, advice_text, facts.sample.ids_where(has_personal_data), changes
-    )
+    hint = "" if changes else "the recipe looks for all of these: see in the documents why they remain"
+    return _of_sample(facts, has_any, summary, hint, changes)
 
 
 def contamination(facts: RunFacts) -> Measured | Unmeasured:
     leak_steps = leaks(facts.tables)
     if not leak_steps:
-        advice_text = "name the benchmarks that you will report results on"
-        return Unmeasured(
-            "no step looks for benchmark questions", advice_text, advice.look_for_benchmarks(facts.recipe)
-        )
+        hint = "name the benchmarks that you will report results on"
+        return Unmeasured("no step looks for benchmark questions", hint, advice.look_for_benchmarks(facts.recipe))
     kept_documents = 0
     for step in leak_steps:
         if getattr(facts.steps.get(step.step, ("", None))[1], "action", "drop") == "mark":
@@ -199,8 +174,8 @@ def contamination(facts: RunFacts) -> Measured | Unmeasured:
             )
             kept_documents += count
     have = sum(step.documents for step in leak_steps)
-    observation = f"{plural(have, 'document')} with benchmark questions, {number(kept_documents)} of them kept"
-    return Measured(kept_documents, observation, changes=advice.drop_benchmarks(facts.recipe))
+    summary = f"{plural(have, 'document')} with benchmark questions, {number(kept_documents)} of them kept"
+    return Measured(kept_documents, summary, changes=advice.drop_benchmarks(facts.recipe))
 
 
 def domain_share(facts: RunFacts) -> Measured | Unmeasured:
@@ -223,13 +198,11 @@ def domain_share(facts: RunFacts) -> Measured | Unmeasured:
     }
     name = max(shares, key=lambda domain: (shares[domain], domain))
     parts = share(sums[name][0], all_documents), share(sums[name][1], all_amounts)
-    observation = f"{name}: {parts[0]} of the documents, {parts[1]} of their length"
+    summary = f"{name}: {parts[0]} of the documents, {parts[1]} of their length"
     look = _sql(facts, f"select id, url from documents where kept and url like '%{name}%'")
     is_dominant = shares[name] > MAX_DROPPABLE_SHARE
-    advice_text = f"look at it: {look}" + ("; is this a crawl of that domain?" if is_dominant else "")
-    return Measured(
-        shares[name], observation, advice_text, changes=() if is_dominant else advice.leave_out(facts.recipe, name)
-    )
+    hint = f"look at it: {look}" + ("; is this a crawl of that domain?" if is_dominant else "")
+    return Measured(shares[name], summary, hint, changes=() if is_dominant else advice.leave_out(facts.recipe, name))
 
 
 def step_drops(facts: RunFacts) -> Measured | Unmeasured:
@@ -239,11 +212,9 @@ def step_drops(facts: RunFacts) -> Measured | Unmeasured:
     row = max(rows, key=lambda row: sum(row.reasons.values()) / row.documents_in)
     dropped = sum(row.reasons.values())
     rule = f"; the most frequent reason is {next(iter(row.reasons))}" if row.reasons else ""
-    observation = f"{row.step} drops {number(dropped)} of {plural(row.documents_in, 'document')}{rule}"
+    summary = f"{row.step} drops {number(dropped)} of {plural(row.documents_in, 'document')}{rule}"
     return Measured(
-        dropped / row.documents_in,
-        observation,
-        f"look at them: corpusmill peek {facts.tables.folder} --dropped {row.step}",
+        dropped / row.documents_in, summary, f"look at them: corpusmill peek {facts.tables.folder} --dropped {row.step}"
     )
 
 
@@ -254,23 +225,15 @@ def languages_vanished(facts: RunFacts) -> Measured | Unmeasured:
     step = figures[-1].step
     label = identifier(f"{step}.label")
     unwanted = f"list_contains(string_split(coalesce(reasons, ''), ','), '{step}.language')"
-    query = (
-        f"SELECT {label}, count(*) FROM ({documents_view(facts.tables)}) WHERE {label} IS NOT NULL AND NOT {unwanted} "
+    query = f"SELECT {label}, count(*) FROM ({documents_view(facts.tables)}) WHERE {label} IS NOT NULL "
+    query += f"AND NOT {unwanted} GROUP BY 1 HAVING count(*) >= {MIN_LANGUAGE_DOCUMENTS} AND NOT bool_or(kept)"
+    rows = facts.tables.tuples(f"{query} ORDER BY 2 DESC, 1")
+    summary = _comma_separated(f"{name} ({plural(count, 'document')})" for name, count in rows)
+    present = (
+        f"every language with {MIN_LANGUAGE_DOCUMENTS} or more documents that {step} lets through is in the output"
     )
-    rows = facts.tables.tuples(
-        f"{query} GROUP BY 1 HAVING count(*) >= {MIN_LANGUAGE_DOCUMENTS} AND NOT bool_or(kept) ORDER BY 2 DESC, 1"
-    )
-    names = [f"{name} ({plural(count, 'document')})" for name, count in rows]
-    observation = (
-        _comma_separated(names)
-        if names
-        else f"every language with {MIN_LANGUAGE_DOCUMENTS} or more documents that {step} lets through is in the output"
-    )
-    return Measured(
-        len(rows),
-        observation,
-        "see which step drops them: " + _by_step(facts, rows[0][0] if rows else "", f"{step}.label"),
-    )
+    hint = "see which step drops them: " + _by_step(facts, rows[0][0] if rows else "", f"{step}.label")
+    return Measured(len(rows), summary or present, hint)
 
 
 def sources_vanished(facts: RunFacts) -> Measured | Unmeasured:
@@ -279,19 +242,10 @@ def sources_vanished(facts: RunFacts) -> Measured | Unmeasured:
     read = {name: source["documents"] for name, source in flow.read.items()}
     out = {name: last.get(name, {}).get("documents_out", 0) for name in read} if flow.rows else read
     vanished = [name for name in read if not out[name]]
-    names = [f"{name} ({plural(read[name], 'document')} read)" for name in vanished]
-    observation = (
-        _comma_separated(names)
-        if names
-        else "the source is in the output"
-        if len(read) == 1
-        else f"all {number(len(read))} sources are in the output"
-    )
-    return Measured(
-        len(vanished),
-        observation,
-        "see which step drops them: " + _by_step(facts, vanished[0] if vanished else "", "source"),
-    )
+    summary = _comma_separated(f"{name} ({plural(read[name], 'document')} read)" for name in vanished)
+    present = "the source is in the output" if len(read) == 1 else f"all {number(len(read))} sources are in the output"
+    hint = "see which step drops them: " + _by_step(facts, next(iter(vanished), ""), "source")
+    return Measured(len(vanished), summary or present, hint)
 
 
 def mix_off_plan(facts: RunFacts) -> Measured | Unmeasured:
@@ -305,11 +259,9 @@ def mix_off_plan(facts: RunFacts) -> Measured | Unmeasured:
         return Unmeasured("no step mixes sources")
     off, source, total = max(drawn, key=lambda difference: difference[0])
     drawn_share = share(source.drawn, total)
-    observation = (
-        f"{source.source}: planned {100 * source.share:.1f} %, drawn {drawn_share}, {source.epochs:.2f} epochs"
-    )
-    advice_text = "documents are not split, so a larger budget comes closer to the plan; see the mixture in the report"
-    return Measured(off, observation, advice_text)
+    summary = f"{source.source}: planned {100 * source.share:.1f} %, drawn {drawn_share}, {source.epochs:.2f} epochs"
+    hint = "documents are not split, so a larger budget comes closer to the plan; see the mixture in the report"
+    return Measured(off, summary, hint)
 
 
 def dead_letters(facts: RunFacts) -> Measured | Unmeasured:
@@ -319,10 +271,8 @@ def dead_letters(facts: RunFacts) -> Measured | Unmeasured:
     dead = sum(sum(source["dead"].values()) for source in facts.flow.read.values())
     failed = sum(row.failed for row in facts.flow.rows)
     lost = f"{plural(dead, 'record')} could not be read and {plural(failed, 'document')} could not be processed"
-    observation = f"{lost}, of {number(records)}"
-    return Measured(
-        (dead + failed) / records, observation, f"look at them: corpusmill peek {facts.tables.folder} --dead"
-    )
+    summary = f"{lost}, of {number(records)}"
+    return Measured((dead + failed) / records, summary, f"look at them: corpusmill peek {facts.tables.folder} --dead")
 
 
 def idle_steps(facts: RunFacts) -> Measured | Unmeasured:
@@ -337,14 +287,9 @@ def idle_steps(facts: RunFacts) -> Measured | Unmeasured:
         and row.documents_in == row.documents_out
         and row.bytes_in == row.bytes_out
     ]
-    observation = (
-        f"{_comma_separated(idle)} dropped nothing and changed no text length"
-        if idle
-        else "every step dropped or changed something"
-    )
-    return Measured(
-        len(idle), observation, "is it configured correctly for this data? If it is needed only sometimes, all is well"
-    )
+    summary = f"{_comma_separated(idle)} dropped nothing and changed no text length"
+    hint = "is it configured correctly for this data? If it is needed only sometimes, all is well"
+    return Measured(len(idle), summary if idle else "every step dropped or changed something", hint)
 
 
 def near_empty(facts: RunFacts) -> Measured | Unmeasured:
@@ -354,20 +299,25 @@ def near_empty(facts: RunFacts) -> Measured | Unmeasured:
 
 def very_long(facts: RunFacts) -> Measured | Unmeasured:
     description, changes = f"longer than {size(VERY_LONG_BYTES)}", advice.drop_giants(facts.recipe, VERY_LONG_BYTES)
-    advice_text = "are these books, or pages that were not split?"
-    return _by_length(facts, f"bytes > {VERY_LONG_BYTES}", description, advice_text, changes, "bytes")
+    hint = "are these books, or pages that were not split?"
+    return _by_length(facts, f"bytes > {VERY_LONG_BYTES}", description, hint, changes, "bytes")
 
 
 def one_template(facts: RunFacts) -> Measured | Unmeasured:
+    is_templated = sample.one_template(facts.sample.texts)
+    summary = f"{plural(is_templated.sum(), 'document')} beginning with the same {sample.OPENING_WORDS} words, of "
+    summary += facts.of_sample
+    hint = "are these pages generated from one template?"
+    return _of_sample(facts, is_templated, summary, hint, advice.drop_shared_lines(facts.recipe))
+
+
+def _of_sample(
+    facts: RunFacts, hits: NDArray[np.bool_], summary: str, hint: str, changes: tuple[RecipeChange, ...]
+) -> Measured | Unmeasured:
+    """The share of the documents of the sample that are hits."""
     if not facts.sample.ids:
         return NO_OUTPUT
-    from_template = sample.one_template(facts.sample.texts)
-    count, words = plural(from_template.sum(), "document"), sample.OPENING_WORDS
-    observation = f"{count} beginning with the same {words} words, of {facts.of_sample}"
-    advice_text = "are these pages generated from one template?"
-    changes = advice.drop_shared_lines(facts.recipe)
-    examples = facts.sample.ids_where(from_template)
-    return Measured(float(from_template.mean()), observation, advice_text, examples, changes)
+    return Measured(float(hits.mean()), summary, hint, facts.sample.ids_where(hits), changes)
 
 
 def _by_length(
@@ -385,14 +335,12 @@ def _by_length(
     if not documents:
         return NO_OUTPUT
     ids = facts.tables.tuples(f"SELECT id FROM ({table}) WHERE dropped_by IS NULL AND {condition} ORDER BY id LIMIT 3")
-    observation = (
-        f"{number(matches)} of {plural(documents, 'document')} {'is' if matches == 1 else 'are'} {description}"
-    )
+    summary = f"{number(matches)} of {plural(documents, 'document')} {'is' if matches == 1 else 'are'} {description}"
     if amount != "1":
-        observation += f", with {share(part or 0, total)} of the {amount}"
+        summary += f", with {share(part or 0, total)} of the {amount}"
     drops = changes if matches <= MAX_DROPPABLE_SHARE * documents else ()
     return Measured(
-        int(part or 0) / max(int(total), 1), observation, advice, tuple(document_id for (document_id,) in ids), drops
+        int(part or 0) / max(int(total), 1), summary, advice, tuple(document_id for (document_id,) in ids), drops
     )
 
 

@@ -121,10 +121,8 @@ class PromptStyle:
         lines = [f"id: {entry['id']}", *lines_before]
         lines += [f"url: {excerpt(one_line(url), MAX_PROMPT_URL_CHARS)}"] if url else []
         lines += [f"fails: {excerpt(one_line(why), MAX_PROMPT_REASONS_CHARS)}"] if why else []
-        length = (
-            f"{plural(entry['bytes'], 'byte')}" if entry["text"] is None else f"{plural(len(full_text), 'character')}"
-        )
-        return fenced("\n".join([*lines, f"text, of {length}:", visible(excerpt(text, self.chars))]))
+        size_of = (entry["bytes"], "byte") if entry["text"] is None else (len(full_text), "character")
+        return fenced("\n".join([*lines, f"text, of {plural(*size_of)}:", visible(excerpt(text, self.chars))]))
 
     def safe(self, texts: Sequence[str]) -> list[str]:
         if self.raw:
@@ -169,17 +167,8 @@ def _funnel(tables: RunTables) -> Iterator[str]:
     rows = [["step", "documents in", "out", "kept", "bytes out", "dropped by its rules"]]
     for row in flow.rows:
         rules = ", ".join(f"{rule} {number(count)}" for rule, count in row.reasons.items())
-        kept_share = share(row.documents_out, row.documents_in)
-        rows.append(
-            [
-                row.step,
-                number(row.documents_in),
-                number(row.documents_out),
-                kept_share,
-                size(row.bytes_out),
-                rules or "–",
-            ]
-        )
+        counts = number(row.documents_in), number(row.documents_out), share(row.documents_out, row.documents_in)
+        rows.append([row.step, *counts, size(row.bytes_out), rules or "–"])
     yield table(rows)
 
 

@@ -77,7 +77,9 @@ def by_domain(rows: Iterable[Sequence[Any]]) -> dict[str, list[int]]:
 
 
 def registered(host: str) -> str:
-    """The registered domain of a host, or the host."""
+    """The registered domain of a host, or the host: of an IP address too, whose numbers the rules would take apart."""
+    if host.rpartition(".")[2].isdigit():
+        return host
     return str(_suffixes().privatesuffix(host) or host)
 
 

@@ -1,6 +1,8 @@
 """Benchmark contamination: which questions of benchmarks occur in the documents, in how many, and some to judge."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from corpusmill.report.tables import RunTables
 
@@ -79,9 +81,8 @@ def _step(tables: RunTables, at: int, step: str, before: list[str]) -> Leaks:
     columns = tables.columns(at)
 
     def hits(column: str) -> str:
-        rows = (
-            f'unnest("{step}.{column}") AS hit FROM ({tables.table("signals", at, with_location=True)}) WHERE {reached}'
-        )
+        table = tables.table("signals", at, with_location=True)
+        rows = f'unnest("{step}.{column}") AS hit FROM ({table}) WHERE {reached}'
         return f"SELECT filename, file_row_number, {rows}"
 
     document = "count(DISTINCT (filename, file_row_number))"
@@ -99,13 +100,10 @@ def _step(tables: RunTables, at: int, step: str, before: list[str]) -> Leaks:
     return Leaks(
         step,
         documents,
-        {
-            name: (document_count, questions)
-            for name, document_count, questions in tables.tuples(by_benchmark.format(hits("hits")), before)
-        },
+        _pairs(tables.tuples(by_benchmark.format(hits("hits")), before)),
         leaked,
         _in_many(tables, hits("hits"), before) if any(leak.is_in_many for leak in leaked) else {},
-        {name: (document_count, questions) for name, document_count, questions in material},
+        _pairs(material),
         _judged(tables, at, step, reached, before) if f"{step}.asked" in columns else (),
     )
 
@@ -124,6 +122,11 @@ def _in_many(tables: RunTables, hits: str, values: list[str]) -> dict[str, tuple
         "count(*) FROM counted WHERE documents > ? GROUP BY 1 ORDER BY 2 DESC, 1",
         [*values, *values, ORDINARY_ABOVE, ORDINARY_ABOVE],
     )
+    return _pairs(rows)
+
+
+def _pairs(rows: Sequence[tuple[Any, ...]]) -> dict[str, tuple[int, int]]:
+    """name -> two counts"""
     return {name: (documents, items) for name, documents, items in rows}
 
 

@@ -104,9 +104,8 @@ def _of_calls(tables: RunTables, stage: str) -> tuple[float | None, int | None]:
     own = [part for call in tables.files.calls if (part := stages_of(tables, call).get(stage))]
     if not own:
         return None, None
-    return sum(part["seconds"] for part in own), max(
-        (part["workers"] for part in own if "workers" in part), default=None
-    )
+    workers = (part["workers"] for part in own if "workers" in part)
+    return sum(part["seconds"] for part in own), max(workers, default=None)
 
 
 def _flow(tables: RunTables, stage: str, labels: tuple[str, ...]) -> tuple[tuple[int, int], tuple[int, int]]:

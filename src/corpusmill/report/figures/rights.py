@@ -59,11 +59,8 @@ def rights(tables: RunTables) -> list[RightsFigure]:
     """A figure for each step annotate/rights or filter/rights of the run. Reads the signals of all documents."""
     columns = {name for number in range(len(tables.passes)) for name in tables.columns(number)}
     labels = {name.removesuffix(".robots_agents") for name in columns if name.endswith(".robots_agents")}
-    return [
-        _figure_of_step(tables, label)
-        for label in sorted(labels)
-        if all(f"{label}.{name}" in columns for name in RIGHTS_SIGNALS)
-    ]
+    complete = (label for label in sorted(labels) if columns >= {f"{label}.{name}" for name in RIGHTS_SIGNALS})
+    return [_figure_of_step(tables, label) for label in complete]
 
 
 def _figure_of_step(tables: RunTables, label: str) -> RightsFigure:
@@ -84,9 +81,8 @@ def _figure_of_step(tables: RunTables, label: str) -> RightsFigure:
         for (agent,) in agents
     ]
     by_agent.sort(key=lambda agent: (-agent.tokens, -agent.documents, agent.name))
-    return RightsFigure(
-        label, count, size, tokens, tuple(reservation for reservation in rows if reservation.documents), tuple(by_agent)
-    )
+    reserved = tuple(reservation for reservation in rows if reservation.documents)
+    return RightsFigure(label, count, size, tokens, reserved, tuple(by_agent))
 
 
 def _reserved(

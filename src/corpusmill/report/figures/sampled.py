@@ -111,10 +111,7 @@ def sampled(tables: RunTables) -> Sampled | None:
     measured = {side: measure(texts, steps) for side, texts in sample.texts.items()}
 
     def compared(column: str) -> tuple[Share, Share]:
-        return (
-            sample.share("input", measured["input"][column]),
-            sample.share("output", measured["output"][column]),
-        )
+        return (sample.share("input", measured["input"][column]), sample.share("output", measured["output"][column]))
 
     recipe_shares, pieces = _counted_by_recipe(tables)
     # Not credentials, a loose match; nor postal addresses, most of which are of offices, unless a step looks for them.

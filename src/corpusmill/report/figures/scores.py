@@ -88,24 +88,21 @@ def _score(tables: RunTables, number: int, step: str, signal: str) -> Score | No
         source += f" LEFT JOIN ({ids}) AS l ON p.id = l.id"
     values = f"SELECT {value} AS value, {kept_condition} AS kept FROM {source} WHERE isfinite({value})"
     ends = "min(value), max(value)"
-    aggregates = (
-        f"count(*){row_filter}, avg(value){row_filter}, median(value){row_filter}"
-        for row_filter in ("", " FILTER (kept)")
-    )
+    filters = ("", " FILTER (kept)")
+    aggregates = (f"count(*){which}, avg(value){which}, median(value){which}" for which in filters)
     low, high, *side_values = tables.tuples(f"SELECT {ends}, {', '.join(aggregates)} FROM ({values})")[0]
     if low is None:
         return None
     log = signal == "value" and low > 0
     edges = _edges(low, high, log)
     start, width = (math.log(low), math.log(edges[1] / edges[0])) if log else (low, edges[1] - edges[0])
-    bin_sql = (
-        f"least(greatest(floor(({'ln(value)' if log else 'value'} - {start!r}) / {width!r}), 0), {SCORE_BINS - 1})"
-    )
+    offset = f"({'ln(value)' if log else 'value'} - {start!r}) / {width!r}"
+    bin_sql = f"least(greatest(floor({offset}), 0), {SCORE_BINS - 1})"
     query = f"SELECT {bin_sql}::INTEGER, count(*), count(*) FILTER (kept) FROM ({values}) GROUP BY 1"
     counts = {side: [0] * SCORE_BINS for side in ("input", "output")}
     for at, documents, output in tables.tuples(query):
         counts["input"][at], counts["output"][at] = documents, output
-    histogram = Histogram(edges, {side: tuple(aggregates) for side, aggregates in counts.items()}, log, high)
+    histogram = Histogram(edges, {side: tuple(own) for side, own in counts.items()}, log, high)
     sides = ("input", "output")
     return Score(
         step,

@@ -20,10 +20,8 @@ from corpusmill.text.integrity import INTEGRITY_FLAGS
 
 TEXT_SIDES = ("input", "output")
 LENGTH_UNITS = {"chars": "characters", "words": "words"}
-TOKEN_LENGTHS_OF_SIDE = {
-    "input": "all",
-    "output": "kept",
-}  # of the text as it left the last pass that the document reached
+# Of the text as it left the last pass that the document reached.
+TOKEN_LENGTHS_OF_SIDE = {"input": "all", "output": "kept"}
 
 
 @dataclass(frozen=True)
@@ -83,15 +81,8 @@ def lengths_table(sides: Mapping[str, SideTexts]) -> tuple[list[str], list[list[
     for side in TEXT_SIDES:
         for unit, unit_length in sides[side].lengths.items():
             ends = (number(unit_length.least), number(unit_length.most)) if sides[side].documents else ("–", "–")
-            rows.append(
-                [
-                    f"{unit}, {side}",
-                    number(unit_length.total),
-                    f"{unit_length.mean:,.1f}",
-                    number(unit_length.median),
-                    *ends,
-                ]
-            )
+            mean, median = f"{unit_length.mean:,.1f}", number(unit_length.median)
+            rows.append([f"{unit}, {side}", number(unit_length.total), mean, median, *ends])
     return ["per document", "in all", "mean", "median", "minimum", "maximum"], rows
 
 

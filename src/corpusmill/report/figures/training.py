@@ -64,23 +64,14 @@ def _rows(tables: RunTables, folder: str, length: int) -> tuple[int, int]:
 
 def training_table(stages: list[Trained]) -> list[list[str]]:
     """A row for each stage, as TRAINING_HEAD names them."""
-    return [
-        [when.stage, *map(number, (when.steps, when.first_step, *when[3:6]))]
-        for when in (stage.when for stage in stages)
-    ]
+    times = [stage.when for stage in stages]
+    return [[when.stage, *map(number, (when.steps, when.first_step, *when[3:6]))] for when in times]
 
 
 def folders_table(stages: list[Trained]) -> list[list[str]]:
     """A row for each folder that a stage reads, as FOLDERS_HEAD names them."""
+    reads = [(stage.when.stage, read) for stage in stages for read in stage.reads]
     return [
-        [
-            stage.when.stage,
-            read.folder,
-            f"{read.share:.1%}",
-            number(read.rows),
-            number(read.tokens),
-            f"{read.epochs:.2f}",
-        ]
-        for stage in stages
-        for read in stage.reads
+        [stage, read.folder, f"{read.share:.1%}", number(read.rows), number(read.tokens), f"{read.epochs:.2f}"]
+        for stage, read in reads
     ]

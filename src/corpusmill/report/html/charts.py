@@ -65,13 +65,7 @@ def histogram(
 
 
 def overlaid(
-    data: Histogram,
-    *,
-    label: str,
-    unit: str,
-    axis: str | None = None,
-    marks: Sequence[Mark] = (),
-    height: int = 170,
+    data: Histogram, *, label: str, unit: str, axis: str | None = None, marks: Sequence[Mark] = (), height: int = 170
 ) -> HtmlText:
     """A chart in which each series has bars of its own, as `svg.overlaid`."""
     still = svg.overlaid(data, label=label, unit=unit, marks=marks, height=height)

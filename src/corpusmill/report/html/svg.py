@@ -2,7 +2,7 @@
 page and its labels are readable on a phone. Colours come from the page's style, by class."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from corpusmill.report.bins import Histogram
 from corpusmill.report.html.markup import HtmlText, tag
@@ -41,39 +41,27 @@ def two_bars(parts: Sequence[tuple[float, tuple[float, float], str, str]], label
 
 
 def overlaid(
-    data: Histogram,
-    *,
-    label: str,
-    unit: str,
-    marks: Sequence[tuple[float, str, str]] = (),
-    height: int = 170,
+    data: Histogram, *, label: str, unit: str, marks: Sequence[tuple[float, str, str]] = (), height: int = 170
 ) -> HtmlText:
     """A histogram of which each series has bars of its own: the first wide, those after it narrower and before it.
 
     marks   (value, words, class): lines with a label each, one label below the other
     """
-    x_of, ticks = _axis(data)
+    x_of, _ = _axis(data)
     top, floor = max(TOP_MARGIN, LABEL_LINE_HEIGHT * len(marks) + 4), height - BOTTOM_MARGIN
     maximum = max([*(count for counts in data.counts.values() for count in counts), 1])
-    parts: list[HtmlText] = [tag("title", label)]
-    for value in _steps(0, maximum, 3)[1:]:
-        y = floor - (floor - top) * value / maximum
-        parts.append(tag("line", x1=f"{GUTTER_PERCENT}%", x2="100%", y1=f"{y:.1f}", y2=f"{y:.1f}", class_="grid"))
-        parts.append(tag("text", short(value), x=f"{GUTTER_PERCENT - 1}%", y=f"{y + 4:.1f}", text_anchor="end"))
-    for i, (low, high) in enumerate(zip(data.edges, data.edges[1:])):
-        start, end = x_of(low), x_of(high)
-        series = ", ".join(f"{number(counts[i])} {name}" for name, counts in data.counts.items())
+    parts = _grid(_steps(0, maximum, 3)[1:], lambda value: (floor - top) * value / maximum, floor)
+    for i, start, end, tooltip in _bins(data, unit):
         for depth, (name, counts) in enumerate(data.counts.items()):
             if counts[i]:
                 inset = (end - start) * (0.04 + 0.22 * depth)
                 part = max((floor - top) * counts[i] / maximum, 1.0)
-                tooltip = f"{data.words(i)} {unit}: {series}"
                 parts.append(_rect(start + inset, end - start - 2 * inset, floor - part, part, name, tooltip))
-    parts += _horizontal_axis(x_of, ticks, floor, height) + _open_end(data)
+    labels: list[HtmlText] = []
     for i, (value, words, css) in enumerate(marks):
         if data.edges[0] <= value <= data.edges[-1]:
-            parts += _mark(x_of(value), words, LABEL_LINE_HEIGHT * (i + 1) - 2, floor, css)
-    return tag("svg", *parts, class_="chart", role="img", aria_label=label, width="100%", height=height)
+            labels += _mark(x_of(value), words, LABEL_LINE_HEIGHT * (i + 1) - 2, floor, css)
+    return _chart(data, parts, labels, label, height)
 
 
 def histogram(
@@ -87,36 +75,53 @@ def histogram(
     root    heights are square roots of counts, so that a few documents can be seen beside many: only if no two series
             share a bin, as parts of such a bar cannot be compared
     """
-    x_of, ticks = _axis(data)
+    x_of, _ = _axis(data)
     floor = height - BOTTOM_MARGIN
     maximum = max([*(sum(counts) for counts in zip(*data.counts.values())), 1])
 
     def tall(value: float) -> float:
         return (floor - TOP_MARGIN) * (math.sqrt(value / maximum) if root else value / maximum)
 
-    parts: list[HtmlText] = [tag("title", label)]
-    for value in _powers(maximum) if root else _steps(0, maximum, 3)[1:]:
-        y = floor - tall(value)
-        parts.append(tag("line", x1=f"{GUTTER_PERCENT}%", x2="100%", y1=f"{y:.1f}", y2=f"{y:.1f}", class_="grid"))
-        parts.append(tag("text", short(value), x=f"{GUTTER_PERCENT - 1}%", y=f"{y + 4:.1f}", text_anchor="end"))
-    for i, (low, high) in enumerate(zip(data.edges, data.edges[1:])):
-        start, end = x_of(low), x_of(high)
-        series = ", ".join(f"{number(counts[i])} {name}" for name, counts in data.counts.items())
-        tooltip = f"{data.words(i)} {unit}: {series}"
+    parts = _grid(_powers(maximum) if root else _steps(0, maximum, 3)[1:], tall, floor)
+    for i, start, end, tooltip in _bins(data, unit):
         y = float(floor)
         for name, counts in data.counts.items():
             if counts[i]:
                 part = max(tall(counts[i]), 1.0)
                 y -= part
                 parts.append(_rect(start + 0.1, max(end - start - 0.2, 0.2), y, part, name, tooltip))
-    parts += _horizontal_axis(x_of, ticks, floor, height) + _open_end(data)
-    if bound is not None and data.edges[0] <= bound <= data.edges[-1]:
-        parts += _mark(x_of(bound), short(bound), 13, floor, "bound")
-    return tag("svg", *parts, class_="chart", role="img", aria_label=label, width="100%", height=height)
+    is_inside = bound is not None and data.edges[0] <= bound <= data.edges[-1]
+    labels = _mark(x_of(bound), short(bound), 13, floor, "bound") if bound is not None and is_inside else []
+    return _chart(data, parts, labels, label, height)
 
 
-def _horizontal_axis(x_of: Callable[[float], float], ticks: Sequence[float], floor: int, height: int) -> list[HtmlText]:
+def _chart(data: Histogram, parts: Sequence[HtmlText], labels: Sequence[HtmlText], label: str, height: int) -> HtmlText:
+    axis = _horizontal_axis(data, height - BOTTOM_MARGIN, height)
+    inside = [tag("title", label), *parts, *axis, *_open_end(data), *labels]
+    return tag("svg", *inside, class_="chart", role="img", aria_label=label, width="100%", height=height)
+
+
+def _grid(values: Sequence[float], tall: Callable[[float], float], floor: int) -> list[HtmlText]:
+    """Horizontal lines, each with its value."""
+    parts: list[HtmlText] = []
+    for value in values:
+        y = floor - tall(value)
+        parts.append(tag("line", x1=f"{GUTTER_PERCENT}%", x2="100%", y1=f"{y:.1f}", y2=f"{y:.1f}", class_="grid"))
+        parts.append(tag("text", short(value), x=f"{GUTTER_PERCENT - 1}%", y=f"{y + 4:.1f}", text_anchor="end"))
+    return parts
+
+
+def _bins(data: Histogram, unit: str) -> Iterator[tuple[int, float, float, str]]:
+    """Each bin: its number, where it begins and ends, in per cent, and its tooltip."""
+    x_of, _ = _axis(data)
+    for i, (low, high) in enumerate(zip(data.edges, data.edges[1:])):
+        series = ", ".join(f"{number(counts[i])} {name}" for name, counts in data.counts.items())
+        yield i, x_of(low), x_of(high), f"{data.words(i)} {unit}: {series}"
+
+
+def _horizontal_axis(data: Histogram, floor: int, height: int) -> list[HtmlText]:
     """The line below the bars, and its labels."""
+    x_of, ticks = _axis(data)
     parts = [tag("line", x1=f"{GUTTER_PERCENT}%", x2="100%", y1=floor, y2=floor, class_="axis")]
     for value in ticks:
         x = x_of(value)

@@ -18,14 +18,10 @@ def section(tables: RunTables) -> list[Inside]:
     words += f" No document of {plural(none, 'domain')} was kept." if none else ""
     shown = sorted(figure.domains, key=lambda domain: (-domain.documents, domain.name))[:MAX_DOMAINS_SHOWN]
     head = ["domain", "documents", "kept", "share kept", "text kept", "share of text kept"]
-    about = (
-        f"The {MAX_DOMAINS_SHOWN} domains with the most documents." if len(figure.domains) > MAX_DOMAINS_SHOWN else None
-    )
-    return [
-        tag("p", words),
-        table(head, [row(domain, figure.bytes) for domain in shown]),
-        tag("p", about, class_="note"),
-    ]
+    total = len(figure.domains)
+    about = f"The {MAX_DOMAINS_SHOWN} domains with the most documents." if total > MAX_DOMAINS_SHOWN else None
+    rows = [row(domain, figure.bytes) for domain in shown]
+    return [tag("p", words), table(head, rows), tag("p", about, class_="note")]
 
 
 def row(domain: Domain, total_bytes: int) -> list[Inside]:

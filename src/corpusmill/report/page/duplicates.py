@@ -53,51 +53,25 @@ def of_step(figure: Pairs, cluster_figures: ClusterFigures | None) -> list[Insid
         words = f"Share of a dropped document's n-grams that the kept one lacks: none for {none} documents, up to 2 % "
         words += f"for {few}, up to 10 % for {moderate}, more for {many}."
         parts.append(tag("p", words))
-    return [
-        *parts,
-        *(of_clusters(cluster_figures) if cluster_figures else []),
-        *dropped_pairs(figure),
-        *rejected_pairs(figure),
-    ]
+    of_all = of_clusters(cluster_figures) if cluster_figures else []
+    return [*parts, *of_all, *dropped_pairs(figure), *rejected_pairs(figure)]
 
 
-def of_clusters(cluster_figures: ClusterFigures) -> list[Inside]:
+def of_clusters(figure: ClusterFigures) -> list[Inside]:
     """How large the clusters are, and what each removal lost."""
-    count, documents = plural(cluster_figures.clusters, "cluster"), number(cluster_figures.documents)
-    words = f"{count} of {documents} documents in total, the largest of {number(cluster_figures.largest)}. "
+    count, documents = plural(figure.clusters, "cluster"), number(figure.documents)
+    words = f"{count} of {documents} documents in total, the largest of {number(figure.largest)}. "
     words += "One document per cluster is kept."
-    figures = [
-        drawn(
-            "Cluster sizes",
-            histogram(
-                cluster_figures.sizes,
-                label=f"clusters of duplicates found by {cluster_figures.step}, by size",
-                unit="documents",
-                axis="documents per cluster",
-                root=True,
-                height=150,
-                counted="clusters",
-                ticks=cluster_figures.sizes.edges,
-            ),
-            "x: documents per cluster (log), y: clusters (square-root scale)",
-        )
-    ]
-    if cluster_figures.lost:
-        axis = "share of n-grams lost"
-        figures.append(
-            drawn(
-                "N-grams lost per removal",
-                histogram(
-                    cluster_figures.lost,
-                    label=f"duplicates found by {cluster_figures.step}, by the share of n-grams lost",
-                    unit="of the n-grams",
-                    axis=axis,
-                    root=True,
-                    height=150,
-                ),
-                f"x: {axis}, y: documents (square-root scale)",
-            )
-        )
+    label, axis = f"clusters of duplicates found by {figure.step}, by size", "documents per cluster"
+    data = figure.sizes
+    sizes = histogram(
+        data, label=label, unit="documents", axis=axis, root=True, height=150, counted="clusters", ticks=data.edges
+    )
+    figures = [drawn("Cluster sizes", sizes, f"x: {axis} (log), y: clusters (square-root scale)")]
+    if figure.lost:
+        label, axis = f"duplicates found by {figure.step}, by the share of n-grams lost", "share of n-grams lost"
+        lost = histogram(figure.lost, label=label, unit="of the n-grams", axis=axis, root=True, height=150)
+        figures.append(drawn("N-grams lost per removal", lost, f"x: {axis}, y: documents (square-root scale)"))
     return [tag("p", words), tag("div", *figures, class_="two")]
 
 

@@ -1,6 +1,6 @@
 """Documents by language, if a step identifies it."""
 
-from corpusmill.report.figures.languages import LanguageFigures, languages
+from corpusmill.report.figures.languages import LanguageFigure, LanguageFigures, languages
 from corpusmill.report.html.charts import BarRow, bars
 from corpusmill.report.html.markup import HtmlText, Inside, tag
 from corpusmill.report.html.svg import bar
@@ -21,37 +21,24 @@ def section(tables: RunTables) -> list[Inside]:
 
 def chart(figure: LanguageFigures) -> HtmlText:
     """A bar per language."""
-    rows = [
-        (language.label or "none", language.kept, language.dropped)
-        for language in figure.languages[:MAX_LANGUAGES_SHOWN]
-    ]
+    shown = list(figure.languages[:MAX_LANGUAGES_SHOWN])
     if others := figure.languages[MAX_LANGUAGES_SHOWN:]:
-        rows.append(
-            (
-                f"{len(others)} others",
-                sum(language.kept for language in others),
-                sum(language.dropped for language in others),
-            )
+        total_kept, total_dropped = (
+            sum(language.kept for language in others),
+            sum(language.dropped for language in others),
         )
-    maximum = max((kept_count + dropped_count for _, kept_count, dropped_count in rows), default=1)
+        shown.append(LanguageFigure(f"{len(others)} others", total_kept, total_dropped))
+    maximum = max((language.kept + language.dropped for language in shown), default=1)
     parts: list[HtmlText] = []
     drawn: list[BarRow] = []
-    for name, kept_count, dropped_count in rows:
-        shares = [
-            (100 * kept_count / maximum, "kept", f"{number(kept_count)} kept"),
-            (100 * dropped_count / maximum, "dropped", f"{number(dropped_count)} dropped"),
-        ]
-        parts.append(tag("div", name))
-        parts.append(bar(shares, f"{name}: {number(kept_count)} kept, {number(dropped_count)} dropped"))
-        words = f"{number(kept_count)} of {number(kept_count + dropped_count)}"
+    for language in shown:
+        name, sides = language.label or "none", {"kept": language.kept, "dropped": language.dropped}
+        counts = {side: f"{number(count)} {side}" for side, count in sides.items()}
+        shares = [(100 * count / maximum, side, counts[side]) for side, count in sides.items()]
+        words = f"{number(language.kept)} of {number(language.kept + language.dropped)}"
+        parts += [tag("div", name), bar(shares, f"{name}: {', '.join(counts.values())}")]
         parts.append(tag("div", words, class_="value"))
-        drawn.append(
-            BarRow(
-                name,
-                [("kept", kept_count, number(kept_count)), ("dropped", dropped_count, number(dropped_count))],
-                words,
-            )
-        )
+        drawn.append(BarRow(name, [(side, count, number(count)) for side, count in sides.items()], words))
     caption = (
         f"Documents by language, as identified by the step {figure.step}; kept: after the step {figure.last_step}."
         f"{UNMEASURED_NOTES[figure.measured]}"

@@ -27,9 +27,8 @@ def of_step(step: Leaks) -> list[Inside]:
         [leak.benchmark, leak.item, number(leak.documents), f"{leak.overlap:.2f}"]
         for leak in step.items[:MAX_QUESTIONS_SHOWN]
     ]
-    words = (
-        "the questions found" if len(shown) == len(step.items) else f"the {MAX_QUESTIONS_SHOWN} most frequent questions"
-    )
+    is_all = len(shown) == len(step.items)
+    words = "the questions found" if is_all else f"the {MAX_QUESTIONS_SHOWN} most frequent questions"
     inside = table(["benchmark", "item", "documents", "highest overlap"], shown, words=(0, 1))
     parts.append(tag("details", tag("summary", words), inside))
     if step.judged:
@@ -54,9 +53,7 @@ def public(step: Leaks) -> list[Inside]:
     if not step.material:
         return []
     rows = [[name, number(documents), number(items)] for name, (documents, items) in step.material.items()]
-    note = (
-        "Corpus material: contexts of questions, and what corpus_material names. It is not a reason to drop a document."
-    )
+    note = "Corpus material: contexts of questions, and what corpus_material names; not a reason to drop a document."
     return [table(["corpus material of", "documents", "items found"], rows), tag("p", note, class_="note")]
 
 
@@ -67,7 +64,6 @@ def card(question: LeakedQuestion) -> HtmlText:
     context = [tag("span", f"… {question.before} "), tag("mark", question.passage), tag("span", f" {question.after} …")]
     name = f"{question.benchmark}: {question.item}, overlap {question.overlap:.2f}"
     document_side = tag("div", tag("h4", "document"), about, tag("div", *context, class_="text", dir="auto"))
-    benchmark_side = tag(
-        "div", tag("h4", "benchmark"), tag("div", name, class_="address"), tag("div", question.asked, class_="text")
-    )
+    asked = tag("div", question.asked, class_="text")
+    benchmark_side = tag("div", tag("h4", "benchmark"), tag("div", name, class_="address"), asked)
     return tag("div", tag("div", document_side, benchmark_side, class_="two"), class_="reason")

@@ -31,8 +31,4 @@ def section(tables: RunTables) -> list[Inside]:
         words += (
             " Dropped documents whose tokens were not counted (run.measure_dropped) are missing from the token chart."
         )
-    return [
-        tag("p", words),
-        legend({"kept": "kept", "dropped": "dropped"}),
-        tag("div", *figures, class_="two"),
-    ]
+    return [tag("p", words), legend({"kept": "kept", "dropped": "dropped"}), tag("div", *figures, class_="two")]

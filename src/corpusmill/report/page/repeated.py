@@ -26,11 +26,8 @@ def section(tables: RunTables) -> list[Inside]:
         head = ["text", "occurrences", "documents", "bytes", "first in"]
         words = f"{number(figure.repeats)} of {number(figure.compared)} lines or paragraphs compared are repeats "
         words += f"({size(figure.bytes)})."
-        folded = tag(
-            "details",
-            tag("summary", f"{len(rows) - REPEATED_UNFOLDED} more"),
-            table(head, rows[REPEATED_UNFOLDED:], words=(0, 4)),
-        )
+        rest_of = table(head, rows[REPEATED_UNFOLDED:], words=(0, 4))
+        folded = tag("details", tag("summary", f"{len(rows) - REPEATED_UNFOLDED} more"), rest_of)
         parts += [tag("h3", figure.step), tag("p", words), table(head, rows[:REPEATED_UNFOLDED], words=(0, 4))]
         parts.append(folded if len(rows) > REPEATED_UNFOLDED else None)
     return parts

@@ -54,11 +54,9 @@ def planted(record: Mapping[str, Any] | None) -> list[Inside]:
         for canary in canaries[:MAX_CANARIES_SHOWN]
     ]
     documents = sum(len(canary["documents"]) for canary in canaries)
-    remainder = (
-        f" The first {number(MAX_CANARIES_SHOWN)} of {number(len(canaries))}; canaries.json lists all."
-        if len(canaries) > MAX_CANARIES_SHOWN
-        else ""
-    )
+    remainder = ""
+    if len(canaries) > MAX_CANARIES_SHOWN:
+        remainder = f" The first {number(MAX_CANARIES_SHOWN)} of {number(len(canaries))}; canaries.json lists all."
     caption = f"Planted as source canary: {plural(documents, 'document')} that no step has judged.{remainder}"
     return [tag("p", caption), table(["canary", "documents", "after documents of", "text"], rows)]
 
@@ -71,13 +69,11 @@ def inputs(source: str, files: Sequence[Mapping[str, Any]]) -> HtmlText:
     """The files of a source by name and size, largest part of their path left out; the first of a long list."""
     names = [file["path"].replace("\\", "/") for file in files]
     folder = posixpath.dirname(posixpath.commonprefix(names)) if len(names) > 1 else posixpath.dirname(names[0])
-    rows = [
-        [name[len(folder) :].lstrip("/"), size(file["bytes"])] for name, file in zip(names[:MAX_FILES_SHOWN], files)
-    ]
+    shown = zip(names[:MAX_FILES_SHOWN], files)
+    rows = [[name[len(folder) :].lstrip("/"), size(file["bytes"])] for name, file in shown]
     count = plural(len(files), "file")
-    note = (
-        f"The first {number(MAX_FILES_SHOWN)} of {count}; run.json lists all." if len(files) > MAX_FILES_SHOWN else None
-    )
+    limit = number(MAX_FILES_SHOWN)
+    note = f"The first {limit} of {count}; run.json lists all." if len(files) > MAX_FILES_SHOWN else None
     return tag(
         "details",
         tag("summary", f"{source}: {count}, {size(sum(file['bytes'] for file in files))} as stored"),

@@ -12,13 +12,7 @@ def section(tables: RunTables) -> list[Inside]:
         return []
     head = ["first rule", "second rule", "fail both", "fail first", "fail second", "share of the rarer rule"]
     rows = [
-        [
-            *map(parted, pair.rules),
-            number(pair.both),
-            number(pair.one),
-            number(pair.other),
-            f"{100 * pair.of_fewer:.1f} %",
-        ]
+        [*map(parted, pair.rules), *map(number, (pair.both, pair.one, pair.other)), f"{100 * pair.of_fewer:.1f} %"]
         for pair in pairs
     ]
     words = (
