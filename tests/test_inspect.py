@@ -463,7 +463,7 @@ def test_a_run_without_shards_says_that_nothing_can_be_traced(tmp_path):
     from corpusmill.inspect.app import Inspector
 
     inspector = Inspector(RunTables(run))
-    assert inspector.run()["shards"] is None
+    assert inspector.run({})["shards"] is None
     with pytest.raises(InputError, match="the run wrote no training shards"):
         inspector.trace({"step": "0"})
 

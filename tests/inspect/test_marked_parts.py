@@ -10,7 +10,7 @@ from corpusmill.inspect.document import compared
 from corpusmill.inspect.marks import MarkedSpan, marks, parts
 from corpusmill.report.visible import visible
 from corpusmill.steps import C4
-from corpusmill.steps.redact.pii import Pii
+from corpusmill.steps.redact.pii import RedactPii
 from made_run import HOSTILE
 
 texts = st.text(alphabet="ab \n", max_size=40)
@@ -94,7 +94,7 @@ def test_personal_data_is_found_as_the_recipe_looks_for_it():
     text = "größe: write to a.b@example.org or call +1 212 555 0100"
     found = marks(text, {"url": None}, [], [])
     assert [text[a:b] for a, b in found["personal data: email"]] == ["a.b@example.org"]
-    only_phones = marks(text, {"url": None}, [Pii(kinds=("phone",))], [])
+    only_phones = marks(text, {"url": None}, [RedactPii(kinds=("phone",))], [])
     assert "personal data: email" not in only_phones
 
 

@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import pytest
@@ -90,7 +91,14 @@ def test_what_is_written_without_packing_leaves_zeros_out():
 
 
 def stage(**values):
-    about = {"stage": "pass-1", "units": 2, "seconds": 10.0, "longest": 6.0, "documents": 100, "bytes": 2_000_000}
+    about: dict[str, Any] = {
+        "stage": "pass-1",
+        "units": 2,
+        "seconds": 10.0,
+        "longest": 6.0,
+        "documents": 100,
+        "bytes": 2_000_000,
+    }
     return StageResources(**(about | {"memory": 1_000_000, "written": 500} | values))
 
 
@@ -168,8 +176,8 @@ def test_a_pair_of_rules_is_compared_with_the_rarer_one():
 
 
 def test_training_is_a_row_per_stage_and_one_per_folder():
-    when = Scheduled._make([None] * len(Scheduled._fields))._replace(stage="main", steps=100, first_step=1)
-    when = Scheduled(*(value if value is not None else 7 for value in when))
+    values: dict[str, Any] = dict.fromkeys(Scheduled._fields, 7) | {"stage": "main", "steps": 100, "first_step": 1}
+    when = Scheduled(**values)
     stages = [Trained(when, (Read("shards", 0.75, 1000, 64000, 1.5), Read("code", 0.25, 10, 640, 40.0)))]
     (row,) = training_table(stages)
     assert row[:3] == ["main", "100", "1"] and len(row) == 6
@@ -312,7 +320,7 @@ HOSTS = st.sampled_from(
 
 @given(st.lists(st.tuples(HOSTS, st.integers(0, 9), st.integers(0, 9))))
 def test_hosts_are_added_up_by_domain(rows):
-    documents, sizes = Counter(), Counter()
+    documents, sizes = Counter[str](), Counter[str]()
     for host, count, size in rows:
         domain = {
             "a.example.co.uk": "example.co.uk",

@@ -2,6 +2,7 @@
 
 import re
 from html.parser import HTMLParser
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -17,7 +18,11 @@ class Elements(HTMLParser):
 
     def __init__(self, text):
         super().__init__()
-        self.rects, self.lines, self.words, self.titles, self._inside = [], [], [], [], []
+        self.rects: list[Any] = []
+        self.lines: list[Any] = []
+        self.words: list[str] = []
+        self.titles: list[str] = []
+        self._inside: list[Any] = []
         self.feed(text)
         self.close()
         assert not self._inside
@@ -99,7 +104,7 @@ def test_a_chart_of_nothing_has_no_bars():
 def test_series_side_by_side_are_each_as_tall_as_their_count():
     data = Histogram((1.0, 2.0, 4.0), {"input": (8, 4), "output": (4, 0)}, True, 4.0)
     drawn = Elements(overlaid(data, label="made", unit="words", marks=[(2.0, "input mean 2", "mean")]))
-    by_name = {}
+    by_name: dict[str, list[tuple[float, float]]] = {}
     for name, rect in drawn.rects:
         by_name.setdefault(name, []).append((float(rect["height"]), percent(rect["width"])))
     (full, wide), (half, _) = by_name["input"]

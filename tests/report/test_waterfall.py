@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -135,7 +136,7 @@ def test_a_document_that_a_step_failed_on_passed_the_steps_before_it(steps, kept
     fates = [(i, "drop") for i, (drops, _) in enumerate(steps) for _ in range(drops)]
     fates += [(i, "fail") for i, (_, fails) in enumerate(steps) for _ in range(fails)]
     fates += [(len(steps), "keep")] * kept
-    facts = {"steps": {}, "reasons": {}, "failed": {}}
+    facts: dict[str, dict[str, Any]] = {"steps": {}, "reasons": {}, "failed": {}}
     for i, label in enumerate(labels):
         own = [at for at, fate in fates if fate != "fail"]  # a pass counts only those that no step failed on
         flow = {"documents_in": sum(at >= i for at in own), "documents_out": sum(at > i for at in own)}

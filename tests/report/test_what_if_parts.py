@@ -91,7 +91,7 @@ def test_one_row_of_a_unit_is_that_row(tables):
 def twin(tables, signals, bounds):
     """What the first pass keeps, from the saved signals and other bounds, document by document."""
     own = tables.passes[0][1]
-    kept = Counter()
+    kept = Counter[str]()
     for row in signals:
         reasons = [reason for reason in (row["reasons"] or "").split(",") if reason and reason not in bounds]
         for reason, bound in bounds.items():

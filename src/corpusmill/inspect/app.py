@@ -4,6 +4,7 @@ import contextlib
 import secrets
 from collections.abc import Callable, Iterator, Mapping
 from importlib.resources import files
+from itertools import chain
 from typing import Any
 
 import orjson
@@ -66,7 +67,7 @@ class Inspector:
         with contextlib.suppress(*request_errors()):
             self.thresholds.read_ahead()
 
-    def run(self) -> dict[str, Any]:
+    def run(self, _: Mapping[str, str]) -> dict[str, Any]:
         """The run's name and passes, what can be filtered by, and which signals its rules judge by."""
         return {
             "name": self.tables.files.name,
@@ -127,24 +128,11 @@ class Inspector:
 def app(inspector: Inspector, token: str) -> Starlette:
     """The application. What is not below the token is not found, and neither is a host that is not this machine."""
     root = "/{token}"
-    get_answers: dict[str, Answer] = {
-        "documents": inspector.documents,
-        "document": inspector.document,
-        "pair": inspector.pair,
-    }
-    get_answers |= {"sliders": inspector.sliders, "trace": inspector.trace}
-    get_answers |= {"round": inspector.round, "text": inspector.text, "agreement": inspector.agreement}
-    get_answers |= {"run": lambda _: inspector.run()}
-    post_answers = {
-        "estimate": inspector.estimate,
-        "exact": inspector.exact,
-        "recipe": inspector.recipe,
-        "mark": inspector.mark,
-    }
-    routes = [Route(f"{root}/api/{name}", _get(token, answer)) for name, answer in get_answers.items()]
-    routes += [
-        Route(f"{root}/api/{name}", _post(token, answer), methods=["POST"]) for name, answer in post_answers.items()
-    ]
+    get_names = ("documents", "document", "pair", "sliders", "trace", "round", "text", "agreement", "run")
+    post_names = ("estimate", "exact", "recipe", "mark")
+    routes = [Route(f"{root}/api/{name}", _get(token, getattr(inspector, name))) for name in get_names]
+    posts = [(f"{root}/api/{name}", _post(token, getattr(inspector, name))) for name in post_names]
+    routes += [Route(path, answer, methods=["POST"]) for path, answer in posts]
     routes += [Route(f"{root}/documents.jsonl", _stream(token, inspector.export))]
     for page in files("corpusmill.inspect").joinpath("page").iterdir():
         if kind := MEDIA_TYPES.get(page.name[page.name.rfind(".") :]):
@@ -201,14 +189,9 @@ def _stream(token: str, handler: Callable[[Any], Iterator[bytes]]) -> Callable[[
         except request_errors() as error:
             return _refused(error)
         headers = RESPONSE_HEADERS | {"Content-Disposition": 'attachment; filename="documents.jsonl"'}
-        return StreamingResponse(_after(first, lines), headers=headers, media_type="application/jsonlines")
+        return StreamingResponse(chain([first], lines), headers=headers, media_type="application/jsonlines")
 
     return answer
-
-
-def _after(first: bytes, lines: Iterator[bytes]) -> Iterator[bytes]:
-    yield first
-    yield from lines
 
 
 async def _respond(handler: Answer, question: Any) -> Response:

@@ -67,11 +67,8 @@ def pair(listing: Listing, id: str, file: str = "", position: str = "") -> dict[
     if step is None or step.duplicate_of is None:
         raise InputError(f"{id} is not a duplicate of another document")
     kept_document = _history(listing, step.duplicate_of.id)
-    parts_of = (
-        compared(duplicate.text, kept_document.text)
-        if duplicate.text is not None and kept_document.text is not None
-        else (None, None)
-    )
+    texts = duplicate.text, kept_document.text
+    parts_of = (None, None) if None in texts else compared(texts[0] or "", texts[1] or "")
     return {
         "step": step.step,
         "similarity": step.duplicate_of.similarity,

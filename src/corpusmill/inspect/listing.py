@@ -125,15 +125,10 @@ class Listing:
     def facets(self) -> dict[str, list[tuple[str, int]]]:
         """What can be filtered by -> its most frequent values, each with its documents."""
         values_by_column = {}
-        for name, column in {
-            **{n: n for n in ("source", "language", "domain", "reason")},
-            "step": "dropped_by",
-        }.items():
-            where = f"{column} NOTNULL AND {column} <> ''"
-            values_by_column[name] = self.tables.tuples(
-                f"SELECT {column}, count(*) FROM listed WHERE {where} GROUP BY 1 "
-                f"ORDER BY 2 DESC, 1 LIMIT {MAX_FACET_VALUES}"
-            )
+        columns = {name: name for name in ("source", "language", "domain", "reason")} | {"step": "dropped_by"}
+        for name, column in columns.items():
+            query = f"SELECT {column}, count(*) FROM listed WHERE {column} NOTNULL AND {column} <> '' GROUP BY 1"
+            values_by_column[name] = self.tables.tuples(f"{query} ORDER BY 2 DESC, 1 LIMIT {MAX_FACET_VALUES}")
         outcomes = ((name, self._count(condition, [])) for name, condition in OUTCOME_CONDITIONS.items())
         return {"outcome": [(name, count) for name, count in outcomes if count], **values_by_column}
 

@@ -14,6 +14,7 @@ from corpusmill.steps.decontaminate.ngrams import Ngrams
 from corpusmill.steps.filter.c4 import C4
 from corpusmill.steps.personal_data import FormsOf, Kind, find
 from corpusmill.steps.phone_regions import PhoneRegions
+from corpusmill.steps.redact.pii import RedactPii
 from corpusmill.text.c4 import LINE_REASONS, clean_lines
 
 MAX_TEXT_SHOWN = 200_000  # code points of a text that are shown
@@ -114,7 +115,7 @@ def _contaminated(text: str, steps: Sequence[Any]) -> dict[str, list[MarkedSpan]
 
 def _personal(text: str, row: Mapping[str, Any], steps: Sequence[Any]) -> dict[str, list[MarkedSpan]]:
     """Of the kinds that the recipe's steps look for, as they do: its own names, its countries."""
-    looking = [step for step in steps if type(step).__name__ == "Pii"]
+    looking = [step for step in steps if isinstance(step, RedactPii)]
     docs = pa.RecordBatch.from_pydict({name: pa.array([row.get(name)], pa.string()) for name in ("url", "metadata")})
     places = _ByteOffsets(text)
     spans_by_name: dict[str, list[MarkedSpan]] = {}

@@ -82,9 +82,8 @@ class Trace:
         pieces = [self._piece(piece) for piece in tracing.of_step(loader, step, rows)]
         for piece in pieces:
             piece["rank"], piece["row"] = divmod(piece["row"], batch) if rank is None else (rank, piece["row"])
-        ranks = (
-            f"rank {rank} of {world}" if rank is not None else f"ranks 0 to {world - 1}" if world > 1 else "one rank"
-        )
+        all_ranks = f"ranks 0 to {world - 1}" if world > 1 else "one rank"
+        ranks = all_ranks if rank is None else f"rank {rank} of {world}"
         others = {name: value for name, value in question.items() if name != "first"}
         return {
             "kind": "step",

@@ -55,21 +55,19 @@ def fewer_near_copies(recipe: Recipe | None) -> Changes:
 def count_tokens(recipe: Recipe | None) -> Changes:
     if recipe is None:
         return ()
-    tokenizer = (
-        () if label_of(recipe, "tokenize/") else (RecipeChange("count tokens", "add", "tokenize/bpe", {}, "last"),)
-    )
-    return (*tokenizer, *_shards(recipe, "count tokens"))
+    return (*_tokenizer(recipe, "count tokens"), *_shards(recipe, "count tokens"))
 
 
 def write_rows(recipe: Recipe | None) -> Changes:
     if recipe is None:
         return ()
-    tokenizer = (
-        () if label_of(recipe, "tokenize/") else (RecipeChange("write rows", "add", "tokenize/bpe", {}, "last"),)
-    )
     packed = label_of(recipe, "pack/")
     rows = () if packed else (RecipeChange("write rows", "add", "pack/concat", {"length": ROW_TOKENS}, "last"),)
-    return (*tokenizer, *rows, *_shards(recipe, "write rows"))
+    return (*_tokenizer(recipe, "write rows"), *rows, *_shards(recipe, "write rows"))
+
+
+def _tokenizer(recipe: Recipe, name: advice.Name) -> Changes:
+    return () if label_of(recipe, "tokenize/") else (RecipeChange(name, "add", "tokenize/bpe", {}, "last"),)
 
 
 def _shards(recipe: Recipe, name: advice.Name) -> Changes:

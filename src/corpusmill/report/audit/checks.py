@@ -229,9 +229,7 @@ def languages_vanished(facts: RunFacts) -> Measured | Unmeasured:
     query += f"AND NOT {unwanted} GROUP BY 1 HAVING count(*) >= {MIN_LANGUAGE_DOCUMENTS} AND NOT bool_or(kept)"
     rows = facts.tables.tuples(f"{query} ORDER BY 2 DESC, 1")
     summary = _comma_separated(f"{name} ({plural(count, 'document')})" for name, count in rows)
-    present = (
-        f"every language with {MIN_LANGUAGE_DOCUMENTS} or more documents that {step} lets through is in the output"
-    )
+    present = f"every language of {MIN_LANGUAGE_DOCUMENTS} or more documents that {step} lets through is in the output"
     hint = "see which step drops them: " + _by_step(facts, rows[0][0] if rows else "", f"{step}.label")
     return Measured(len(rows), summary or present, hint)
 
@@ -326,12 +324,9 @@ def _by_length(
     """The share of the output documents, or of their `amount`, that fulfil a condition on their bytes. The changes,
     which drop them, are advised if these are not most of the documents."""
     table = facts.tables.table("signals", len(facts.tables.passes) - 1)
-    counts = ", ".join(
-        f"{aggregate} FILTER ({where})" for where in ("true", condition) for aggregate in ("count(*)", f"sum({amount})")
-    )
-    ((documents, total, matches, part),) = facts.tables.tuples(
-        f"SELECT {counts} FROM ({table}) WHERE dropped_by IS NULL"
-    )
+    counts = ", ".join(f"count(*) FILTER ({which}), sum({amount}) FILTER ({which})" for which in ("true", condition))
+    rows = facts.tables.tuples(f"SELECT {counts} FROM ({table}) WHERE dropped_by IS NULL")
+    ((documents, total, matches, part),) = rows
     if not documents:
         return NO_OUTPUT
     ids = facts.tables.tuples(f"SELECT id FROM ({table}) WHERE dropped_by IS NULL AND {condition} ORDER BY id LIMIT 3")
@@ -339,9 +334,8 @@ def _by_length(
     if amount != "1":
         summary += f", with {share(part or 0, total)} of the {amount}"
     drops = changes if matches <= MAX_DROPPABLE_SHARE * documents else ()
-    return Measured(
-        int(part or 0) / max(int(total), 1), summary, advice, tuple(document_id for (document_id,) in ids), drops
-    )
+    examples = tuple(document_id for (document_id,) in ids)
+    return Measured(int(part or 0) / max(int(total), 1), summary, advice, examples, drops)
 
 
 def _no_tokens(facts: RunFacts) -> Unmeasured:
@@ -370,35 +364,26 @@ def _comma_separated(names: object) -> str:
 
 NO_OUTPUT = Unmeasured("the run kept no documents")
 
-AUDIT_CHECKS = {
-    "duplicates_found": CheckRule(
+CHECK_RULES = (
+    CheckRule(
         "Are there as many duplicates as in other crawls?", "share", Bounds(low=0.2), "warning", duplicates_found
     ),
-    "duplicates_left": CheckRule(
-        "Are there duplicates in the output?", "share", Bounds(high=0.01), "red flag", duplicates_left
-    ),
-    "chars_per_token": CheckRule(
-        "Does the tokenizer fit the texts?", "number", Bounds(2, 6), "red flag", chars_per_token
-    ),
-    "utilisation": CheckRule("Are the rows full?", "share", Bounds(low=0.9), "red flag", utilisation),
-    "vocabulary_use": CheckRule("Is the vocabulary used?", "share", Bounds(low=0.5), "warning", vocabulary_use),
-    "residual_html": CheckRule("Is HTML left in the texts?", "share", Bounds(high=0.01), "red flag", residual_html),
-    "pii_left": CheckRule("Is personal data left in the texts?", "share", Bounds(high=0.01), "red flag", pii_left),
-    "contamination": CheckRule(
-        "Are benchmark questions in the output?", "count", Bounds(high=0), "red flag", contamination
-    ),
-    "domain_share": CheckRule("Does one domain dominate?", "share", Bounds(high=0.05), "warning", domain_share),
-    "step_drops": CheckRule("Does one step drop most documents?", "share", Bounds(high=0.6), "warning", step_drops),
-    "languages_vanished": CheckRule(
-        "Has a language vanished?", "count", Bounds(high=0), "red flag", languages_vanished
-    ),
-    "sources_vanished": CheckRule("Has a source vanished?", "count", Bounds(high=0), "red flag", sources_vanished),
-    "mix_off_plan": CheckRule("Is the mixture as planned?", "share", Bounds(high=0.02), "red flag", mix_off_plan),
-    "dead_letters": CheckRule("Were records lost to errors?", "share", Bounds(high=0.01), "red flag", dead_letters),
-    "idle_steps": CheckRule("Did every step do something?", "count", Bounds(high=0), "warning", idle_steps),
-    "near_empty": CheckRule("Are there near-empty documents?", "share", Bounds(high=0.01), "red flag", near_empty),
-    "very_long": CheckRule("Are there extremely long documents?", "share", Bounds(high=0.05), "warning", very_long),
-    "one_template": CheckRule(
-        "Are many documents made from one template?", "share", Bounds(high=0.02), "warning", one_template
-    ),
-}
+    CheckRule("Are there duplicates in the output?", "share", Bounds(high=0.01), "red flag", duplicates_left),
+    CheckRule("Does the tokenizer fit the texts?", "number", Bounds(2, 6), "red flag", chars_per_token),
+    CheckRule("Are the rows full?", "share", Bounds(low=0.9), "red flag", utilisation),
+    CheckRule("Is the vocabulary used?", "share", Bounds(low=0.5), "warning", vocabulary_use),
+    CheckRule("Is HTML left in the texts?", "share", Bounds(high=0.01), "red flag", residual_html),
+    CheckRule("Is personal data left in the texts?", "share", Bounds(high=0.01), "red flag", pii_left),
+    CheckRule("Are benchmark questions in the output?", "count", Bounds(high=0), "red flag", contamination),
+    CheckRule("Does one domain dominate?", "share", Bounds(high=0.05), "warning", domain_share),
+    CheckRule("Does one step drop most documents?", "share", Bounds(high=0.6), "warning", step_drops),
+    CheckRule("Has a language vanished?", "count", Bounds(high=0), "red flag", languages_vanished),
+    CheckRule("Has a source vanished?", "count", Bounds(high=0), "red flag", sources_vanished),
+    CheckRule("Is the mixture as planned?", "share", Bounds(high=0.02), "red flag", mix_off_plan),
+    CheckRule("Were records lost to errors?", "share", Bounds(high=0.01), "red flag", dead_letters),
+    CheckRule("Did every step do something?", "count", Bounds(high=0), "warning", idle_steps),
+    CheckRule("Are there near-empty documents?", "share", Bounds(high=0.01), "red flag", near_empty),
+    CheckRule("Are there extremely long documents?", "share", Bounds(high=0.05), "warning", very_long),
+    CheckRule("Are many documents made from one template?", "share", Bounds(high=0.02), "warning", one_template),
+)
+AUDIT_CHECKS = {rule.measure.__name__: rule for rule in CHECK_RULES}

@@ -203,12 +203,8 @@ class _Groups:
 
 
 def _sum(name: str, groups: Any) -> DocumentGroup:
-    columns = [[g.documents, g.tokens, g.words, g.characters, g.bytes] for g in groups]
-    return (
-        DocumentGroup(name, *(sum(column) for column in zip(*columns)))
-        if columns
-        else DocumentGroup(name, 0, 0, 0, 0, 0)
-    )
+    sums = [sum(column) for column in zip(*([g.documents, g.tokens, g.words, g.characters, g.bytes] for g in groups))]
+    return DocumentGroup(name, *(sums or [0] * 5))
 
 
 def _quantiles(lengths: Mapping[int, int]) -> dict[float, int]:

@@ -53,24 +53,18 @@ def lengths(sides: Mapping[str, SideTexts]) -> list[Inside]:
     note += "exclude BOS and EOS and are those of the last version of each text."
     if "tokens" in units and "tokens" not in sides["input"].lengths:
         note += " Tokens of dropped documents were not counted (run.measure_dropped)."
-    return [
-        tag("h3", "Length"),
-        tag("div", *figures, class_="two"),
-        table(*texts.lengths_table(sides)),
-        tag("p", note, class_="note"),
-    ]
+    all_lengths = table(*texts.lengths_table(sides))
+    return [tag("h3", "Length"), tag("div", *figures, class_="two"), all_lengths, tag("p", note, class_="note")]
 
 
 def lengths_in(sides: Mapping[str, SideTexts], unit: str) -> HtmlText | None:
     data = texts.histogram(sides, unit)
     if data is None:
         return None
-    means = [
-        (side, sides[side].lengths[unit].mean)
-        for side in TEXT_SIDES
-        if unit in sides[side].lengths and sides[side].documents
-    ]
-    marks = [(mean, f"{side} mean {number(mean)}", "bound" if side == "output" else "mean") for side, mean in means]
+    shown = [side for side in TEXT_SIDES if unit in sides[side].lengths and sides[side].documents]
+    means = {side: sides[side].lengths[unit].mean for side in shown}
+    css = {"input": "mean", "output": "bound"}
+    marks = [(mean, f"{side} mean {number(mean)}", css[side]) for side, mean in means.items()]
     chart = overlaid(
         data, label=f"documents by {unit}, input and output", unit=unit, axis=f"{unit} per document", marks=marks
     )
@@ -104,14 +98,10 @@ def samples(figure: Sampled) -> list[Inside]:
     )
     note = f"Language, personal data and toxicity are measured on {drawn}"
     if any(counts[side] < totals[side] for side in TEXT_SIDES):
-        note += (
-            f", drawn at random (in a large run from {SAMPLED_ROW_GROUPS} row groups, spread evenly over its files); "
-        )
-        note += "lines are 95 % confidence intervals"
-    note += (
-        ". Input texts are as the run left them: the output text of a kept document, and for a dropped one the text "
-    )
-    note += "that reached the step that dropped it."
+        note += f", drawn at random (in a large run from {SAMPLED_ROW_GROUPS} row groups, spread evenly over its "
+        note += "files); lines are 95 % confidence intervals"
+    note += ". Input texts are as the run left them: the output text of a kept document, and for a dropped one the "
+    note += "text that reached the step that dropped it."
     n = f"n = {number(counts['input'])} → {number(counts['output'])}."
     caption = f"Share of documents by language (lid.176); {n}"
     parts: list[Inside] = [tag("p", note, class_="note"), tag("h3", "Language")]
@@ -130,10 +120,8 @@ def samples(figure: Sampled) -> list[Inside]:
     if figure.found:
         pieces = ", ".join(f"{kind} {number(count)}" for kind, count in figure.found.items())
         parts.append(tag("p", f"Found by the recipe's steps in all documents: {pieces}."))
-    words = (
-        f"Share of documents that toxicity-en scores {TOXIC_SCORE:g} or higher, and that contain a word of the list "
-    )
-    words += f"toxic-words-en. Both are for English and judge words, not meaning; {n}"
+    words = f"Share of documents that toxicity-en scores {TOXIC_SCORE:g} or higher, and that contain a word of the "
+    words += f"list toxic-words-en. Both are for English and judge words, not meaning; {n}"
     return [*parts, tag("h3", "Toxicity"), bars(figure.toxicity.items(), "toxicity, input and output", words)]
 
 
@@ -173,10 +161,9 @@ def copies(figure: RemainingDuplicates) -> list[Inside]:
     exact += f"{sampled_of}) {'has' if figure.exact == 1 else 'have'} the same text as an earlier one, by its hash."
     words = [tag("p", exact)]
     if near := figure.near:
-        text = (
-            f"{number(near.count)} of {plural(near.of, 'document')} ({share(near.count, near.of)}) are near-duplicates "
-        )
-        text += f"of an earlier one (Jaccard similarity of word {NEAR_NGRAM_WORDS}-grams at least {NEAR_SIMILARITY:g})"
+        text = f"{number(near.count)} of {plural(near.of, 'document')} ({share(near.count, near.of)}) are "
+        text += f"near-duplicates of an earlier one (Jaccard similarity of word {NEAR_NGRAM_WORDS}-grams at least "
+        text += f"{NEAR_SIMILARITY:g})"
         if near.sampled:
             text += f". Only documents of this sample were compared; all {number(figure.documents)} documents have more"
         words.append(tag("p", f"{text}."))

@@ -16,9 +16,8 @@ PAIRS_PER_STEP = 4  # per step
 def section(tables: RunTables) -> list[Inside]:
     warned = [tag("p", f"{warning[0].upper()}{warning[1:]}.") for warning in warnings(tables)]
     clusters_by_step = {cluster_figures.step: cluster_figures for cluster_figures in clusters(tables)}
-    steps = (
-        part for figure in pairs(tables, PAIRS_PER_STEP) for part in of_step(figure, clusters_by_step.get(figure.step))
-    )
+    figures = pairs(tables, PAIRS_PER_STEP)
+    steps = (part for figure in figures for part in of_step(figure, clusters_by_step.get(figure.step)))
     return [*warned, *compared(tables), *steps]
 
 
@@ -42,10 +41,8 @@ def of_step(figure: Pairs, cluster_figures: ClusterFigures | None) -> list[Insid
         parts.append(tag("p", words))
     if any(figure.left_out):
         in_buckets, beyond_limit = map(number, figure.left_out)
-        words = (
-            f"Pairs not compared in large buckets: {in_buckets} between documents that are not leaders of the bucket "
-        )
-        words += f"(counted once per band), and {beyond_limit} beyond the limit of comparisons per document."
+        words = f"Pairs not compared in large buckets: {in_buckets} between documents that are not leaders of the "
+        words += f"bucket (counted once per band), and {beyond_limit} beyond the limit of comparisons per document."
         parts.append(tag("p", words))
     parts += [tag("p", f"{remark[0].upper()}{remark[1:]}.") for remark in figure.remarks]
     if figure.losses and any(figure.losses):

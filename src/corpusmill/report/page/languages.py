@@ -39,10 +39,8 @@ def chart(figure: LanguageFigures) -> HtmlText:
         parts += [tag("div", name), bar(shares, f"{name}: {', '.join(counts.values())}")]
         parts.append(tag("div", words, class_="value"))
         drawn.append(BarRow(name, [(side, count, number(count)) for side, count in sides.items()], words))
-    caption = (
-        f"Documents by language, as identified by the step {figure.step}; kept: after the step {figure.last_step}."
-        f"{UNMEASURED_NOTES[figure.measured]}"
-    )
+    caption = f"Documents by language, as identified by the step {figure.step}; kept: after the step "
+    caption += f"{figure.last_step}.{UNMEASURED_NOTES[figure.measured]}"
     still = tag("div", *parts, class_="ranks")
     label = f"documents by language, as identified by {figure.step}"
     return tag("figure", bars(still, drawn, label=label, axis="documents"), tag("figcaption", caption))

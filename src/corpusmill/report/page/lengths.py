@@ -28,7 +28,5 @@ def section(tables: RunTables) -> list[Inside]:
     words = "Full bar: all documents; blue: kept. Bytes are those of the text after the last step that it "
     words += "reached, also of dropped documents."
     if flow.counts_tokens and not flow.counts_all_tokens:
-        words += (
-            " Dropped documents whose tokens were not counted (run.measure_dropped) are missing from the token chart."
-        )
+        words += " Dropped documents whose tokens were not counted (run.measure_dropped) are missing by tokens."
     return [tag("p", words), legend({"kept": "kept", "dropped": "dropped"}), tag("div", *figures, class_="two")]

@@ -19,9 +19,8 @@ def section(tables: RunTables) -> list[Inside]:
     steps = reasons(tables, EXAMPLES_PER_REASON)
     if not steps:
         return []
-    words = (
-        "A document can fail several rules. It is counted under the first rule that it fails at the step that drops it."
-    )
+    words = "A document can fail several rules. It is counted under the first rule that it fails at the step that "
+    words += "drops it."
     how_far = {tables.files.measure_dropped(number) for number in range(len(tables.passes))}
     if how_far != {"all"}:
         words += " Later steps did not measure it (run.measure_dropped)"

@@ -39,29 +39,16 @@ def shown(figure: RightsFigure) -> list[Inside]:
 
 
 def rows(figure: RightsFigure, first_column: str, reserved: Sequence[Reserved]) -> HtmlText:
-    head = [
-        first_column,
-        "documents",
-        "share",
-        "tokens",
-        "share",
-        "documents dropped",
-        "tokens dropped",
-        "tokens dropped for this alone",
-    ]
-    return table(
-        head,
+    head = [first_column, "documents", "share", "tokens", "share", "documents dropped", "tokens dropped"]
+    cells = [
         [
-            [
-                RESERVATION_NAMES.get(reservation.name, reservation.name),
-                number(reservation.documents),
-                share(reservation.documents, figure.documents),
-                number(reservation.tokens),
-                share(reservation.tokens, figure.tokens),
-                number(reservation.dropped),
-                number(reservation.dropped_tokens),
-                number(reservation.alone_tokens),
-            ]
-            for reservation in reserved
-        ],
-    )
+            RESERVATION_NAMES.get(reservation.name, reservation.name),
+            number(reservation.documents),
+            share(reservation.documents, figure.documents),
+            number(reservation.tokens),
+            share(reservation.tokens, figure.tokens),
+            *map(number, (reservation.dropped, reservation.dropped_tokens, reservation.alone_tokens)),
+        ]
+        for reservation in reserved
+    ]
+    return table([*head, "tokens dropped for this alone"], cells)

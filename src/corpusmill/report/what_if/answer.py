@@ -182,11 +182,8 @@ def _check_judges(change: ParameterChange, step: Any, settings: Sequence[str]) -
     else:
         explanation = "changes what is measured"
     judged_parameters = thresholds(step)
-    others = (
-        f" Thresholds of {change.step} that can be tried without a run: {', '.join(judged_parameters)}."
-        if judged_parameters
-        else ""
-    )
+    listed = ", ".join(judged_parameters)
+    others = f" Thresholds of {change.step} that can be tried without a run: {listed}." if listed else ""
     name = f"steps.{change.step}.{change.parameter}"
     rerun_setting = next((setting for setting in settings if setting.startswith(name)), f"{name}=…")
     raise InputError(
