@@ -71,7 +71,9 @@ def texts(tables: RunTables) -> dict[str, SideTexts] | None:
         complete = side == "output" or tables.files.waterfall().counts_all_tokens
         if complete and tokens and tokens[TOKEN_LENGTHS_OF_SIDE[side]].documents:
             lengths["tokens"] = tokens[TOKEN_LENGTHS_OF_SIDE[side]]
-        sides[side] = SideTexts(counts.get("documents", 0), lengths, {name: counts.get(name, 0) for name in INTEGRITY_FLAGS})
+        sides[side] = SideTexts(
+            counts.get("documents", 0), lengths, {name: counts.get(name, 0) for name in INTEGRITY_FLAGS}
+        )
     return sides
 
 
