@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 
 from corpusmill.engine.plan.lower import PARTITION
-from corpusmill.ops.estimate.requests import RANGE, SLICES, prices
+from corpusmill.ops.estimate.requests import MAX_SLICES, REQUEST_BYTES, prices
 from corpusmill.steps.corpus import MOST_RECORDS, SKETCHED, grouped
 
 ROOT = Path(__file__).parents[1]
@@ -46,7 +46,7 @@ def shuffle(unit_mb: int) -> dict[str, float]:
     slices = units * sum(groups.values()) + KEPT / SKETCHED * groups["minhash"]
     all_units = 4 * units + sum(groups.values())
     put = 6 * all_units
-    get = 2 * slices + 3 * all_units + A["warc_bytes"] / A["gzip"] / RANGE
+    get = 2 * slices + 3 * all_units + A["warc_bytes"] / A["gzip"] / REQUEST_BYTES
     return {
         "units": units,
         "groups": sum(groups.values()),
@@ -84,7 +84,7 @@ def tables() -> dict[str, str]:
         "units that group keys": [_n(plan["groups"]) for plan in plans.values()],
         "slices of key files": [_n(plan["slices"] / 1e6) + " M" for plan in plans.values()],
         "bytes of a slice": [_n(plan["slice"]) for plan in plans.values()],
-        "within --most-slices": ["yes" if plan["slices"] <= SLICES else "no" for plan in plans.values()],
+        "within --most-slices": ["yes" if plan["slices"] <= MAX_SLICES else "no" for plan in plans.values()],
         "GET requests, USD": [_n(plan["get"] * price["get"]) for plan in plans.values()],
         "PUT requests, USD": [_n(plan["put"] * price["put"], 2) for plan in plans.values()],
         "driver, GB": [_n(plan["driver"] / 1e9, 2) for plan in plans.values()],

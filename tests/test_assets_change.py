@@ -429,5 +429,5 @@ def test_what_a_driver_knows_spares_others_the_reading(tmp_path, monkeypatch):
     known = assets.planned([name])
     monkeypatch.setattr(assets, "_known", {})
     monkeypatch.setattr(hashlib, "file_digest", None)  # nothing is read
-    with assets.kept(digests, known=known):
+    with assets.pinned(digests, known_files=known):
         assert assets.digest(name) == digests[name]

@@ -70,11 +70,11 @@ def test_of_a_sample_that_is_everything_it_says_what_a_run_gives(tmp_path):
 
 def test_a_part_says_nearly_the_same(tmp_path):
     made = recipe(tmp_path, web=corpus(tmp_path, "web", 4000, 3))
-    part, whole = estimate(made, 0.25, least=0), estimate(made, 1.0)
+    part, whole = estimate(made, 0.25, least_bytes=0), estimate(made, 1.0)
     assert part.bytes == whole.bytes and part.sample_bytes == pytest.approx(0.25 * whole.bytes, rel=0.1)
     assert part.sources[0].tokens == pytest.approx(whole.sources[0].tokens, rel=0.05)
     assert part.disk == pytest.approx(whole.disk, rel=0.1)
-    assert estimate(made, 0.25, least=10**9).sample_bytes == whole.bytes
+    assert estimate(made, 0.25, least_bytes=10**9).sample_bytes == whole.bytes
 
 
 def test_a_sample_comes_from_all_over_the_files(tmp_path):
@@ -103,7 +103,7 @@ def test_files_that_are_alike_are_not_sampled_at_the_same_places(tmp_path):
 def test_what_a_unit_leaves_whatever_it_holds_is_not_scaled_with_the_bytes(tmp_path):
     """A table of the tokens of each unit has a number for each word of the tokenizer."""
     made = recipe(tmp_path, web=corpus(tmp_path, "web", 4000, 3))
-    part, whole = estimate(made, 0.25, least=0), estimate(made, 1.0)
+    part, whole = estimate(made, 0.25, least_bytes=0), estimate(made, 1.0)
     tables = [next(stage for stage in found.stages if stage.stage == "tokens") for found in (part, whole)]
     assert tables[0].units == tables[1].units and tables[0].bytes == pytest.approx(tables[1].bytes, rel=0.1)
 
@@ -113,7 +113,7 @@ def test_a_mix_is_tried_in_proportion_and_tells_what_comes_to_it(tmp_path):
     files = {"web": corpus(tmp_path, "web", 3000, 5), "wiki": corpus(tmp_path, "wiki", 600, 6)}
     mix = Sources(weights={"web": 0.5, "wiki": 0.5}, budget=250_000)
     made = recipe(tmp_path, mix, **files)
-    found = estimate(made, 0.3, least=0)
+    found = estimate(made, 0.3, least_bytes=0)
     done = corpusmill.run(made, executor=Serial())
     for source, drawn in zip(found.sources, mixes(RunTables(done.folder))[0].sources):
         assert source.share == drawn.share == 0.5

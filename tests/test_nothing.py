@@ -24,7 +24,7 @@ import zstandard
 
 import corpusmill
 from corpusmill import export, loader, read, steps, write
-from corpusmill.cli.help import GROUPS
+from corpusmill.cli.help import VERB_GROUPS
 from corpusmill.errors import MissingExtraError, ShardError
 from corpusmill.execute.serial import Serial
 from corpusmill.loader.stages import StageLoader
@@ -406,7 +406,7 @@ UNANSWERED["nothing read"] = UNANSWERED["nothing kept"] | {
 
 
 def test_every_verb_is_asked_or_asks_nothing():
-    verbs = {verb for group in GROUPS.values() for verb in group}
+    verbs = {verb for group in VERB_GROUPS.values() for verb in group}
     assert verbs == QUESTIONS.keys() | NO_QUESTIONS and not QUESTIONS.keys() & NO_QUESTIONS
 
 

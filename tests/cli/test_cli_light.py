@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from corpusmill.cli.app import VERBS
+from corpusmill.cli.app import VERB_MODULES
 
 SHORT = """
 read: {jsonl: docs.jsonl}
@@ -42,6 +42,6 @@ def test_a_verb_loads_no_other(words):
         "finally:\n    print([name for name in sys.modules if name.startswith('corpusmill.cli.')], file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=True)
-    verbs = {"corpusmill.cli." + verb.replace("-", "_") for verb in VERBS}
+    verbs = {"corpusmill.cli." + verb.replace("-", "_") for verb in VERB_MODULES}
     loaded = verbs & set(ast.literal_eval(done.stderr.splitlines()[-1]))
     assert loaded == {"corpusmill.cli." + words[0].replace("-", "_")}

@@ -12,7 +12,7 @@ from typer.main import get_command
 
 from corpusmill.cli.app import app
 from corpusmill.cli.completion import recipes, steps
-from corpusmill.cli.help import GROUPS
+from corpusmill.cli.help import VERB_GROUPS
 from corpusmill.cli.terminal import _console, print_table
 from made_run import made_run
 
@@ -111,13 +111,15 @@ def test_the_help_shows_all_verbs_in_groups_with_whole_sentences(corpusmill):
     status, out, _ = corpusmill()
     assert status == 0 and corpusmill("-h")[1] == out == corpusmill("--help")[1]
     shown = re.findall(r"^  ([a-z][\w-]*)  ", out, re.MULTILINE)
-    assert len(shown) == len(set(shown)) >= 20 and set(shown) <= {name for names in GROUPS.values() for name in names}
+    assert len(shown) == len(set(shown)) >= 20 and set(shown) <= {
+        name for names in VERB_GROUPS.values() for name in names
+    }
     assert "..." not in out and max(map(len, out.splitlines())) <= 80
     assert out.index("Run a recipe:") < out.index("Ask about a run:")
 
 
 @pytest.mark.parametrize(
-    "words", [["train"], *([verb] for names in GROUPS.values() for verb in names), ["train", "lm"]], ids=" ".join
+    "words", [["train"], *([verb] for names in VERB_GROUPS.values() for verb in names), ["train", "lm"]], ids=" ".join
 )
 def test_every_verb_says_what_it_takes_in_words(corpusmill, words):
     status, out, _ = corpusmill(*words, "-h")
@@ -180,6 +182,12 @@ def test_a_completion_script_names_the_command(corpusmill, monkeypatch, shell):
     monkeypatch.setenv("_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION", "1")
     status, out, _ = corpusmill("--show-completion", shell)
     assert status == 0 and "_CORPUSMILL_COMPLETE" in out and "corpusmill" in out
+
+
+def test_names_that_begin_so_are_completed():
+    assert steps("dedup/e") == ["dedup/exact"] and "dedup/exact" not in steps("e") and "exact" in steps("e")
+    assert steps("none") == [] == recipes("none")
+    assert recipes("") == sorted(recipes("")) and recipes("mini") == ["minimal"]
 
 
 def test_bash_completes_verbs_options_and_names(tmp_path):

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conftest import docs
-from corpusmill.assets import FOLDER, locate, manifest
+from corpusmill.assets import DATA_FOLDER, locate, manifest
 from corpusmill.errors import AssetError, RecipeError
 from corpusmill.steps.filter import _lists
 from corpusmill.steps.filter.url import FilterUrl
@@ -305,7 +305,7 @@ def test_the_word_lists_that_ship_hold_each_word_once_and_only_words(name):
     entries = [line for line in path.read_text("utf-8").splitlines() if line and not line.startswith("#")]
     assert entries == sorted(set(entries))
     assert all(entry.isascii() and entry.isalnum() and entry.islower() for entry in entries)
-    shipped = FOLDER / manifest()[name]["file"]
+    shipped = DATA_FOLDER / manifest()[name]["file"]
     assert hashlib.sha256(shipped.read_bytes()).hexdigest() == manifest()[name]["sha256"]
 
 

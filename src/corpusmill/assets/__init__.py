@@ -6,7 +6,7 @@ licence. `hf://org/name/path` is a file of the Hugging Face hub, from its cache 
 
 An asset is known by its content. A process loads it once, whichever steps ask for it, and again when its file has
 changed; whether it has is asked at each use, which costs a call of `stat`. A run notes what each asset holds when it is
-planned, and a unit uses nothing else (`kept`).
+planned, and a unit uses nothing else (`pinned`).
 
 A key is an asset too, so that a recipe and the files of a run name it and do not contain it: `env:NAME`, the value of
 an environment variable, or the path of a file.
@@ -29,15 +29,15 @@ from corpusmill.about import PACKAGE
 from corpusmill.assets import hub, leftovers
 from corpusmill.errors import AssetError, did_you_mean
 
-FOLDER = PACKAGE / "data"
-DEMO = "demo"  # the scheme of the demo's data: demo://extra.jsonl.gz
+DATA_FOLDER = PACKAGE / "data"
+DEMO_SCHEME = "demo"  # the scheme of the demo's data: demo://extra.jsonl.gz
 T = TypeVar("T")
 
 
 @cache
 def manifest() -> dict[str, dict[str, Any]]:
     """name -> {file, sha256, source, licence, note} of every asset that ships."""
-    assets = json.loads((FOLDER / "MANIFEST.json").read_text("utf-8"))
+    assets = json.loads((DATA_FOLDER / "MANIFEST.json").read_text("utf-8"))
     assert isinstance(assets, dict)
     return assets
 
@@ -47,14 +47,13 @@ def locate(name: str) -> Path:
 
     Raises AssetError for an unknown name, a missing file, or a shipped file that has changed.
     """
-    if name.startswith(hub.SCHEME):
+    if name.startswith(hub.HUB_SCHEME):
         repo, path_in_it = hub.parse(name)
         if not path_in_it:
-            raise AssetError(f"{name}: which file of the repository? Write {hub.SCHEME}{repo}/PATH.")
+            raise AssetError(f"{name}: which file of the repository? Write {hub.HUB_SCHEME}{repo}/PATH.")
         snapshot, _ = hub.locate(repo, [path_in_it])
         return snapshot.folder / path_in_it
     entry = manifest().get(name)
-    path: Path
     if entry is None:
         path = _path(name)
         if path.exists():
@@ -63,7 +62,7 @@ def locate(name: str) -> Path:
             f'there is no asset "{name}": it is neither a file nor one that ships'
             f"{did_you_mean(name, manifest()) or '.'} These ship: {', '.join(sorted(manifest()))}."
         )
-    path = FOLDER / entry["file"]
+    path = DATA_FOLDER / entry["file"]
     if not path.exists():
         raise AssetError(f"{path}: missing. The installation is damaged; install corpusmill again.")
     if (actual := fingerprint(path)) != entry["sha256"]:
@@ -75,7 +74,7 @@ def locate(name: str) -> Path:
 
 def demo_path(name: str) -> Path:
     """The path of `demo://NAME`, which may be a pattern: below the package, wherever that is installed."""
-    return FOLDER / DEMO / name.removeprefix(f"{DEMO}://")
+    return DATA_FOLDER / DEMO_SCHEME / name.removeprefix(f"{DEMO_SCHEME}://")
 
 
 class Stamp(NamedTuple):
@@ -88,17 +87,17 @@ class Stamp(NamedTuple):
     changed: int  # the same of its content or its entry; on Windows, when it was made
 
     @classmethod
-    def of(cls, path: Path) -> "Stamp":
+    def from_path(cls, path: Path) -> "Stamp":
         about = path.stat()
         return cls(about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns)
 
     def has_settled(self) -> bool:
         """Whether a later change would give another stamp: clocks of file systems tick every 10 ms, or every 2 s."""
         now = time.time_ns()
-        return all(abs(now - at) > TICK for at in (self.modified, self.changed))
+        return all(abs(now - at) > CLOCK_TICK_NS for at in (self.modified, self.changed))
 
 
-TICK = 2_100_000_000  # ns, the slowest one: FAT's
+CLOCK_TICK_NS = 2_100_000_000  # ns, the slowest one: FAT's
 Known = tuple[Stamp, str]  # what a file holds that has this stamp, as SHA-256
 _known: dict[str, Known] = {}  # by absolute path
 _kept: ContextVar[Mapping[str, tuple[str, str]]] = ContextVar("_kept")  # absolute path -> name, SHA-256
@@ -111,13 +110,13 @@ def fingerprint(path: Path) -> str:
     """
     absolute = os.path.abspath(path)  # noqa: PTH100  # Path.absolute keeps the dots
     try:
-        held = _of_folder(path) if path.is_dir() else _of_file(path, absolute)
+        content = _of_folder(path) if path.is_dir() else _of_file(path, absolute)
     except OSError as error:
         raise AssetError(f"{path}: cannot be read: {error.strerror or error}") from error
-    name, planned = _kept.get({}).get(absolute, ("", held))
-    if held != planned:
+    name, planned = _kept.get({}).get(absolute, ("", content))
+    if content != planned:
         raise AssetError(_has_changed(name))
-    return held
+    return content
 
 
 def _of_folder(path: Path) -> str:
@@ -127,15 +126,15 @@ def _of_folder(path: Path) -> str:
 
 
 def _of_file(path: Path, absolute: str) -> str:
-    stamp = Stamp.of(path)
-    known = _known.get(absolute)
-    if known and known[0] == stamp:
-        return known[1]
+    stamp = Stamp.from_path(path)
+    cached = _known.get(absolute)
+    if cached and cached[0] == stamp:
+        return cached[1]
     with path.open("rb") as file:
-        held = hashlib.file_digest(file, "sha256").hexdigest()
-    if stamp.has_settled() and Stamp.of(path) == stamp:
-        _known[absolute] = stamp, held
-    return held
+        content = hashlib.file_digest(file, "sha256").hexdigest()
+    if stamp.has_settled() and Stamp.from_path(path) == stamp:
+        _known[absolute] = stamp, content
+    return content
 
 
 def _has_changed(name: str) -> str:
@@ -151,23 +150,23 @@ def digest(name: str) -> str:
 
     Raises AssetError as `locate` and `key` do.
     """
-    if name.startswith(VARIABLE):
+    if name.startswith(ENV_SCHEME):
         return hashlib.blake2b(b"which key?", key=key(name)).hexdigest()
-    held = fingerprint(locate(name))
-    if name.startswith(hub.SCHEME):
-        return hashlib.sha256(f"{hub.commit_of(name)} {held}".encode()).hexdigest()
-    return held
+    content = fingerprint(locate(name))
+    if name.startswith(hub.HUB_SCHEME):
+        return hashlib.sha256(f"{hub.commit_of(name)} {content}".encode()).hexdigest()
+    return content
 
 
 def from_hub(name: str) -> dict[str, str] | None:
     """`revision` (the commit) and `sha256` of a file of the hub, for the record of a run; None for other assets."""
-    if not name.startswith(hub.SCHEME):
+    if not name.startswith(hub.HUB_SCHEME):
         return None
     return {"revision": hub.commit_of(name), "sha256": fingerprint(locate(name))}
 
 
-VARIABLE = "env:"
-SHORTEST_KEY = 16  # bytes
+ENV_SCHEME = "env:"
+MIN_KEY_BYTES = 16  # bytes
 
 
 def key(name: str) -> bytes:
@@ -175,45 +174,45 @@ def key(name: str) -> bytes:
 
     Raises AssetError if the variable or the file is missing, or holds less than 16 bytes.
     """
-    if name.startswith(VARIABLE):
-        variable = name.removeprefix(VARIABLE)
+    if name.startswith(ENV_SCHEME):
+        variable = name.removeprefix(ENV_SCHEME)
         if variable not in os.environ:
             raise AssetError(f"the environment variable {variable} is not set. Make a key: openssl rand -hex 32")
         secret = os.environb[variable.encode()] if os.supports_bytes_environ else os.environ[variable].encode()
     else:
         secret = locate(name).read_bytes()
     secret = secret.strip()
-    if len(secret) < SHORTEST_KEY:
+    if len(secret) < MIN_KEY_BYTES:
         raise AssetError(
-            f"the key {name} has {len(secret)} bytes; short ones can be guessed, and it takes {SHORTEST_KEY} or more. "
+            f"the key {name} has {len(secret)} bytes; short ones can be guessed, and it takes {MIN_KEY_BYTES} or more. "
             "Make one: openssl rand -hex 32"
         )
     return hashlib.blake2b(secret).digest()
 
 
 def planned(names: Sequence[str]) -> dict[str, Known]:
-    """What this process knows of the files of assets: for `kept` in others, which need not read those that they find
+    """What this process knows of the files of assets: for `pinned` in others, which need not read those that they find
     with the same stamp, at the same path."""
-    paths = [path for name in names if not name.startswith(VARIABLE) for path in [locate(name)]]
+    paths = [path for name in names if not name.startswith(ENV_SCHEME) for path in [locate(name)]]
     files = [file for path in paths for file in (path.rglob("*") if path.is_dir() else (path,))]
     absolute = [os.path.abspath(file) for file in files]  # noqa: PTH100
     return {path: _known[path] for path in absolute if path in _known}
 
 
 @contextmanager
-def kept(
-    digests: Mapping[str, str], names: Callable[[], Sequence[str]] | None = None, known: Mapping[str, Known] = {}
+def pinned(
+    digests: Mapping[str, str], names: Callable[[], Sequence[str]] | None = None, known_files: Mapping[str, Known] = {}
 ) -> Iterator[None]:
     """Meanwhile these assets hold what they did.
 
-    digests   name -> `digest` of each
-    names     those that there are now; None: the same
-    known     see `planned`
+    digests       name -> `digest`
+    names         those that there are now; None: the same
+    known_files   see `planned`
 
     Raises AssetError if one holds something else, there are others, or one changes before the end.
     """
-    for path, each in known.items():
-        _known.setdefault(path, each)
+    for path, entry in known_files.items():
+        _known.setdefault(path, entry)
 
     def compare() -> None:
         for name in digests if names is None else dict.fromkeys([*digests, *names()]):
@@ -221,7 +220,7 @@ def kept(
                 raise AssetError(_has_changed(name))
 
     compare()
-    paths = [(name, locate(name)) for name in digests if not name.startswith(VARIABLE)]
+    paths = [(name, locate(name)) for name in digests if not name.startswith(ENV_SCHEME)]
     token = _kept.set({os.path.abspath(path): (name, fingerprint(path)) for name, path in paths})  # noqa: PTH100
     try:
         yield
@@ -254,11 +253,11 @@ def of_files(paths: Sequence[Path], kind: Hashable, make: Callable[[], T]) -> T:
 
     Raises AssetError if one of them changes while it is read, and what `make` raises.
     """
-    held = tuple(map(fingerprint, paths))
+    contents = tuple(map(fingerprint, paths))
     key = (kind, *map(os.path.abspath, paths))
-    if key not in _loaded or _loaded[key][0] != held:
+    if key not in _loaded or _loaded[key][0] != contents:
         with unchanged(paths):
-            _loaded[key] = held, make()
+            _loaded[key] = contents, make()
     asset: T = _loaded[key][1]
     return asset
 
@@ -268,8 +267,8 @@ def unchanged(paths: Sequence[Path]) -> Iterator[None]:
     """Raises AssetError if the content of a file or folder is another one at the end."""
     before = list(map(fingerprint, paths))
     yield
-    for path, held in zip(paths, before):
-        if fingerprint(path) != held:
+    for path, content in zip(paths, before):
+        if fingerprint(path) != content:
             raise AssetError(f"{path}: changed while it was read. Wait until it is written, and run again.")
 
 
@@ -286,18 +285,18 @@ def derived(root: Path | None, name: str, make: Callable[[Path], None]) -> Path:
         raise AssetError(f"{name}: there is no folder to keep it in; set CORPUSMILL_CACHE to one that can be written")
     path = root / name
     if not path.exists():
-        made = Path(tempfile.mkdtemp(prefix="half-", dir=root))  # what a killed process leaves, `compile.tidy` removes
-        lock = leftovers.hold(made)
+        draft = Path(tempfile.mkdtemp(prefix="half-", dir=root))  # what a killed process leaves, `compile.tidy` removes
+        lock = leftovers.hold(draft)
         try:
-            make(made)
+            make(draft)
             if lock is not None:
-                (made / leftovers.LOCK).unlink()
-            made.rename(path)  # complete or not at all
+                (draft / leftovers.LOCK_FILE).unlink()
+            draft.rename(path)  # complete or not at all
         except OSError:
             if not path.exists():  # no other process was faster
                 raise
         finally:
-            shutil.rmtree(made, ignore_errors=True)
+            shutil.rmtree(draft, ignore_errors=True)
             if lock is not None:
                 os.close(lock)
     return path
@@ -319,6 +318,6 @@ def matching(pattern: str) -> list[str]:
 
 def _path(name: str) -> Path:
     """The path, with `~` and `~user` replaced by the home folder; one of an unknown user is left as it is."""
-    if name.startswith(f"{DEMO}://"):
+    if name.startswith(f"{DEMO_SCHEME}://"):
         return demo_path(name)
     return Path(os.path.expanduser(name))  # noqa: PTH111  # Path.expanduser raises for an unknown user

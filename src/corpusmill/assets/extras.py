@@ -24,9 +24,9 @@ class Extra:
         """Those modules that are not installed."""
         return tuple(module for module in self.modules if find_spec(module) is None)
 
-    def error(self, what: str) -> MissingExtraError:
+    def error(self, feature: str) -> MissingExtraError:
         """The error that something cannot be had without it."""
-        return MissingExtraError(what, self.name, libraries=self.missing or self.modules)
+        return MissingExtraError(feature, self.name, libraries=self.missing or self.modules)
 
 
 KENLM = Extra("kenlm", ("kenlm",))
@@ -59,9 +59,9 @@ class NeedsExtras(Protocol):
     def extras(self) -> tuple[Extra, ...]: ...
 
 
-def missing(thing: object) -> list[Extra]:
+def missing(part: object) -> list[Extra]:
     """The extras that a step, reader or writer needs and that are not all there."""
-    return [extra for extra in thing.extras if extra.missing] if isinstance(thing, NeedsExtras) else []
+    return [extra for extra in part.extras if extra.missing] if isinstance(part, NeedsExtras) else []
 
 
 def command(names: Iterable[str]) -> str:

@@ -24,12 +24,12 @@ from typing import Any, Literal
 from corpusmill.errors import AssetError
 from corpusmill.retry import http_status, is_unreachable, may_pass, patiently
 
-SCHEME = "hf://"
-MAIN = "main"
-REPO = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
-REVISION = re.compile(r"refs/(?:convert|pr)/[\w.-]+|[^/@]+")  # one with slashes is known by its beginning
-TIMEOUT = 10.0  # seconds that one question to the hub may take
-YES = ("1", "true", "yes", "on")
+HUB_SCHEME = "hf://"
+MAIN_REVISION = "main"
+REPO_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
+REVISION_NAME = re.compile(r"refs/(?:convert|pr)/[\w.-]+|[^/@]+")  # one with slashes is known by its beginning
+HUB_TIMEOUT = 10.0  # seconds that one question to the hub may take
+TRUE_VALUES = ("1", "true", "yes", "on")
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Repo:
 
     kind: Literal["model", "dataset"]
     name: str  # org/name
-    revision: str = MAIN
+    revision: str = MAIN_REVISION
 
     def __str__(self) -> str:
         """As in a URL, without the scheme.
@@ -46,7 +46,8 @@ class Repo:
         >>> str(Repo("dataset", "org/name")), str(Repo("model", "org/name", "v1"))
         ('datasets/org/name', 'org/name@v1')
         """
-        return f"{'datasets/' * (self.kind == 'dataset')}{self.name}{f'@{self.revision}' * (self.revision != MAIN)}"
+        revision = f"@{self.revision}" * (self.revision != MAIN_REVISION)
+        return f"{'datasets/' * (self.kind == 'dataset')}{self.name}{revision}"
 
     @property
     def folder(self) -> Path:
@@ -72,20 +73,20 @@ def parse(url: str) -> tuple[Repo, str]:
     >>> parse("hf://org/name/a.bin")
     (Repo(kind='model', name='org/name', revision='main'), 'a.bin')
     """
-    rest = url.removeprefix(SCHEME)
-    kind: Literal["model", "dataset"] = "dataset" if rest.startswith("datasets/") else "model"
-    rest = rest.removeprefix("datasets/").removeprefix("models/")
-    if (name := REPO.match(rest)) is not None:
-        rest = rest[name.end() :]
-        if not rest or rest[0] == "/":
-            return Repo(kind, name[0]), rest.strip("/")
-        if rest[0] == "@" and (revision := REVISION.match(rest[1:].replace("%2F", "/"))) is not None:
-            path = rest[1:].replace("%2F", "/")[revision.end() :]
+    remainder = url.removeprefix(HUB_SCHEME)
+    kind: Literal["model", "dataset"] = "dataset" if remainder.startswith("datasets/") else "model"
+    remainder = remainder.removeprefix("datasets/").removeprefix("models/")
+    if (name := REPO_NAME.match(remainder)) is not None:
+        remainder = remainder[name.end() :]
+        if not remainder or remainder[0] == "/":
+            return Repo(kind, name[0]), remainder.strip("/")
+        if remainder[0] == "@" and (revision := REVISION_NAME.match(remainder[1:].replace("%2F", "/"))) is not None:
+            path = remainder[1:].replace("%2F", "/")[revision.end() :]
             if not path or path[0] == "/":
                 return Repo(kind, name[0], revision[0]), path.strip("/")
     raise AssetError(
-        f"{url}: names no repository of the hub. Write {SCHEME}org/name/path for a file of a model, "
-        f"{SCHEME}datasets/org/name for a data set, and @revision after the name for one of its revisions."
+        f"{url}: names no repository of the hub. Write {HUB_SCHEME}org/name/path for a file of a model, "
+        f"{HUB_SCHEME}datasets/org/name for a data set, and @revision after the name for one of its revisions."
     )
 
 
@@ -108,28 +109,28 @@ def cached(repo: Repo) -> Snapshot | None:
     commit = reference.read_text("utf-8").strip() if reference.is_file() else repo.revision
     if (snapshots / commit).is_dir():
         return Snapshot(commit, snapshots / commit)
-    if repo.revision == MAIN and not reference.exists() and snapshots.is_dir():
-        there = [folder for folder in sorted(snapshots.iterdir()) if folder.is_dir()]
-        if len(there) == 1:
-            return Snapshot(there[0].name, there[0])
+    if repo.revision == MAIN_REVISION and not reference.exists() and snapshots.is_dir():
+        folders = [folder for folder in sorted(snapshots.iterdir()) if folder.is_dir()]
+        if len(folders) == 1:
+            return Snapshot(folders[0].name, folders[0])
     return None
 
 
-def locate(repo: Repo, wanted: Sequence[str], beside: Sequence[str] = ()) -> tuple[Snapshot, str]:
-    """The first of the files `wanted` that the repository has, in the cache; downloaded into it if it has none.
+def locate(repo: Repo, names: Sequence[str], companions: Sequence[str] = ()) -> tuple[Snapshot, str]:
+    """The first of the files `names` that the repository has, in the cache; downloaded into it if it has none.
 
-    beside   downloaded with it, where the repository has them
+    companions   downloaded with it, where the repository has them
 
     Raises AssetError if there is no such file, with what to fetch and where to put it.
     """
     for attempt in (False, True):
         if attempt:
-            _download(repo, wanted, beside)
+            _download(repo, names, companions)
         if (snapshot := cached(repo)) is not None:
-            for name in wanted:
+            for name in names:
                 if (snapshot.folder / name).is_file():
                     return snapshot, name
-    raise NotHere(repo, wanted, "the repository has no such file")
+    raise NotHere(repo, names, "the repository has no such file")
 
 
 def commit_of(name: str) -> str:
@@ -143,7 +144,7 @@ def info(repo: Repo, sizes: bool = False) -> Any:
 
     Raises Unreachable if it cannot be asked, or answers that there is no such repository.
     """
-    if os.environ.get("HF_HUB_OFFLINE", "").lower() in YES:
+    if os.environ.get("HF_HUB_OFFLINE", "").lower() in TRUE_VALUES:
         raise Unreachable("HF_HUB_OFFLINE is set, so that the hub is not asked")
     from huggingface_hub import HfApi  # tokenizers brings it
 
@@ -152,7 +153,7 @@ def info(repo: Repo, sizes: bool = False) -> Any:
     try:
         return patiently(
             lambda: hub.repo_info(
-                repo.name, repo_type=repo.kind, revision=repo.revision, timeout=TIMEOUT, files_metadata=sizes
+                repo.name, repo_type=repo.kind, revision=repo.revision, timeout=HUB_TIMEOUT, files_metadata=sizes
             ),
             _may_pass,
         )
@@ -169,18 +170,18 @@ class Unreachable(Exception):
     """The hub did not answer, or has no such thing: why, in words for a message."""
 
 
-def _download(repo: Repo, wanted: Sequence[str], beside: Sequence[str]) -> None:
+def _download(repo: Repo, names: Sequence[str], companions: Sequence[str]) -> None:
     try:
-        there = {file.rfilename for file in info(repo).siblings or ()}
+        available = {file.rfilename for file in info(repo).siblings or ()}
     except Unreachable as error:
-        raise NotHere(repo, wanted, str(error)) from error
-    first = next((name for name in wanted if name in there), None)
+        raise NotHere(repo, names, str(error)) from error
+    first = next((name for name in names if name in available), None)
     if first is None:
-        near = ", ".join(sorted(there)[:10]) or "nothing"
-        raise AssetError(f"{repo}: the repository has no file {' or '.join(wanted)}. It has: {near}")
+        listing = ", ".join(sorted(available)[:10]) or "nothing"
+        raise AssetError(f"{repo}: the repository has no file {' or '.join(names)}. It has: {listing}")
     from huggingface_hub import hf_hub_download
 
-    for name in (first, *(name for name in beside if name in there)):
+    for name in (first, *(name for name in companions if name in available)):
         download = partial(
             hf_hub_download,
             repo.name,
@@ -188,7 +189,7 @@ def _download(repo: Repo, wanted: Sequence[str], beside: Sequence[str]) -> None:
             repo_type=repo.kind,
             revision=repo.revision,
             cache_dir=cache_folder(),
-            etag_timeout=TIMEOUT,
+            etag_timeout=HUB_TIMEOUT,
             endpoint=os.environ.get("HF_ENDPOINT"),
         )
         try:
@@ -205,11 +206,11 @@ def _why(error: Exception) -> str:
         return "the hub has no such repository, or it is private"
     if "RevisionNotFoundError" in kinds:
         return "the repository has no such revision"
-    said = next(iter(str(error).splitlines()), "")
+    detail = next(iter(str(error).splitlines()), "")
     host = os.environ.get("HF_ENDPOINT", "huggingface.co").partition("://")[2] or "huggingface.co"
     if http_status(error) in (401, 403):
-        return f"the hub gave no access ({host}: {type(error).__name__}: {said})"
-    return f"the hub cannot be reached ({host}: {type(error).__name__}: {said})"
+        return f"the hub gave no access ({host}: {type(error).__name__}: {detail})"
+    return f"the hub cannot be reached ({host}: {type(error).__name__}: {detail})"
 
 
 class NotHere(AssetError):
@@ -223,7 +224,7 @@ class NotHere(AssetError):
 def missing(repo: Repo, files: Sequence[str], why: str) -> str:
     """The message for files that are neither in the cache nor to be had from the hub: what to fetch, and where to."""
     kind = " --repo-type dataset" * (repo.kind == "dataset")
-    at = f" --revision {repo.revision}" * (repo.revision != MAIN)
+    at = f" --revision {repo.revision}" * (repo.revision != MAIN_REVISION)
     return (
         f"{repo}: {' or '.join(files)} is not in the cache of the Hugging Face hub, {repo.folder}, and {why}. "
         f"Where there is a network: hf download {repo.name} {files[0]}{kind}{at} (`huggingface-cli download` in older "

@@ -10,21 +10,21 @@ import os
 import shutil
 from pathlib import Path
 
-LOCK = "corpusmill.lock"
+LOCK_FILE = "corpusmill.lock"
 
 
 def hold(folder: Path) -> int | None:
     """Mark a folder as in use until this process ends, or closes the file whose descriptor is returned. None if it
     cannot be, or is marked already: processes that were forked share it."""
-    if (folder / LOCK).exists():
+    if (folder / LOCK_FILE).exists():
         return None
     try:
         import fcntl
 
-        unnamed = folder / f"{LOCK}.{os.getpid()}"
+        unnamed = folder / f"{LOCK_FILE}.{os.getpid()}"
         file = os.open(unnamed, os.O_RDWR | os.O_CREAT, 0o600)
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        unnamed.rename(folder / LOCK)  # only now: `tidy` must not see it unlocked
+        unnamed.rename(folder / LOCK_FILE)  # only now: `tidy` must not see it unlocked
     except (ImportError, OSError):
         return None
     return file
@@ -36,7 +36,7 @@ def tidy(parent: Path, pattern: str) -> None:
         import fcntl
     except ImportError:
         return
-    for lock in parent.glob(f"{pattern}/{LOCK}"):
+    for lock in parent.glob(f"{pattern}/{LOCK_FILE}"):
         with contextlib.suppress(OSError):
             if lock.lstat().st_uid != os.getuid() or lock.parent.is_symlink():
                 continue

@@ -7,6 +7,7 @@ import typer
 
 from corpusmill.cli.common import Folder, Json, aligned, print_json, say
 from corpusmill.cli.run import Progress, ProgressStyle
+from corpusmill.cli.terminal import first_few
 from corpusmill.errors import InputError
 from corpusmill.report.numbers import number, plural, size
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from corpusmill.ops.collection import InputChange
     from corpusmill.recipe.model import Recipe
 
-SHOWN = 5  # files that are named
+MAX_FILES_SHOWN = 5  # files that are named
 
 ToSource = Annotated[
     str | None, typer.Option("--source", metavar="NAME", help="The source of the recipe that is meant.")
@@ -119,39 +120,39 @@ def carry_out(
     if dry_run or (change is not None and change.files):
         plan = preflight.ready(recipe, folder).plan  # what is refused must not have changed the run
         if dry_run:
-            found = preview(folder, plan)
-            units = {"units": found.units, "kept": found.done, "new": found.units - found.done}
+            ahead = preview(folder, plan)
+            units = {"units": ahead.units, "kept": ahead.done, "new": ahead.units - ahead.done}
             if json:
                 print_json({"folder": folder.place, **facts, "first_pass": units})
                 return
             print(
-                f"first pass: {plural(found.units - found.done, 'unit')} to do, {found.done:,} of {found.units:,} kept"
+                f"first pass: {plural(ahead.units - ahead.done, 'unit')} to do, {ahead.done:,} of {ahead.units:,} kept"
             )
-            for stage in found.changes:
+            for stage in ahead.changes:
                 print(str(stage))
             return
         assert change is not None
         collection.keep(folder, change)
     if prepare:
-        place = worker.prepare(recipe, folder.place)
-        print_json({"folder": place, **facts}) if json else print(f"planned. Now: corpusmill work {place}")
+        address = worker.prepare(recipe, folder.place)
+        print_json({"folder": address, **facts}) if json else print(f"planned. Now: corpusmill work {address}")
         return
     from corpusmill.cli.run import show
 
     shown = ProgressStyle.LINES if json and progress is ProgressStyle.AUTO else progress
     try:
-        done = run_recipe(recipe, folder=folder, workers=workers, progress=shown.value)
+        result = run_recipe(recipe, folder=folder, workers=workers, progress=shown.value)
     except DamagedOutput as error:
         show(error.run, json, facts)
         raise
-    show(done, json, facts)
+    show(result, json, facts)
 
 
 def in_words(change: "InputChange") -> list[str]:
     """What is changed, a line each."""
     to = "to" if change.verb == "add" else "from"
     lines = [
-        f"{change.verb} {plural(len(files), 'file')} {to} {source}: {_some(files)}"
+        f"{change.verb} {plural(len(files), 'file')} {to} {source}: {first_few(files, MAX_FILES_SHOWN)}"
         for source in dict.fromkeys(source for source, _ in change.files)
         for files in [[file for name, file in change.files if name == source]]
     ]
@@ -159,11 +160,12 @@ def in_words(change: "InputChange") -> list[str]:
         lines[-1] += f" ({size(change.bytes)}{' in all' if len(lines) > 1 else ''})"
     same = [path for path in change.known if path not in change.altered]
     if same:
-        lines.append(f"already in, passed over: {_some(same)}")
+        lines.append(f"already in, passed over: {first_few(same, MAX_FILES_SHOWN)}")
     if change.left_out:
-        lines.append(f"left out, as they were removed from this run: {_some(list(change.left_out))}")
+        lines.append(f"left out, as they were removed from this run: {first_few(change.left_out, MAX_FILES_SHOWN)}")
     if change.altered:
-        lines.append(f"already in, and changed since they were read, so read anew: {_some(list(change.altered))}")
+        files = first_few(change.altered, MAX_FILES_SHOWN)
+        lines.append(f"already in, and changed since they were read, so read anew: {files}")
     return lines
 
 
@@ -171,11 +173,7 @@ def to_json(change: "InputChange | None") -> dict[str, Any]:
     if change is None:
         return {}
     files = {source: [file for name, file in change.files if name == source] for source in dict(change.files)}
-    said: dict[str, Any] = {"files": files, "bytes": change.bytes}
+    record: dict[str, Any] = {"files": files, "bytes": change.bytes}
     if change.verb == "add":
-        said |= {"known": list(change.known), "changed": list(change.altered), "left_out": list(change.left_out)}
-    return {change.verb: said}
-
-
-def _some(files: list[str]) -> str:
-    return ", ".join(files[:SHOWN]) + (f" and {len(files) - SHOWN:,} more" if len(files) > SHOWN else "")
+        record |= {"known": list(change.known), "changed": list(change.altered), "left_out": list(change.left_out)}
+    return {change.verb: record}

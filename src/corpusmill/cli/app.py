@@ -4,14 +4,14 @@ from importlib import import_module
 
 import typer
 
-from corpusmill.cli.help import GROUPS, Verbal, Verbs
+from corpusmill.cli.help import VERB_GROUPS, Verbal, Verbs
 
-VERBS = [verb for verbs in GROUPS.values() for verb in verbs]  # each a module of this package
+VERB_MODULES = [verb for verbs in VERB_GROUPS.values() for verb in verbs]  # each a module of this package
 
 
-def app(word: str = "") -> typer.Typer:
-    """The command line; with the one verb alone if the word is one, as nothing else has to be loaded then."""
-    made = Verbal(
+def app(first_word: str = "") -> typer.Typer:
+    """The command line; with one verb alone if the first word names it, as nothing else has to be loaded then."""
+    commands = Verbal(
         name="corpusmill",
         cls=Verbs,
         help="Mill raw text into training tokens: one recipe from a raw crawl to training shards.",
@@ -20,10 +20,10 @@ def app(word: str = "") -> typer.Typer:
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
     )
-    for verb in [word] if word in VERBS else VERBS:
-        import_module(f"corpusmill.cli.{verb.replace('-', '_')}").add_to(made)
-    made.callback(invoke_without_command=True)(version)
-    return made
+    for verb in [first_word] if first_word in VERB_MODULES else VERB_MODULES:
+        import_module(f"corpusmill.cli.{verb.replace('-', '_')}").add_to(commands)
+    commands.callback(invoke_without_command=True)(version)
+    return commands
 
 
 def version(

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from corpusmill.cli.common import FAILED, Folder, Json, print_json
+from corpusmill.cli.common import EXIT_FAILED, Folder, Json, print_json
 from corpusmill.cli.terminal import folded, lines_of, paint
 from corpusmill.report.numbers import plural
 
 if TYPE_CHECKING:
     from corpusmill.report.audit import Audit
 
-ORDER = ("red flag", "warning", "ok", "not measured")
-INDENT = " " * 14
-STYLES = {"red flag": "bold red", "warning": "yellow", "ok": "green", "not measured": "dim"}
+VERDICT_ORDER = ("red flag", "warning", "ok", "not measured")
+ADVICE_INDENT = " " * 14
+VERDICT_STYLES = {"red flag": "bold red", "warning": "yellow", "ok": "green", "not measured": "dim"}
 
 
 def add_to(app: typer.Typer) -> None:
@@ -64,25 +64,26 @@ def audit(
     else:
         print("\n".join(lines(result)))
     if result.red_flags:
-        raise typer.Exit(FAILED)
+        raise typer.Exit(EXIT_FAILED)
 
 
 def lines(result: "Audit") -> Iterator[str]:
     """The checks, red flags first, and a summary."""
-    ordered = sorted(result.checks, key=lambda check: ORDER.index(check.verdict))
+    ordered = sorted(result.checks, key=lambda check: VERDICT_ORDER.index(check.verdict))
     verdicts = [check.verdict.upper() if check.verdict == "red flag" else check.verdict for check in ordered]
     width = max(map(len, verdicts))
     cells = [(check.name, check.shown, check.bounds.in_words(check.unit)) for check in ordered]
-    for check, verdict, line in zip(ordered, verdicts, lines_of(cells, left=(0, 2))):
-        yield f"{paint(verdict.ljust(width), STYLES[check.verdict])}  {line}"
-        yield from folded(check.seen, INDENT)
+    for check, verdict, line in zip(ordered, verdicts, lines_of(cells, left_columns=(0, 2))):
+        yield f"{paint(verdict.ljust(width), VERDICT_STYLES[check.verdict])}  {line}"
+        yield from folded(check.seen, ADVICE_INDENT)
         if check.advice:
-            advice = f"{INDENT}→ {check.advice}"
+            advice = f"{ADVICE_INDENT}→ {check.advice}"
             # A command is not broken, so that it can be copied.
-            yield from [advice] if "corpusmill " in advice else folded(f"→ {check.advice}", INDENT, f"{INDENT}  ")
+            is_command = "corpusmill " in advice
+            yield from [advice] if is_command else folded(advice.strip(), ADVICE_INDENT, f"{ADVICE_INDENT}  ")
         if check.examples:
-            yield from folded(f"e.g. {', '.join(check.examples)}", INDENT, f"{INDENT}     ")
-    counts = {verdict: sum(check.verdict == verdict for check in ordered) for verdict in ORDER}
+            yield from folded(f"e.g. {', '.join(check.examples)}", ADVICE_INDENT, f"{ADVICE_INDENT}     ")
+    counts = {verdict: sum(check.verdict == verdict for check in ordered) for verdict in VERDICT_ORDER}
     flags, warnings, fine, unknown = counts.values()
     yield ""
     yield f"{plural(flags, 'red flag')}, {plural(warnings, 'warning')}, {fine} ok, {unknown} not measured"

@@ -35,22 +35,22 @@ def check(
             for name, (files, total) in checked.sources.items()
         }
         record = {"name": checked.recipe.name, "folder": folder, "sources": sources, "stages": list(checked.stages)}
-        said: dict[str, Any] = {"remarks": [{"step": label, "remark": remark} for label, remark in checked.remarks]}
+        notes: dict[str, Any] = {"remarks": [{"step": label, "remark": remark} for label, remark in checked.remarks]}
         record |= {"only": checked.only} if checked.only else {}
         training: dict[str, Any] = {"training": [stage._asdict() for stage in outline(checked.recipe)]}
         units = {"units": ahead.units, "done": ahead.done, "workers": checked.workers, "finished": ahead.finished}
-        said |= {"warnings": checked.warnings, "changes": [asdict(change) for change in ahead.changes]}
-        said |= {"tried": checked.tried, "drops_all": [asdict(one) for one in checked.drops_all]}
+        notes |= {"warnings": checked.warnings, "changes": [asdict(change) for change in ahead.changes]}
+        notes |= {"tried": checked.tried, "drops_all": [asdict(entry) for entry in checked.drops_all]}
         needs = {name: {"from": low, "to": high} for name, (low, high) in asdict(checked.needs).items()}
         record |= training if checked.recipe.stages else {}
-        print_json(record | units | {"unit_text_bytes": ahead.text, "needs": needs} | said)
+        print_json(record | units | {"unit_text_bytes": ahead.text, "needs": needs} | notes)
         return
     print(f"{recipe}: can run")
     for name, (files, total) in checked.sources.items():
         read_as = f", {checked.read_as[name]}" if name in checked.read_as else ""
-        of = f"{number(files)} file{'s' * (files != 1)} of {size(total)}"
-        print(f"  read {name}: {of}, about {size(checked.text[name])} of text{read_as}")
-    only = {label: f"{label} [{said}]" for label, said in checked.only.items()}
+        amount = f"{number(files)} file{'s' * (files != 1)} of {size(total)}"
+        print(f"  read {name}: {amount}, about {size(checked.text[name])} of text{read_as}")
+    only = {label: f"{label} [{notes}]" for label, notes in checked.only.items()}
     for stage, labels in checked.passes.items():
         print(f"  {stage}: {' → '.join(only.get(label, label) for label in labels) or 'read only, no steps'}")
     print(f"  stages: {' → '.join(checked.stages)}")
@@ -79,6 +79,6 @@ def _to_do(ahead: "Preview") -> Iterator[str]:
     if ahead.finished:
         yield "to do: nothing, the run is there already"
     elif ahead.done:
-        left = ahead.units - ahead.done
-        yield f"to do: {number(left)} of {number(ahead.units)} units of pass-1, and what depends on them"
+        remaining = ahead.units - ahead.done
+        yield f"to do: {number(remaining)} of {number(ahead.units)} units of pass-1, and what depends on them"
     yield from in_words(ahead.changes)

@@ -48,15 +48,15 @@ SeqLen = Annotated[
 Epochs = Annotated[int, typer.Option(min=1, metavar="N", help="Of --steps: passes over the shards.")]
 
 PROGRAM = "corpusmill"
-WRONG = 2  # the command, the recipe or the input is wrong: nothing ran
-FAILED = 1  # something ran, and did not complete
-INTERRUPTED = 130
-AGAIN = 75  # EX_TEMPFAIL of sysexits.h: a worker was asked to end, and the same command goes on
+EXIT_WRONG_INPUT = 2  # the command, the recipe or the input is wrong: nothing ran
+EXIT_FAILED = 1  # something ran, and did not complete
+EXIT_INTERRUPTED = 130
+EXIT_AGAIN = 75  # EX_TEMPFAIL of sysexits.h: a worker was asked to end, and the same command goes on
 NOTHING_RAN = (RecipeError, InputError, AssetError, MissingExtraError, RefusedFolder)
-GIVEN_BACK = (
+WORK_GIVEN_BACK = (
     "What this worker has not committed is given back, and others do it: run the same command again to take part again."
 )
-SAFE = "What is committed is safe: run the same command again{} to continue."
+RUN_IS_SAFE = "What is committed is safe: run the same command again{} to continue."
 
 _printed: set[str] = set()  # "json", once there is an object on stdout: an error does not print a second one
 
@@ -76,27 +76,28 @@ def guarded(app: Callable[..., Any]) -> int:
             with termination.raised():
                 status = app(standalone_mode=False, prog_name=PROGRAM) or 0
         except (KeyboardInterrupt, typer.Abort):
-            status = INTERRUPTED
+            status = EXIT_INTERRUPTED
         except typer.Exit as end:
             status = end.exit_code
-        if status == INTERRUPTED:
+        if status == EXIT_INTERRUPTED:
             stopped("interrupted", status)
         return int(status)
     except termination.Terminated as end:
-        status = AGAIN if "work" in _words()[:1] else int(end.code or FAILED)
+        status = EXIT_AGAIN if "work" in _words()[:1] else int(end.code or EXIT_FAILED)
         stopped("terminated", status)
         return status
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 128 + signal.SIGPIPE if os.name != "nt" else FAILED
+        return 128 + signal.SIGPIPE if os.name != "nt" else EXIT_FAILED
     except CorpusmillError as error:
         problems = [str(problem) for problem in error.problems]
-        return failed(str(error), WRONG if isinstance(error, NOTHING_RAN) else FAILED, type(error).__name__, problems)
+        status = EXIT_WRONG_INPUT if isinstance(error, NOTHING_RAN) else EXIT_FAILED
+        return failed(str(error), status, type(error).__name__, problems)
     except Exception as error:
         if not hasattr(error, "format_message"):
             raise
         # An error in the command line itself; its class depends on the version of typer.
-        status = failed(error.format_message(), WRONG, "UsageError")
+        status = failed(error.format_message(), EXIT_WRONG_INPUT, "UsageError")
         context = getattr(error, "ctx", None)
         say(f"See: {context.command_path if context else PROGRAM} --help")
         return status
@@ -119,10 +120,11 @@ def failed(message: str, code: int, kind: str, problems: Sequence[str] = ()) -> 
 def stopped(how: str, code: int) -> None:
     """Say that the command was stopped, and how its run is continued."""
     words = _words()
-    safe = SAFE.format(" without --restart" if "--restart" in words else "")
-    said = f"{how}. {safe}" if "run" in words[:1] else f"{how}. {GIVEN_BACK}" if "work" in words[:1] else f"{how}."
-    say(f"\n{said}")
-    json_error(code, how, said, [])
+    safe = RUN_IS_SAFE.format(" without --restart" if "--restart" in words else "")
+    advice = {"run": f" {safe}", "work": f" {WORK_GIVEN_BACK}"}.get("".join(words[:1]), "")
+    message = f"{how}.{advice}"
+    say(f"\n{message}")
+    json_error(code, how, message, [])
 
 
 def json_error(code: int, kind: str, message: str, problems: Sequence[str]) -> None:
@@ -147,10 +149,16 @@ def print_json(value: Any) -> None:
     print(json.dumps(value, indent=1, ensure_ascii=False, default=str))
 
 
+def must_be_writable(file: Path) -> None:
+    """Raises InputError if a file cannot be written there: before it has taken hours to make it."""
+    if file.is_dir() or not file.parent.is_dir():
+        raise InputError(f"{file}: cannot be written: {'a folder' if file.is_dir() else f'no folder {file.parent}'}")
+
+
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     """Cells as lines, in columns: the first flush left, the others flush right.
 
     >>> aligned([["stage", "disk"], ["pass-1", "9 kB"]])
     ['stage   disk', 'pass-1  9 kB']
     """
-    return lines_of(rows, left=(0,))
+    return lines_of(rows, left_columns=(0,))

@@ -38,4 +38,4 @@ def next_steps(folder: str) -> str:
         ("corpusmill new minimal --input 'DATA/*.jsonl.gz'", "a recipe for documents of yours"),
     ]
     width = max(len(command) for command, _ in lines)
-    return "\n".join(["\nNext:", *(f"  {command:<{width}}  {what}" for command, what in lines)])
+    return "\n".join(["\nNext:", *(f"  {command:<{width}}  {purpose}" for command, purpose in lines)])

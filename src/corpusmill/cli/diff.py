@@ -13,7 +13,7 @@ from corpusmill.report.numbers import number, plural
 if TYPE_CHECKING:
     from corpusmill.report.diff import Diff, Example
 
-TOP = 20  # transitions
+MAX_TRANSITIONS = 20  # transitions
 
 
 def add_to(app: typer.Typer) -> None:
@@ -41,8 +41,8 @@ def diff(
 
 def lines(comparison: "Diff") -> Iterator[str]:
     yield f"{comparison.before} → {comparison.after}"
-    for one in comparison.differences:
-        yield f"  {one.what}: {written(one.before)} → {written(one.after)}"
+    for difference in comparison.differences:
+        yield f"  {difference.what}: {value_text(difference.before)} → {value_text(difference.after)}"
     if not comparison.differences:
         yield "  the same recipe, inputs and versions"
     yield ""
@@ -57,14 +57,14 @@ def lines(comparison: "Diff") -> Iterator[str]:
     yield f"{plural(comparison.same, 'document')} had the same outcome, {number(moved)} differ"
     if transitions:
         yield ""
-    named = [(f"{before} → {after}", number(documents)) for (before, after), documents in transitions[:TOP]]
-    for line, ((before, after), _) in zip(lines_of(named), transitions):
+    cells = [(f"{before} → {after}", number(documents)) for (before, after), documents in transitions[:MAX_TRANSITIONS]]
+    for line, ((before, after), _) in zip(lines_of(cells), transitions):
         yield f"{line}{'  for another reason' if before == after else ''}"
         for example in comparison.examples:
             if (example.before.where, example.after.where) == (before, after):
                 yield paint(f"    {shown(example)}", "dim")
-    if transitions[TOP:]:
-        yield f"{len(transitions) - TOP} more: --json has them all"
+    if transitions[MAX_TRANSITIONS:]:
+        yield f"{len(transitions) - MAX_TRANSITIONS} more: --json has them all"
 
 
 def shown(example: "Example") -> str:
@@ -74,5 +74,5 @@ def shown(example: "Example") -> str:
     return f"{example.id}  {why}  {one_line(example.url or f'{example.file}:{example.position}')}"
 
 
-def written(value: object) -> str:
+def value_text(value: object) -> str:
     return "–" if value is None else str(value)

@@ -14,7 +14,7 @@ from corpusmill.report.numbers import number, plural
 if TYPE_CHECKING:
     from corpusmill.report.explain import DocumentHistory, RuleResult, StepOutcome, TokenPlacement
 
-CHARS = 600  # of the text
+MAX_TEXT_CHARS = 600  # of the text
 
 
 def add_to(app: typer.Typer) -> None:
@@ -51,9 +51,9 @@ def lines(history: "DocumentHistory") -> Iterator[str]:
 
     yield f"id       {history.id}"
     yield f"from     {one_line(f'{history.source} {history.file}:{history.position}')}"
-    for what in ("url", "date"):
-        if value := getattr(history, what):
-            yield f"{what:<9}{one_line(value)}"
+    for field in ("url", "date"):
+        if value := getattr(history, field):
+            yield f"{field:<9}{one_line(value)}"
     yield f"outcome  {paint(outcome(history), style(history))}"
     if history.steps and not (history.lost and history.text is None and history.steps[0].verdict == "not reached"):
         yield "steps"
@@ -63,7 +63,7 @@ def lines(history: "DocumentHistory") -> Iterator[str]:
     yield from map(placement, history.shards)
     if history.text is not None:
         yield "text"
-        yield from (f"  | {line}" for line in visible(excerpt(history.text, CHARS)).split("\n"))
+        yield from (f"  | {line}" for line in visible(excerpt(history.text, MAX_TEXT_CHARS)).split("\n"))
     elif history.dropped_by:
         yield f"text     {not_stored({'file': history.file, 'position': history.position})}"
 
@@ -97,10 +97,10 @@ def step_lines(step: "StepOutcome", width: int, source: str) -> Iterator[str]:
     yield f"  {paint(f'{step.step:<{width}}', 'bold')}  {step.verdict}{why}"
     for rule in step.rules:
         yield f"    {paint('pass', 'green') if rule.passes else paint('FAIL', 'bold red')}  {compared(rule)}"
-    if kept := step.duplicate_of:
-        url = f" {one_line(kept.url)}" if kept.url else ""
-        similarity = "" if kept.similarity is None else f", similarity {kept.similarity:.3f}"
-        yield f"          duplicate of {kept.id}{url}{similarity}"
+    if original := step.duplicate_of:
+        url = f" {one_line(original.url)}" if original.url else ""
+        similarity = "" if original.similarity is None else f", similarity {original.similarity:.3f}"
+        yield f"          duplicate of {original.id}{url}{similarity}"
     shown = {rule.signal for rule in step.rules} | {"duplicate_of", "similarity"}
     others = {name: value for name, value in (step.signals or {}).items() if name not in shown and value is not None}
     for name, value in others.items():
@@ -116,11 +116,11 @@ def compared(rule: "RuleResult") -> str:
     return f"{rule.rule}: {rule.signal} {value}, dropped {COMPARED[rule.drops]} {rule.threshold:,.6g}"
 
 
-def placement(place: "TokenPlacement") -> str:
+def placement(span: "TokenPlacement") -> str:
     """`tokens   0 to 512 of 00000.bin (512 tokens, from row 0)`"""
-    length = f"{plural(place.stop - place.start, 'token')}"
-    offset = f", from its token {number(place.offset)}" if place.offset else ""
-    name = PurePath(place.file).name
-    tokens = f"{number(place.start)} to {number(place.stop)} of {name}"
-    row = "" if place.row is None else f", from row {number(place.row)}"
+    length = f"{plural(span.stop - span.start, 'token')}"
+    offset = f", from its token {number(span.offset)}" if span.offset else ""
+    name = PurePath(span.file).name
+    tokens = f"{number(span.start)} to {number(span.stop)} of {name}"
+    row = "" if span.row is None else f", from row {number(span.row)}"
     return f"tokens   {tokens} ({length}{row}{offset})"

@@ -9,7 +9,7 @@ import typer
 from corpusmill.cli.common import Json, print_json, say
 from corpusmill.report.numbers import number, plural, size
 
-EVERY = 5.0  # seconds between lines of progress
+PROGRESS_SECONDS = 5.0  # seconds between lines of progress
 
 
 def add_to(app: typer.Typer) -> None:
@@ -62,7 +62,7 @@ def export(
         settings["single_file"] = True
     if not eos:
         settings["eos"] = False
-    made = carry_out(
+    exported = carry_out(
         source,
         format,
         folder,
@@ -73,11 +73,12 @@ def export(
         **settings,
     )
     if json:
-        print_json({name: value if name != "folder" else str(value) for name, value in vars(made).items()})
+        print_json({name: value if name != "folder" else str(value) for name, value in vars(exported).items()})
         return
-    held = [f"{plural(made.documents, 'document')}"] if made.documents is not None else []
-    held += [f"{plural(made.tokens, 'token')}"] if made.tokens is not None else []
-    print(f"{made.folder}: {', '.join(held)} in {plural(made.files, 'file')}, {size(made.bytes)} ({made.format})")
+    amounts = [f"{plural(exported.documents, 'document')}"] if exported.documents is not None else []
+    amounts += [f"{plural(exported.tokens, 'token')}"] if exported.tokens is not None else []
+    files = f"{plural(exported.files, 'file')}, {size(exported.bytes)}"
+    print(f"{exported.folder}: {', '.join(amounts)} in {files} ({exported.format})")
 
 
 class _Progress:
@@ -87,8 +88,8 @@ class _Progress:
         self.silent = silent
         self.last = time.monotonic()
 
-    def __call__(self, done: int, whole: int) -> None:
+    def __call__(self, count: int, total: int) -> None:
         now = time.monotonic()
-        if not self.silent and now - self.last >= EVERY:
+        if not self.silent and now - self.last >= PROGRESS_SECONDS:
             self.last = now
-            say(f"{done / max(whole, 1):.0%}, {number(done)} of {number(whole)}")
+            say(f"{count / max(total, 1):.0%}, {number(count)} of {number(total)}")

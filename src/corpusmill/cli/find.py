@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from corpusmill.cli.common import BatchSize, Epochs, Folder, Json, OfSteps, Seed, SeqLen, World, print_json
+from corpusmill.cli.terminal import first_few
 from corpusmill.errors import InputError
 from corpusmill.report.numbers import number, plural, size
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:  # imported by the verb, so that help is there at once
     from corpusmill.loader import Served
     from corpusmill.ops.find import FoundCanary, Occurrence, PassageMatch, TextIndex
 
-SHOWN = 5  # steps of a document
+MAX_STEPS_SHOWN = 5  # steps of a document
 
 
 def add_to(app: typer.Typer) -> None:
@@ -71,19 +72,19 @@ def find(
     settings = {"seq_len": seq_len, "batch_size": batch, "seed": seed, "world": world, "epochs": epochs}
     if canaries:
         planted = find_canaries(index)
-        ids = [id for one in planted for id in one.found]
+        ids = [id for canary in planted for id in canary.found]
         _print_canaries(planted, served(run, ids, **settings) if steps else None, json)
-        if not all(one.is_whole for one in planted):
+        if not all(canary.is_whole for canary in planted):
             raise typer.Exit(1)
         return
     assert text is not None
-    found = index.find(text, limit)
+    match = index.find(text, limit)
     batches = served(run, index.ids(text), **settings) if steps else None
-    gone = _forgotten(run, found)
+    forgotten_ids = _forgotten(run, match)
     if json:
-        print_json(_as_json(found, batches, gone))
+        print_json(_as_json(match, batches, forgotten_ids))
         return
-    _print_found(found, index, gone)
+    _print_match(match, index, forgotten_ids)
     if batches is not None:
         _print_served(batches)
 
@@ -95,7 +96,7 @@ def _text_of(file: Path) -> str:
         raise InputError(f"{file}: cannot be read as text in UTF-8 ({error})") from None
 
 
-def _forgotten(run: str, found: "PassageMatch") -> set[str]:
+def _forgotten(run: str, match: "PassageMatch") -> set[str]:
     """Ids of those shown that `corpusmill forget` has taken out of the run; its stages may still have their text."""
     import pyarrow as pa
 
@@ -103,26 +104,26 @@ def _forgotten(run: str, found: "PassageMatch") -> set[str]:
     from corpusmill.store.run_folder import RunFolder
 
     left_out = forgotten.read(RunFolder(run))
-    if left_out is None or not found.occurrences:
+    if left_out is None or not match.occurrences:
         return set()
-    named = {"id": [one.id for one in found.occurrences], "url": [one.url for one in found.occurrences]}
-    batch = pa.RecordBatch.from_pydict({name: pa.array(values, pa.string()) for name, values in named.items()})
-    return {one.id for one, out in zip(found.occurrences, left_out.among(batch)) if out}
+    columns = [[getattr(occurrence, name) for occurrence in match.occurrences] for name in ("id", "url")]
+    batch = pa.RecordBatch.from_arrays([pa.array(values, pa.string()) for values in columns], ["id", "url"])
+    return {occurrence.id for occurrence, out in zip(match.occurrences, left_out.among(batch)) if out}
 
 
-def _print_found(found: "PassageMatch", index: "TextIndex", gone: Collection[str]) -> None:
+def _print_match(match: "PassageMatch", index: "TextIndex", forgotten_ids: Collection[str]) -> None:
     from corpusmill.report.visible import one_line
 
-    for one in found.occurrences:
-        print(f"{one.id}  {_place(one)}{'  (forgotten)' * (one.id in gone)}")
-        around = one_line(f"…{one.before}⟦{found.passage}⟧{one.after}…")
-        print(f"    byte {number(one.offset)}: {around}")
-    count, have = plural(found.count, "occurrence"), number(found.documents)
+    for occurrence in match.occurrences:
+        print(f"{occurrence.id}  {_address(occurrence)}{'  (forgotten)' * (occurrence.id in forgotten_ids)}")
+        around = one_line(f"…{occurrence.before}⟦{match.passage}⟧{occurrence.after}…")
+        print(f"    byte {number(occurrence.offset)}: {around}")
+    count, have = plural(match.count, "occurrence"), number(match.documents)
     print(f"{count}, in {have} of {plural(index.documents, 'document')}, {size(index.text_bytes)} of text")
 
 
-def _place(one: "Occurrence") -> str:
-    return one.url or f"{one.file} at {one.position}"
+def _address(occurrence: "Occurrence") -> str:
+    return occurrence.url or f"{occurrence.file} at {occurrence.position}"
 
 
 def _print_spans(index: "TextIndex", text: str, words: int, json: bool) -> None:
@@ -130,21 +131,21 @@ def _print_spans(index: "TextIndex", text: str, words: int, json: bool) -> None:
 
     from corpusmill.report.visible import one_line
 
-    found = index.spans(text, words)
-    told = [(span, index.find(span.text, 1).occurrences[0]) for span in found]
+    spans = index.spans(text, words)
+    located = [(span, index.find(span.text, 1).occurrences[0]) for span in spans]
     if json:
-        print_json({"spans": [asdict(span) | {"first": asdict(first)} for span, first in told]})
+        print_json({"spans": [asdict(span) | {"first": asdict(first)} for span, first in located]})
         return
-    for span, first in told:
-        place = f"characters {number(span.start)} to {number(span.stop)}"
-        print(f"{place}, {plural(span.count, 'time')}: {one_line(span.text)}")
-        print(f"    first in {first.id}  {_place(first)}")
+    for span, first in located:
+        position = f"characters {number(span.start)} to {number(span.stop)}"
+        print(f"{position}, {plural(span.count, 'time')}: {one_line(span.text)}")
+        print(f"    first in {first.id}  {_address(first)}")
     covered = reached = 0
-    for span in found:  # in order, and none is within another
+    for span in spans:  # in order, and none is within another
         covered += span.stop - max(span.start, reached)
         reached = span.stop
     part = f"{100 * covered / len(text):.1f} %" if text else "0 %"
-    print(f"{plural(len(found), 'part')} of {words} words or more, {part} of the text")
+    print(f"{plural(len(spans), 'part')} of {words} words or more, {part} of the text")
 
 
 def _print_canaries(planted: list["FoundCanary"], served: dict[str, list["Served"]] | None, json: bool) -> None:
@@ -153,26 +154,24 @@ def _print_canaries(planted: list["FoundCanary"], served: dict[str, list["Served
     from corpusmill.report.visible import one_line
 
     if json:
-        told = []
-        for one in planted:
-            steps = (
-                {} if served is None else {"steps": {id: [each._asdict() for each in served[id]] for id in one.found}}
-            )
-            told.append(asdict(one) | steps)
-        print_json({"canaries": told})
+        records = []
+        for canary in planted:
+            records.append(asdict(canary))
+            if served is not None:
+                records[-1]["steps"] = {id: [batch._asdict() for batch in served[id]] for id in canary.found}
+        print_json({"canaries": records})
         return
-    for one in planted:
-        into = f", in {one.source}" if one.source else ""
-        others = f", and {plural(one.elsewhere, 'time')} in other documents" if one.elsewhere else ""
-        print(f"{one.name}: {number(len(one.found))} of {plural(one.copies, 'copy', 'copies')}{into}{others}")
-        print(f"    {one_line(one.text)}")
+    for canary in planted:
+        into = f", in {canary.source}" if canary.source else ""
+        others = f", and {plural(canary.elsewhere, 'time')} in other documents" if canary.elsewhere else ""
+        print(f"{canary.name}: {number(len(canary.found))} of {plural(canary.copies, 'copy', 'copies')}{into}{others}")
+        print(f"    {one_line(canary.text)}")
         if served is not None:
-            steps_of = sorted({(each.step, each.rank) for id in one.found for each in served[id]})
-            listed = ", ".join(f"{step} (rank {rank})" for step, rank in steps_of[:SHOWN])
-            more = f" and {number(len(steps_of) - SHOWN)} more" if len(steps_of) > SHOWN else ""
-            print(f"    in {plural(len(steps_of), 'batch', 'batches')} of training: {listed}{more}")
-    copies, found = (sum(column) for column in zip(*((one.copies, len(one.found)) for one in planted)))
-    print(f"{plural(len(planted), 'string')}, {number(found)} of {plural(copies, 'copy', 'copies')} found")
+            steps_of = sorted({(batch.step, batch.rank) for id in canary.found for batch in served[id]})
+            listed = first_few([f"{step} (rank {rank})" for step, rank in steps_of], MAX_STEPS_SHOWN)
+            print(f"    in {plural(len(steps_of), 'batch', 'batches')} of training: {listed}")
+    copies, found_count = (sum(column) for column in zip(*((canary.copies, len(canary.found)) for canary in planted)))
+    print(f"{plural(len(planted), 'string')}, {number(found_count)} of {plural(copies, 'copy', 'copies')} found")
 
 
 def _print_served(served: dict[str, list["Served"]]) -> None:
@@ -180,15 +179,16 @@ def _print_served(served: dict[str, list["Served"]]) -> None:
         if not batches:
             print(f"{name}  is in no training step")
             continue
-        listed = ", ".join(f"{one.step} (rank {one.rank}, row {one.row})" for one in batches[:SHOWN])
-        more = f" and {number(len(batches) - SHOWN)} more" if len(batches) > SHOWN else ""
-        print(f"{name}  in {'steps' if len(batches) > 1 else 'step'} {listed}{more}")
+        listed = first_few([f"{batch.step} (rank {batch.rank}, row {batch.row})" for batch in batches], MAX_STEPS_SHOWN)
+        print(f"{name}  in {'steps' if len(batches) > 1 else 'step'} {listed}")
 
 
-def _as_json(found: "PassageMatch", served: dict[str, list["Served"]] | None, gone: Collection[str]) -> dict[str, Any]:
+def _as_json(
+    match: "PassageMatch", served: dict[str, list["Served"]] | None, forgotten_ids: Collection[str]
+) -> dict[str, Any]:
     from dataclasses import asdict
 
-    record = asdict(found) | {"forgotten": sorted(gone)}
+    record = asdict(match) | {"forgotten": sorted(forgotten_ids)}
     if served is not None:
-        record["steps"] = {name: [one._asdict() for one in batches] for name, batches in served.items()}
+        record["steps"] = {name: [batch._asdict() for batch in batches] for name, batches in served.items()}
     return record

@@ -6,16 +6,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from corpusmill.cli.common import FAILED, BatchSize, Epochs, Folder, Json, OfSteps, Seed, SeqLen, World, print_json
+from corpusmill.cli.common import EXIT_FAILED, BatchSize, Epochs, Folder, Json, OfSteps, Seed, SeqLen, World, print_json
+from corpusmill.cli.terminal import first_few
 from corpusmill.errors import InputError
 from corpusmill.report.numbers import number, plural
 
 if TYPE_CHECKING:  # imported by the verb, so that help is there at once
     from corpusmill.loader import Served
-    from corpusmill.ops.forget import Done, ForgetRequest
+    from corpusmill.ops.forget import ForgetRequest, ForgetResult
 
-KEY = "CORPUSMILL_FORGET_KEY"
-SHOWN = 5
+KEY_VARIABLE = "CORPUSMILL_FORGET_KEY"
+MAX_ENTRIES_SHOWN = 5
 
 
 def add_to(app: typer.Typer) -> None:
@@ -55,7 +56,9 @@ def forget(
     ] = False,
     key: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help=f"Sign the manifest with this key, or that in {KEY}.", show_default=False),
+        typer.Option(
+            metavar="FILE", help=f"Sign the manifest with this key, or that in {KEY_VARIABLE}.", show_default=False
+        ),
     ] = None,
     check: Annotated[
         Path | None,
@@ -79,10 +82,10 @@ def forget(
     if check is not None:
         problems = forgetting.check(check, secret)
         print_json({"problems": problems}) if json else print("\n".join(problems) or "as the manifest says")
-        raise typer.Exit(FAILED if problems else 0)
+        raise typer.Exit(EXIT_FAILED if problems else 0)
     if not (domain or urls or ids or text):
         raise InputError("say what to forget: --domain, --urls, --ids or --text")
-    asked = forgetting.find(
+    request = forgetting.find(
         run,
         domains=domain or (),
         urls=_lines(urls),
@@ -91,66 +94,68 @@ def forget(
         copies=copies,
     )
     settings = {"seq_len": seq_len, "batch_size": batch, "seed": seed, "world": world, "epochs": epochs}
-    served = forgetting.steps_of(run, asked, **settings) if steps else None
-    if asked.removed and not (remove or dry_run):
+    served = forgetting.steps_of(run, request, **settings) if steps else None
+    if request.removed and not (remove or dry_run):
         raise InputError(
-            f"{run}: {', '.join(asked.removed)} cannot be rewritten: the files do not say which documents they hold. "
+            f"{run}: {', '.join(request.removed)} cannot be rewritten: the files do not say which documents they hold. "
             "With --remove they are removed; `corpusmill export` makes them again of the shards."
         )
-    done = None
+    result = None
     if not dry_run:
-        done = forgetting.forget(run, asked, purge=purge, key=secret, served=served, loader=settings)
+        result = forgetting.forget(run, request, purge=purge, key=secret, served=served, loader=settings)
     if json:
         from dataclasses import asdict
 
-        about = {"documents": [asdict(each) for each in asked.documents], "missing": list(asked.missing)}
-        rows = None if served is None else [one._asdict() for one in served]
-        what: dict[str, Any] = {"removed": list(asked.removed), "dry_run": dry_run, "served": rows}
+        about = {"documents": [asdict(document) for document in request.documents], "missing": list(request.missing)}
+        rows = None if served is None else [entry._asdict() for entry in served]
+        outcome: dict[str, Any] = {"removed": list(request.removed), "dry_run": dry_run, "served": rows}
         print_json(
-            about | what | {"manifest": done.path if done else None, "changed": list(done.changed) if done else []}
+            about
+            | outcome
+            | {"manifest": result.path if result else None, "changed": list(result.changed) if result else []}
         )
         return
-    _print(asked, served, done)
+    _print(request, served, result)
 
 
-def _print(asked: "ForgetRequest", served: "list[Served] | None", done: "Done | None") -> None:
+def _print(request: "ForgetRequest", served: "list[Served] | None", result: "ForgetResult | None") -> None:
     from corpusmill.report.visible import one_line
 
-    kept = sum(each.kept for each in asked.documents)
-    copies = sum(each.copy for each in asked.documents)
-    for each in asked.documents[:SHOWN]:
-        how = "kept" if each.kept else "dropped"
-        print(f"{each.id}  {how}{', a copy' if each.copy else ''}  {one_line(each.url or each.source)}")
-    if (more := len(asked.documents) - SHOWN) > 0:
-        print(f"and {number(more)} more")
-    of = f", {number(copies)} of them copies" if copies else ""
-    print(f"{plural(len(asked.documents), 'document')}{of}: {number(kept)} in the output, the others dropped before")
-    for name in asked.missing[:SHOWN]:
+    kept_count = sum(document.kept for document in request.documents)
+    copies = sum(document.copy for document in request.documents)
+    for document in request.documents[:MAX_ENTRIES_SHOWN]:
+        how = "kept" if document.kept else "dropped"
+        print(f"{document.id}  {how}{', a copy' if document.copy else ''}  {one_line(document.url or document.source)}")
+    if (unlisted := len(request.documents) - MAX_ENTRIES_SHOWN) > 0:
+        print(f"and {number(unlisted)} more")
+    copies_note = f", {number(copies)} of them copies" if copies else ""
+    documents = f"{plural(len(request.documents), 'document')}{copies_note}"
+    print(f"{documents}: {number(kept_count)} in the output, the others dropped before")
+    for name in request.missing[:MAX_ENTRIES_SHOWN]:
         print(f"not in this run: {one_line(name)}")
-    if (more := len(asked.missing) - SHOWN) > 0:
-        print(f"and {number(more)} more that are not in this run")
+    if (unlisted := len(request.missing) - MAX_ENTRIES_SHOWN) > 0:
+        print(f"and {number(unlisted)} more that are not in this run")
     if served is not None:
         _print_served(served)
-    if done is None:
-        gone = f"; {', '.join(asked.removed)} of the output would be removed" if asked.removed else ""
-        print(f"nothing is changed: this was only to see{gone}")
+    if result is None:
+        removal = f"; {', '.join(request.removed)} of the output would be removed" if request.removed else ""
+        print(f"nothing is changed: this was only to see{removal}")
         return
-    print(f"written anew or removed: {', '.join(done.changed) or 'nothing'}")
-    if done.manifest["purged"]:
-        print(f"purged: {', '.join(done.manifest['purged'])}")
-    if done.manifest["remains"]:
-        print(f"may still hold their text: {', '.join(done.manifest['remains'])} (--purge removes it), and the input")
-    print(f"manifest: {done.path}")
+    print(f"written anew or removed: {', '.join(result.changed) or 'nothing'}")
+    if result.manifest["purged"]:
+        print(f"purged: {', '.join(result.manifest['purged'])}")
+    if result.manifest["remains"]:
+        print(f"may still hold their text: {', '.join(result.manifest['remains'])} (--purge removes it), and the input")
+    print(f"manifest: {result.path}")
 
 
 def _print_served(served: "list[Served]") -> None:
-    steps = sorted({one.step for one in served})
+    steps = sorted({entry.step for entry in served})
     if not steps:
         print("no training step has served them")
         return
-    listed = ", ".join(map(number, steps[:SHOWN]))
-    more = f" and {number(len(steps) - SHOWN)} more" if len(steps) > SHOWN else ""
-    print(f"served in {'steps' if len(steps) > 1 else 'step'} {listed}{more}, {plural(len(served), 'row')} in all")
+    listed = first_few(list(map(number, steps)), MAX_ENTRIES_SHOWN)
+    print(f"served in {'steps' if len(steps) > 1 else 'step'} {listed}, {plural(len(served), 'row')} in all")
 
 
 def _lines(file: Path | None) -> list[str]:
@@ -173,8 +178,8 @@ def _read(file: Path) -> str:
 
 def _key(file: Path | None) -> bytes | None:
     if file is None:
-        given = os.environ.get(KEY, "")
-        return given.encode() or None
+        value = os.environ.get(KEY_VARIABLE, "")
+        return value.encode() or None
     try:
         key = file.read_bytes().strip()
     except OSError as error:

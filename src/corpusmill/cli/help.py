@@ -8,7 +8,7 @@ from typer.core import TyperArgument, TyperCommand, TyperGroup
 
 from corpusmill.errors import InputError
 
-GROUPS = {
+VERB_GROUPS = {
     "Start": ("demo", "new"),
     "Run a recipe": ("check", "run", "plan", "work", "watch", "add", "remove"),
     "Look at a run": ("report", "inspect", "stats", "peek", "sql", "recipe", "verify"),
@@ -17,16 +17,17 @@ GROUPS = {
     "Data and models": ("export", "push", "index", "rights", "train", "forget"),
     "Reference and setup": ("steps", "warm"),
 }
-MOVED = {  # verbs of earlier versions -> what does the same now
+MOVED_VERBS = {  # verbs of earlier versions -> what does the same now
     "recipes": "new --list",
     "schema": "new --schema",
     "inputs": "add RUN --list",
     "card": "push RUN --card",
     "completion": "--install-completion",
 }
-OTHERS = "Verbs"  # those that are in no group
-NUMBER = r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?"
-RANGE = re.compile(rf"(?:{NUMBER}<=?)?x(?:[<>]=?{NUMBER})?")  # as in [default: 8; x>=1]: errors say it
+UNGROUPED_TITLE = "Verbs"  # those that are in no group
+NUMBER_FORM = r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?"
+# As in [default: 8; x>=1]: errors say it.
+RANGE_FORM = re.compile(rf"(?:{NUMBER_FORM}<=?)?x(?:[<>]=?{NUMBER_FORM})?")
 
 
 class Verbal(typer.Typer):
@@ -70,18 +71,18 @@ class Verbs(TyperGroup):
         return ["VERB …"]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        if cmd_name in MOVED and ctx.parent is None:
-            raise InputError(f"the verb `{cmd_name}` is gone. Use: corpusmill {MOVED[cmd_name]}")
+        if cmd_name in MOVED_VERBS and ctx.parent is None:
+            raise InputError(f"the verb `{cmd_name}` is gone. Use: corpusmill {MOVED_VERBS[cmd_name]}")
         return super().get_command(ctx, cmd_name)
 
     def list_commands(self, ctx: Any) -> list[str]:
-        known = [name for names in GROUPS.values() for name in names if name in self.commands]
-        return known + [name for name in self.commands if name not in known]
+        grouped = [name for names in VERB_GROUPS.values() for name in names if name in self.commands]
+        return grouped + [name for name in self.commands if name not in grouped]
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         names = self.list_commands(ctx)
-        grouped = {title: [name for name in group if name in names] for title, group in GROUPS.items()}
-        grouped[OTHERS] = [name for name in names if not any(name in group for group in GROUPS.values())]
+        grouped = {title: [name for name in group if name in names] for title, group in VERB_GROUPS.items()}
+        grouped[UNGROUPED_TITLE] = [name for name in names if not any(name in group for group in VERB_GROUPS.values())]
         width = max(map(len, names))
         for title, group in grouped.items():
             if group:
@@ -110,9 +111,8 @@ def _record(name: str, text: str, is_argument: bool) -> tuple[str, str]:
     """
     name = name.partition(" <")[0] if is_argument else re.sub(r"[<>\[\]]", "", name)
     text = text.replace("\\[", "[")
-    if found := re.search(r" *\[([^][]*)\]$", text):  # what typer says, of which the range and `required` go
-        said = [
-            part for part in found[1].split("; ") if not (RANGE.fullmatch(part) or (is_argument and part == "required"))
-        ]
-        text = text[: found.start()] + (f"{found[0].partition('[')[0]}[{'; '.join(said)}]" if said else "")
+    if match := re.search(r" *\[([^][]*)\]$", text):  # what typer says, of which the range and `required` go
+        facts = [part for part in match[1].split("; ") if not RANGE_FORM.fullmatch(part)]
+        facts = [part for part in facts if part != "required" or not is_argument]
+        text = text[: match.start()] + (f"{match[0].partition('[')[0]}[{'; '.join(facts)}]" if facts else "")
     return name, text

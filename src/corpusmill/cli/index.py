@@ -30,8 +30,8 @@ def index(
     """
     from corpusmill.report.index import export
 
-    made = export(run, folder, step)
+    result = export(run, folder, step)
     if json:
-        print_json({"index": str(folder), "step": made.step, "documents": made.documents, "bytes": made.bytes})
+        print_json({"index": str(folder), "step": result.step, "documents": result.documents, "bytes": result.bytes})
     else:
-        print(f"{folder}: index of {plural(made.documents, 'document')} for {made.step}, {size(made.bytes)}")
+        print(f"{folder}: index of {plural(result.documents, 'document')} for {result.step}, {size(result.bytes)}")

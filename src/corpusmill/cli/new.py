@@ -67,10 +67,10 @@ def new(
     from corpusmill.errors import RecipeError
     from corpusmill.recipe.shipped import shipped
 
-    made = shipped(recipe)
-    given = assigned(made, inputs or [])
-    file = file or f"{made.name}.yaml"
-    text = written(made, given, made.name if file == "-" else Path(file).stem)
+    source = shipped(recipe)
+    paths = assigned(source, inputs or [])
+    file = file or f"{source.name}.yaml"
+    text = recipe_text(source, paths, source.name if file == "-" else Path(file).stem)
     if file == "-":
         print(text, end="")
         return
@@ -82,9 +82,9 @@ def new(
     except OSError as error:
         raise RecipeError(f"{file}: cannot be written: {error.strerror}") from error
     if json:
-        print_json({"file": file, "missing": missing(made, given)})
+        print_json({"file": file, "missing": missing(source, paths)})
     else:
-        print(next_steps(made, file, given))
+        print(next_steps(source, file, paths))
 
 
 def print_recipes(as_json: bool) -> None:
@@ -107,23 +107,25 @@ def assigned(recipe: "Shipped", inputs: Sequence[str]) -> dict[str, str]:
     """Variable -> path, of what --input gives. Raises RecipeError for what the recipe has no source for."""
     from corpusmill.errors import RecipeError
 
-    given: dict[str, str] = {}
-    for said in inputs:
-        name, equals, path = said.partition("=")
+    paths: dict[str, str] = {}
+    for value in inputs:
+        name, equals, path = value.partition("=")
         if not equals or name.upper() not in recipe.inputs:
             if len(recipe.inputs) != 1:
                 takes = " ".join(f"--input {variable.lower()}=PATH" for variable in recipe.inputs) or "none"
-                raise RecipeError(f"--input {said}: {recipe.name} reads {len(recipe.inputs)} inputs. It takes: {takes}")
-            (name,), path = recipe.inputs, said
-        if name.upper() in given:
+                raise RecipeError(
+                    f"--input {value}: {recipe.name} reads {len(recipe.inputs)} inputs. It takes: {takes}"
+                )
+            (name,), path = recipe.inputs, value
+        if name.upper() in paths:
             raise RecipeError(
-                f"--input {said}: {recipe.name} has one path for this. In the file it may be a list: [PATH, PATH]."
+                f"--input {value}: {recipe.name} has one path for this. In the file it may be a list: [PATH, PATH]."
             )
-        given[name.upper()] = path
-    return given
+        paths[name.upper()] = path
+    return paths
 
 
-def written(recipe: "Shipped", given: Mapping[str, str], name: str) -> str:
+def recipe_text(recipe: "Shipped", paths: Mapping[str, str], name: str) -> str:
     """The recipe's text under another name, with paths in place of variables.
 
     An editor finds the schema by the first line. It names the file in the installed package, which is that of the
@@ -133,24 +135,24 @@ def written(recipe: "Shipped", given: Mapping[str, str], name: str) -> str:
     from corpusmill.recipe.tree import escape
 
     text = recipe.text
-    for variable, path in given.items():
+    for variable, path in paths.items():
         text = text.replace(f'"${{{variable}}}"', json_format.dumps(escape(path), ensure_ascii=False))
     plain = re.fullmatch(r"[A-Za-z][\w-]*", name) and name.lower() not in ("null", "true", "false")
     text = text.replace(f"\nname: {recipe.name}\n", f"\nname: {name if plain else json_format.dumps(name)}\n")
     return f"# yaml-language-server: $schema={SCHEMA_FILE.as_posix()}\n{text}"
 
 
-def missing(recipe: "Shipped", given: Mapping[str, str]) -> dict[str, str]:
+def missing(recipe: "Shipped", paths: Mapping[str, str]) -> dict[str, str]:
     """Variable -> reader, of the inputs without a path."""
-    return {variable: reader for variable, reader in recipe.inputs.items() if variable not in given}
+    return {variable: reader for variable, reader in recipe.inputs.items() if variable not in paths}
 
 
-def next_steps(recipe: "Shipped", file: str, given: Mapping[str, str]) -> str:
+def next_steps(recipe: "Shipped", file: str, paths: Mapping[str, str]) -> str:
     """What was written, and two commands to go on with."""
     from corpusmill.recipe.shipped import DEMO_FILES
 
     lines = [f"{file} is written."]
-    for variable, reader in missing(recipe, given).items():
+    for variable, reader in missing(recipe, paths).items():
         trial = f", or {DEMO_FILES[reader]} to try it" if reader in DEMO_FILES else ""
         lines.append(f"Put the path of your files ({reader}) in place of ${{{variable}}}{trial}.")
     lines += ["Next:", *(f"  corpusmill {verb} {shlex.quote(file)}" for verb in ("check", "run"))]

@@ -14,8 +14,8 @@ from corpusmill.report.numbers import number, plural
 if TYPE_CHECKING:
     from corpusmill.report.tables import RunTables
 
-CHARS = 600  # of each text, if several documents are shown
-REPEATED = 200  # of a line or paragraph
+MAX_TEXT_CHARS = 600  # of each text, if several documents are shown
+MAX_REPEATED_CHARS = 200  # of a line or paragraph
 
 
 def add_to(app: typer.Typer) -> None:
@@ -69,7 +69,7 @@ def peek(
     if json:
         print_json({"run": str(run), "documents": documents})
         return
-    blocks = [shown(entry, tables, whole=document is not None) for entry in documents]
+    blocks = [shown(entry, tables, full=document is not None) for entry in documents]
     print_lines("\n\n".join(blocks) if blocks else "none")
 
 
@@ -93,33 +93,33 @@ def peek_repeated(run: str, tables: "RunTables", count: int, json: bool) -> None
         for row in rows:
             counts = f"{number(row['occurrences'])} times in {plural(row['documents'], 'document')}"
             print(f"  {counts}, {size(row['bytes'])}, first in {row['id']}")
-            print(f"    | {excerpt(one_line(row['text']), REPEATED)}")
+            print(f"    | {excerpt(one_line(row['text']), MAX_REPEATED_CHARS)}")
 
 
-def shown(entry: Mapping[str, Any], tables: "RunTables", whole: bool) -> str:
-    """A document or a dead letter, as text; with `whole`, all signals and the whole text."""
+def shown(entry: Mapping[str, Any], tables: "RunTables", full: bool) -> str:
+    """A document or a dead letter, as text; with `full`, all signals and the whole text."""
     from corpusmill.report.numbers import measured
     from corpusmill.report.rules import because
     from corpusmill.report.visible import excerpt, not_stored, one_line, visible
 
-    place = f"{entry['source']} {PurePath(entry['file'] or '').name}:{entry['position']}"
-    lines = [f"id       {paint(entry['id'], 'bold')}", f"from     {one_line(place)}"]
+    position = f"{entry['source']} {PurePath(entry['file'] or '').name}:{entry['position']}"
+    lines = [f"id       {paint(entry['id'], 'bold')}", f"from     {one_line(position)}"]
     if entry["url"]:
         lines.append(f"url      {one_line(entry['url'])}")
     if "kind" in entry:
         expected = ", as expected" if entry["expected"] else ""
-        what = f"{entry['step']}: {entry['kind']}{expected}: {one_line(entry['reason'] or '')}"
-        return "\n".join([*lines, f"{paint('dead', 'red')}     {what}"])
+        cause = f"{entry['step']}: {entry['kind']}{expected}: {one_line(entry['reason'] or '')}"
+        return "\n".join([*lines, f"{paint('dead', 'red')}     {cause}"])
     tokens = "" if entry["tokens"] is None else f", {plural(entry['tokens'], 'token')}"
     lines.append(f"length   {plural(entry['bytes'], 'byte')}{tokens}")
     if entry["dropped_by"]:
         lines.append(paint(f"dropped  by {entry['dropped_by']}", "yellow"))
         lines += [f"         {because(reason, entry['signals'], tables.bounds)}" for reason in entry["reasons"]]
-    if whole:
+    if full:
         lines += ["signals"]
         lines += [f"         {k} {one_line(measured(v))}" for k, v in entry["signals"].items() if v is not None]
     if entry["text"] is None:
         return "\n".join([*lines, f"text     {not_stored(entry)}"])
-    text = entry["text"] if whole else excerpt(entry["text"], CHARS)
+    text = entry["text"] if full else excerpt(entry["text"], MAX_TEXT_CHARS)
     shown_text = [f"  | {line}" for line in visible(text).split("\n")] if text else ["  (empty)"]
     return "\n".join([*lines, "text", *shown_text])

@@ -18,7 +18,7 @@ def add_to(app: typer.Typer) -> None:
 
 
 def plan(
-    of: Annotated[
+    target: Annotated[
         Path | None,
         typer.Argument(
             metavar="RUN|RECIPE|STAGES",
@@ -69,16 +69,16 @@ def plan(
     requests and price of a full run, and how far the tokens go in the recipe's stages of training. Items of --prices
     are put, get (requests), storage (a GB for a month), core (an hour).
     """
-    asked = not (params is flops is tokens is None)
-    if of is not None and plan_stages.is_one(of) and not (of.is_dir() and asked):
-        stages = plan_stages.planned(of)
+    has_budget = not (params is flops is tokens is None)
+    if target is not None and plan_stages.is_one(target) and not (target.is_dir() and has_budget):
+        stages = plan_stages.planned(target)
         print_json({"stages": stages}) if json else plan_stages.show(stages)
         return
     cost = None
-    if of is not None and of.is_file():
-        cost = plan_cost.from_sample(of, sample, workers, settings or [], prices, most_slices)
-    if cost is not None and not asked:
-        training = plan_stages.of_recipe(of, settings or [], cost) if of else []
+    if target is not None and target.is_file():
+        cost = plan_cost.from_sample(target, sample, workers, settings or [], prices, most_slices)
+    if cost is not None and not has_budget:
+        training = plan_stages.of_recipe(target, settings or [], cost) if target else []
         if json:
             print_json({"run": cost, **({"stages": training} if training else {})})
             return
@@ -87,17 +87,17 @@ def plan(
             heading("stages of training")
             plan_stages.show(training)
         return
-    given, value = plan_model.quantity(params, flops, tokens)
+    quantity, value = plan_model.quantity(params, flops, tokens)
     if not 0 < overtrain < math.inf:
         raise InputError(f"--overtrain is a number above 0, got {overtrain}")
-    model = with_ratio(given, value, TOKENS_PER_PARAMETER * overtrain)
-    available, shares = plan_sources.of_sample(cost) if cost is not None else plan_sources.of_run(of)
-    needs = plan_sources.needs(available, plan_sources.weights(weight or []) or shares, model.tokens, str(of))
+    model = with_ratio(quantity, value, TOKENS_PER_PARAMETER * overtrain)
+    available, shares = plan_sources.of_sample(cost) if cost is not None else plan_sources.of_run(target)
+    needs = plan_sources.needs(available, plan_sources.weights(weight or []) or shares, model.tokens, str(target))
     if json:
-        record = {"given": {given: value}, "overtrain": overtrain, **plan_model.record(given, value, model)}
+        record = {"given": {quantity: value}, "overtrain": overtrain, **plan_model.record(quantity, value, model)}
         print_json({**record, "sources": needs, "run": cost})
         return
-    plan_model.show(given, value, model, overtrain)
+    plan_model.show(quantity, value, model, overtrain)
     if needs:
         print()
         plan_sources.show(needs)

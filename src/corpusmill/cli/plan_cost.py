@@ -7,8 +7,8 @@ from typing import Any
 from corpusmill.cli.terminal import print_table
 from corpusmill.report.numbers import duration, number, plural, share, size
 
-NAMES = {"put": "PUT", "get": "GET", "storage": "a month of disk", "core": "cores"}
-SHIPPED = "list prices of June 2025, see --prices"
+PRICED_ITEMS = {"put": "PUT", "get": "GET", "storage": "a month of disk", "core": "cores"}
+SHIPPED_PRICES = "list prices of June 2025, see --prices"
 
 
 def from_sample(
@@ -17,20 +17,20 @@ def from_sample(
     """The estimate as JSON, with the `hours` that so many workers take, and the `price`."""
     from corpusmill.execute import cpus
     from corpusmill.ops.estimate import estimate
-    from corpusmill.ops.estimate.requests import SLICES, prices
+    from corpusmill.ops.estimate.requests import MAX_SLICES, prices
     from corpusmill.ops.estimate.requests import cost as priced
     from corpusmill.progress import display
     from corpusmill.recipe.model import Recipe
     from corpusmill.recipe.parts import share_of
 
     share = share_of(sample, "--sample")
-    each = prices(table)
+    unit_prices = prices(table)
     loaded = Recipe.load(recipe, settings)
     with display() as listener:
-        cost = estimate(loaded, share, listener, most_slices=most_slices or SLICES)
+        cost = estimate(loaded, share, listener, most_slices=most_slices or MAX_SLICES)
     count = workers or loaded.run.workers or cpus.usable()
     hours = cost.wall(count) / 3600
-    price = priced(cost.requests, cost.disk, hours * count, each)
+    price = priced(cost.requests, cost.disk, hours * count, unit_prices)
     memory = {"all_memory": cost.all_memory(count)}
     return {**cost.to_json(), "workers": count, "hours": hours, **memory, "price": price, "prices": str(table or "")}
 
@@ -61,11 +61,12 @@ def show(cost: Mapping[str, Any]) -> None:
     for shuffle in cost["shuffles"]:
         slices = f"{number(shuffle['slices'])} slices of {plural(shuffle['files'], 'key file')}"
         print(f"  shuffle {shuffle['step']}: {slices} for {plural(shuffle['units'], 'unit')}")
-    asked = cost["requests"]
-    print(f"  store   {number(asked['put'])} PUT and {number(asked['get'])} GET requests, if all is in an object store")
+    requests = cost["requests"]
+    counts = f"{number(requests['put'])} PUT and {number(requests['get'])} GET"
+    print(f"  store   {counts} requests, if all is in an object store")
     if cost["price"]:
-        parts = ", ".join(f"{NAMES[item]} {_usd(price)}" for item, price in cost["price"].items())
-        print(f"  price   {_usd(sum(cost['price'].values()))}: {parts}; {cost['prices'] or SHIPPED}")
+        parts = ", ".join(f"{PRICED_ITEMS[item]} {_usd(price)}" for item, price in cost["price"].items())
+        print(f"  price   {_usd(sum(cost['price'].values()))}: {parts}; {cost['prices'] or SHIPPED_PRICES}")
     print()
     print_table(["stage", "worker time", "disk"], stages)
     print()

@@ -20,57 +20,59 @@ from corpusmill.tokens.budget import (
 def quantity(params: str | None, flops: str | None, tokens: str | None) -> tuple[Given, float]:
     """Which of the three is given, and its value. Raises InputError unless it is one."""
     options: dict[Given, str | None] = {"params": params, "flops": flops, "tokens": tokens}
-    given = [(name, value) for name, value in options.items() if value is not None]
-    if len(given) != 1:
-        got = " and ".join(f"--{name}" for name, _ in given) or "none of them"
+    values = [(name, value) for name, value in options.items() if value is not None]
+    if len(values) != 1:
+        got = " and ".join(f"--{name}" for name, _ in values) or "none of them"
         raise InputError(f"give one of --params, --flops and --tokens, as in --params 7B; got {got}")
-    name, text = given[0]
+    name, text = values[0]
     try:
         return name, amount(text)
     except ValueError as error:
         raise InputError(f"--{name}: {error}") from None
 
 
-def optimal(given: Given, value: float) -> dict[str, ModelPlan]:
+def optimal(quantity: Given, value: float) -> dict[str, ModelPlan]:
     """The compute-optimal model by each estimate."""
     return {
-        "20 tokens per parameter": with_ratio(given, value, TOKENS_PER_PARAMETER),
-        "Besiroglu et al. 2024": BESIROGLU.optimal(given, value),
-        "Hoffmann et al. 2022, approach 3": HOFFMANN.optimal(given, value),
+        "20 tokens per parameter": with_ratio(quantity, value, TOKENS_PER_PARAMETER),
+        "Besiroglu et al. 2024": BESIROGLU.optimal(quantity, value),
+        "Hoffmann et al. 2022, approach 3": HOFFMANN.optimal(quantity, value),
     }
 
 
-def record(given: Given, value: float, model: ModelPlan) -> dict[str, Any]:
+def record(quantity: Given, value: float, model: ModelPlan) -> dict[str, Any]:
     """The plan as JSON."""
     return {
         "plan": _quantities(model),
-        "compute_optimal": {name: _quantities(fit) for name, fit in optimal(given, value).items()},
+        "compute_optimal": {name: _quantities(fit) for name, fit in optimal(quantity, value).items()},
         "training": in_words(model),
-        "published": {name: {**_quantities(one), "training": in_words(one)} for name, one in PUBLISHED_RUNS.items()},
+        "published": {
+            name: {**_quantities(entry), "training": in_words(entry)} for name, entry in PUBLISHED_RUNS.items()
+        },
         "as_others": {
-            name: _quantities(with_ratio("params", model.params, known.ratio)) for name, known in PUBLISHED_RUNS.items()
+            name: _quantities(with_ratio("params", model.params, entry.ratio)) for name, entry in PUBLISHED_RUNS.items()
         },
     }
 
 
-def show(given: Given, value: float, model: ModelPlan, overtrain: float) -> None:
+def show(quantity: Given, value: float, model: ModelPlan, overtrain: float) -> None:
     """Print the plan, what is compute-optimal, and published models: their tokens against the compute-optimal ones,
     and how many tokens their ratio makes of this model."""
     times = "" if overtrain == 1 else f", {overtrain:g} times the compute-optimal tokens"
     optima = [
         [name, short(fit.params), short(fit.tokens), short(fit.flops), f"{fit.ratio:.1f}"]
-        for name, fit in optimal(given, value).items()
+        for name, fit in optimal(quantity, value).items()
     ]
     others = [
         [
             name,
-            short(one.params),
-            short(one.tokens),
-            f"{one.ratio:.1f}",
-            in_words(one),
-            short(one.ratio * model.params),
+            short(entry.params),
+            short(entry.tokens),
+            f"{entry.ratio:.1f}",
+            in_words(entry),
+            short(entry.ratio * model.params),
         ]
-        for name, one in PUBLISHED_RUNS.items()
+        for name, entry in PUBLISHED_RUNS.items()
     ]
     head = ["published", "parameters", "tokens", "per parameter", "against 20", f"so for {short(model.params)}"]
     print(f"{short(model.params)} parameters on {short(model.tokens)} tokens: {short(model.flops)} FLOP{times}\n")

@@ -9,20 +9,20 @@ from corpusmill.cli.terminal import folded, print_table
 from corpusmill.errors import InputError, did_you_mean
 from corpusmill.report.numbers import number, plural
 
-WORTH = 4  # epochs that are nearly as good as new text: Muennighoff et al. 2023, arXiv:2305.16264
+MAX_GOOD_EPOCHS = 4  # epochs that are nearly as good as new text: Muennighoff et al. 2023, arXiv:2305.16264
 
 
-def weights(written: list[str]) -> dict[str, float]:
+def weights(options: list[str]) -> dict[str, float]:
     """source -> share of `web=0.8`."""
     shares: dict[str, float] = {}
-    for one in written:
-        source, _, share = one.rpartition("=")
+    for option in options:
+        source, _, share = option.rpartition("=")
         try:
             shares[source] = float(share)
         except ValueError:
             shares[source] = math.nan
         if not source or not 0 <= shares[source] < math.inf:
-            raise InputError(f'--weight is a source and its share, as in web=0.8, got "{one}"')
+            raise InputError(f'--weight is a source and its share, as in web=0.8, got "{option}"')
     if shares and not sum(shares.values()):
         raise InputError("all weights are 0; give one source a share above 0")
     return shares
@@ -42,7 +42,9 @@ def of_run(run: Path | None) -> tuple[dict[str, int] | None, dict[str, float]]:
     tables = RunTables(run)
     mix = next((mix for mix in mixes(tables) if mix.unit == "tokens"), None)
     if mix:
-        return {one.source: one.there for one in mix.sources}, {one.source: one.share for one in mix.sources}
+        return {entry.source: entry.there for entry in mix.sources}, {
+            entry.source: entry.share for entry in mix.sources
+        }
     flow = tables.files.waterfall()
     rows = flow.rows
     if not flow.documents_in:
@@ -81,19 +83,19 @@ def needs(
 
     for name in shares:
         if available is not None and name not in available:
-            near = did_you_mean(name, available) or "."
-            raise InputError(f'--weight: {where} has no source "{name}"{near} It has: {", ".join(available)}.')
+            suggestion = did_you_mean(name, available) or "."
+            raise InputError(f'--weight: {where} has no source "{name}"{suggestion} It has: {", ".join(available)}.')
     shares = shares or available or {}
     if not sum(shares.values()):
         return {}
     by_source: dict[str, dict[str, Any]] = {}
     for source, share in normalised(shares).items():
-        wanted = round(share * tokens)
-        by_source[source] = {"share": share, "wanted": wanted}
+        needed = round(share * tokens)
+        by_source[source] = {"share": share, "wanted": needed}
         if available is not None:
             has = available[source]
-            missing = max(0, math.ceil(wanted / WORTH) - has)
-            by_source[source] |= {"there": has, "epochs": wanted / has if has else None, "missing": missing}
+            missing = max(0, math.ceil(needed / MAX_GOOD_EPOCHS) - has)
+            by_source[source] |= {"there": has, "epochs": needed / has if has else None, "missing": missing}
     return by_source
 
 
@@ -115,6 +117,6 @@ def show(needs: Mapping[str, Mapping[str, Any]]) -> None:
 
 def _missing(source: str, tokens: int) -> str:
     return (
-        f"{source}: {plural(tokens, 'token')} {'is' if tokens == 1 else 'are'} missing for {WORTH} epochs; further "
-        "repetition adds little (Muennighoff et al. 2023)"
+        f"{source}: {plural(tokens, 'token')} {'is' if tokens == 1 else 'are'} missing for {MAX_GOOD_EPOCHS} epochs; "
+        "further repetition adds little (Muennighoff et al. 2023)"
     )

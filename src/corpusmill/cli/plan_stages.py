@@ -9,7 +9,7 @@ from corpusmill.cli.terminal import heading, print_table
 from corpusmill.report.numbers import number
 from corpusmill.store.run_folder import TRAINING
 
-HEAD = ("stage", "steps", "from step", "tokens", "rows in a step", "tokens in a row", "packing", "no loss for")
+STAGES_HEAD = ("stage", "steps", "from step", "tokens", "rows in a step", "tokens in a row", "packing", "no loss for")
 
 
 def is_one(path: Path) -> bool:
@@ -36,26 +36,26 @@ def planned(path: Path) -> list[dict[str, Any]]:
     loader = StageLoader(path)
     stages = []
     first = 0
-    for stage, one, steps in zip(loader.stages, loader.loaders, loader.steps):
+    for stage, stage_loader, steps in zip(loader.stages, loader.loaders, loader.steps):
         rows = steps * stage.batch
         sources = {
             name: {
                 "share": weight,
-                "tokens": round(rows * weight * one.length),
-                "there": len(each) * one.length,
-                "epochs": rows * weight / len(each),
+                "tokens": round(rows * weight * stage_loader.length),
+                "there": len(shard_rows) * stage_loader.length,
+                "epochs": rows * weight / len(shard_rows),
             }
-            for (name, weight), each in zip(stage.weights.items(), one.rows)
+            for (name, weight), shard_rows in zip(stage.weights.items(), stage_loader.rows)
         }
-        indexes = [each.shards.index for each in one.rows]
+        indexes = [shard_rows.shards.index for shard_rows in stage_loader.rows]
         stages.append(
             {
                 "stage": stage.name,
                 "first_step": first,
                 "steps": steps,
-                "tokens": rows * one.length,
+                "tokens": rows * stage_loader.length,
                 "batch": stage.batch,
-                "length": one.length,
+                "length": stage_loader.length,
                 "packing": sorted({index.packing for index in indexes}),
                 "without_loss": sorted({name for index in indexes for name in _rules(index.loss)}),
                 "sources": sources,
@@ -68,8 +68,8 @@ def planned(path: Path) -> list[dict[str, Any]]:
 def _rules(loss: Any) -> list[str]:
     if loss is None:
         return []
-    named = {"sentinels": loss.without, "prefix": loss.begin, f"1 of {loss.k} (goldfish)": loss.k}
-    return [name for name, there in named.items() if there]
+    rules = {"sentinels": loss.without, "prefix": loss.begin, f"1 of {loss.k} (goldfish)": loss.k}
+    return [name for name, is_set in rules.items() if is_set]
 
 
 def of_recipe(path: Path, settings: Sequence[str], cost: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -80,20 +80,21 @@ def of_recipe(path: Path, settings: Sequence[str], cost: Mapping[str, Any]) -> l
 
     recipe = Recipe.load(path, settings)
     tokens = {source["source"]: source["tokens"] for source in cost["sources"]}
-    tokens[ALL_SOURCES] = sum(each or 0 for each in tokens.values())
-    found = []
-    for one, stage in zip(outline(recipe), recipe.stages):
+    tokens[ALL_SOURCES] = sum(count or 0 for count in tokens.values())
+    records = []
+    for outlined, stage in zip(outline(recipe), recipe.stages):
         sources = {}
-        for name, share in one.shares.items():
-            there = None if stage.where else tokens.get(name)
-            epochs = one.tokens * share / there if there else None
-            sources[name] = {"share": share, "tokens": round(one.tokens * share), "there": there, "epochs": epochs}
-        rest = {name: getattr(one, name) for name in ("stage", "first_step", "steps", "tokens", "batch", "length")}
+        for name, share in outlined.shares.items():
+            available = None if stage.where else tokens.get(name)
+            epochs = outlined.tokens * share / available if available else None
+            drawn = round(outlined.tokens * share)
+            sources[name] = {"share": share, "tokens": drawn, "there": available, "epochs": epochs}
+        facts = {key: getattr(outlined, key) for key in ("stage", "first_step", "steps", "tokens", "batch", "length")}
         tokenize, _, writer = parts_of(recipe, stage)
         rules = _rules(getattr(tokenize, "loss", None))
         rules += [f"1 of {writer.goldfish.k} (goldfish)"] if writer.goldfish else []
-        found.append({**rest, "packing": [one.packing], "without_loss": sorted(rules), "sources": sources})
-    return found
+        records.append({**facts, "packing": [outlined.packing], "without_loss": sorted(rules), "sources": sources})
+    return records
 
 
 def show(stages: Sequence[Mapping[str, Any]]) -> None:
@@ -111,7 +112,7 @@ def show(stages: Sequence[Mapping[str, Any]]) -> None:
         ]
         for stage in stages
     ]
-    print_table(HEAD, rows, leave_out=(6, 2))
+    print_table(STAGES_HEAD, rows, leave_out=(6, 2))
     for stage in stages:
         heading(stage["stage"])
         sources = [

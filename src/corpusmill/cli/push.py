@@ -9,7 +9,7 @@ from corpusmill.cli.common import Folder, Json, print_json, say
 from corpusmill.errors import InputError
 from corpusmill.report.numbers import number, size
 
-SHOWN = 20  # files of a dry run
+MAX_DRY_RUN_FILES = 20  # files of a dry run
 
 
 def add_to(app: typer.Typer) -> None:
@@ -77,14 +77,14 @@ def push(
         print_json({**vars(pushed), "folder": str(pushed.folder)})
         return
     if pushed.url is None:
-        for name in pushed.files[:SHOWN]:
+        for name in pushed.files[:MAX_DRY_RUN_FILES]:
             print(f"{size((pushed.folder / name).stat().st_size):>9}  {name}")
-        if len(pushed.files) > SHOWN:
-            print(f"{'':>9}  … and {number(len(pushed.files) - SHOWN)} more")
+        if len(pushed.files) > MAX_DRY_RUN_FILES:
+            print(f"{'':>9}  … and {number(len(pushed.files) - MAX_DRY_RUN_FILES)} more")
         print(f"{pushed.folder}: {number(len(pushed.files))} files, {size(pushed.bytes)}. Nothing was sent.")
     elif pushed.sent:
-        there = f"{number(len(pushed.files))} files, {size(pushed.bytes)}"
-        print(f"{pushed.url}: {there}; {number(pushed.sent)} were sent now")
+        amount = f"{number(len(pushed.files))} files, {size(pushed.bytes)}"
+        print(f"{pushed.url}: {amount}; {number(pushed.sent)} were sent now")
     else:
         print(f"{pushed.url}: nothing to send, all {number(len(pushed.files))} files are there")
 

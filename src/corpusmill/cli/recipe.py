@@ -13,7 +13,7 @@ def add_to(app: typer.Typer) -> None:
 
 def recipe(
     run: Folder,
-    written: Annotated[
+    original: Annotated[
         bool, typer.Option("--written", help="Print the file as it was written, and its settings as comments.")
     ] = False,
     json: Json = False,
@@ -28,7 +28,7 @@ def recipe(
     if json:
         print_json({"resolved": record["recipe"], "written": as_written, "fingerprint": record["fingerprint"]})
         return
-    if not written:
+    if not original:
         print(record["recipe"], end="")
         return
     if as_written is None:

@@ -56,7 +56,7 @@ def report(run: Folder, json: Json = False) -> None:
                 "funnel": flow.funnel(),
                 "amounts": amounts(tables).to_json(),
                 "calls": tables.files.calls,
-                "texts": {side: one.to_json() for side, one in (texts(tables) or {}).items()},
+                "texts": {side: entry.to_json() for side, entry in (texts(tables) or {}).items()},
                 "sampled": figure.to_json() if figure else None,
                 "scores": [score.to_json() for score in scores(tables)],
                 "duplicates": [asdict(step) for step in copies],
@@ -69,7 +69,7 @@ def report(run: Folder, json: Json = False) -> None:
                 "leaks": [asdict(step) for step in contamination],
                 "mix": [asdict(mix) for mix in drawn],
                 "markup": [asdict(source) for source in markup(tables)],
-                "drops_all": [asdict(one) for one in drops_all.drops_all(tables)],
+                "drops_all": [asdict(entry) for entry in drops_all.drops_all(tables)],
             }
         )
     else:

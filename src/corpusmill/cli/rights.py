@@ -30,17 +30,17 @@ def rights(
     from corpusmill.ops.rights import collect
     from corpusmill.report.numbers import number, plural, size
 
-    made = collect(crawl, out, memory_mb)
+    result = collect(crawl, out, memory_mb)
     if json:
-        by_kind = {"robots": made.by_kind["robots"], "tdmrep": made.by_kind["tdmrep"]}
-        held = {"records": made.records, "damaged": made.damaged, "found": by_kind, "kept": made.kept}
-        print_json({"table": str(out), "files": made.files, **held, "bytes": out.stat().st_size})
+        by_kind = {"robots": result.by_kind["robots"], "tdmrep": result.by_kind["tdmrep"]}
+        counts = {"records": result.records, "damaged": result.damaged, "found": by_kind, "kept": result.kept}
+        print_json({"table": str(out), "files": result.files, **counts, "bytes": out.stat().st_size})
         return
-    if made.damaged:
-        say(f"warning: {plural(made.damaged, 'record')} could not be read")
+    if result.damaged:
+        say(f"warning: {plural(result.damaged, 'record')} could not be read")
     print(
-        f"{plural(made.files, 'file')}, {plural(made.records, 'record')}: {number(made.by_kind['robots'])} robots.txt, "
-        f"{number(made.by_kind['tdmrep'])} tdmrep.json"
+        f"{plural(result.files, 'file')}, {plural(result.records, 'record')}: "
+        f"{number(result.by_kind['robots'])} robots.txt, {number(result.by_kind['tdmrep'])} tdmrep.json"
     )
-    said = f"{out}: the latest of each host, {plural(made.kept, 'row')}, {size(out.stat().st_size)}."
-    print(f"{said} In a recipe: filter/rights: {{captures: {out}}}")
+    summary = f"{out}: the latest of each host, {plural(result.kept, 'row')}, {size(out.stat().st_size)}."
+    print(f"{summary} In a recipe: filter/rights: {{captures: {out}}}")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from corpusmill.cli.common import Json, RecipeFile, Settings, print_json, say
-from corpusmill.cli.terminal import room
+from corpusmill.cli.terminal import line_width
 from corpusmill.report.numbers import number, plural
 
 if TYPE_CHECKING:  # the rest of the mill is imported by the verb that runs, so that help is there at once
@@ -72,27 +72,27 @@ def run(
     from corpusmill.store.run_folder import RunFolder
 
     loaded = preflight.load(recipe, settings, RunFolder(folder) if folder else None)
-    place = folder or loaded.folder
+    address = folder or loaded.folder
     if restart:
-        preflight.ready(loaded, RunFolder(place))  # what is refused must not have removed a run
-        RunFolder(place).forget()
-    if retry_aside and not RunFolder(place).forget_aside():
-        say(f"{place}: nothing is set aside here")
+        preflight.ready(loaded, RunFolder(address))  # what is refused must not have removed a run
+        RunFolder(address).forget()
+    if retry_aside and not RunFolder(address).forget_aside():
+        say(f"{address}: nothing is set aside here")
     shown = ProgressStyle.LINES if json and progress is ProgressStyle.AUTO else progress
     failed = None
     try:
-        done = carry_out(loaded, folder=place, workers=workers, progress=shown.value)
+        result = carry_out(loaded, folder=address, workers=workers, progress=shown.value)
     except DamagedOutput as error:  # everything else of the run is there
-        done, failed = error.run, error
-    show(done, json)
+        result, failed = error.run, error
+    show(result, json)
     if failed:
         raise failed
 
 
-def show(done: "Run", json: bool, more: Mapping[str, Any] | None = None) -> None:
+def show(result: "Run", json: bool, extra: Mapping[str, Any] | None = None) -> None:
     """Print what a run has done.
 
-    more   added to the JSON object
+    extra   added to the JSON object
     """
     from corpusmill.report.figures import drops_all, emptied
     from corpusmill.report.figures.amounts import amounts
@@ -101,89 +101,89 @@ def show(done: "Run", json: bool, more: Mapping[str, Any] | None = None) -> None
     from corpusmill.report.tables import RunTables
     from corpusmill.store.run_folder import RunFolder
 
-    tables = RunTables(done.place)
+    tables = RunTables(result.place)
     drawn = mixes(tables)
     limited = [f"a limited run: {tables.files.limited}"] if tables.files.limited else []
     if json:
         facts = {
-            "folder": done.place,
+            "folder": result.place,
             "limited": tables.files.limited or None,
-            "up_to_date": up_to_date(done),
-            "seconds": done.seconds,
-            "documents_in": done.waterfall.documents_in,
-            "documents_out": done.waterfall.documents_out,
-            "report": RunFolder(done.place).report,
-            "shards": next((str(checked.folder) for checked in done.checked if checked.format == "shards"), None),
-            "units": {stage: asdict(counts) for stage, counts in done.units.items()},
+            "up_to_date": up_to_date(result),
+            "seconds": result.seconds,
+            "documents_in": result.waterfall.documents_in,
+            "documents_out": result.waterfall.documents_out,
+            "report": RunFolder(result.place).report,
+            "shards": next((str(checked.folder) for checked in result.checked if checked.format == "shards"), None),
+            "units": {stage: asdict(counts) for stage, counts in result.units.items()},
             "outputs": [
                 {"folder": str(checked.folder), "compared": checked.compared, "problems": list(checked.problems)}
-                for checked in done.checked
+                for checked in result.checked
             ],
-            "damaged": list(done.damaged),
-            **done.waterfall.to_json(),
-            "funnel": done.waterfall.funnel(),
+            "damaged": list(result.damaged),
+            **result.waterfall.to_json(),
+            "funnel": result.waterfall.funnel(),
             "amounts": amounts(tables).to_json(),
             "mix": [asdict(mix) for mix in drawn],
             "markup": [asdict(source) for source in markup(tables)],
-            "emptied": [asdict(one) for one in emptied.emptied(tables)],
-            "drops_all": [asdict(one) for one in drops_all.drops_all(tables)],
+            "emptied": [asdict(entry) for entry in emptied.emptied(tables)],
+            "drops_all": [asdict(entry) for entry in drops_all.drops_all(tables)],
             "checked": tables.files.facts("tokens").get("checked", {}),
-            **(more or {}),
+            **(extra or {}),
         }
         print_json(facts)
     else:
         from corpusmill.cli.tables import print_mixes, print_packing, print_warnings, print_waterfall
         from corpusmill.report.figures.engine_check import engine_check, in_words
 
-        if up_to_date(done):
-            print(f"nothing to do: the run is complete ({done.place})")
+        if up_to_date(result):
+            print(f"nothing to do: the run is complete ({result.place})")
         else:
-            print_waterfall(done.waterfall)
+            print_waterfall(result.waterfall)
             print_mixes(drawn)
-            print_packing(done.waterfall, in_words(engine_check(tables)))
+            print_packing(result.waterfall, in_words(engine_check(tables)))
         print_warnings([*drops_all.warnings(tables), *warnings(tables), *emptied.warnings(tables), *limited])
-        print(closing(done))
+        print(closing(result))
 
 
 def limits(limit: int | None, sample: str | None) -> list[str]:
     """--limit and --sample as settings of the recipe."""
-    given = (("limit", limit), ("sample", sample))
-    return [f"run.{name}={value}" for name, value in given if value is not None]
+    options = (("limit", limit), ("sample", sample))
+    return [f"run.{name}={value}" for name, value in options if value is not None]
 
 
-def up_to_date(done: "Run") -> bool:
+def up_to_date(result: "Run") -> bool:
     """Whether all was done before, by earlier calls."""
-    return bool(done.units) and not any(counts.done_now for counts in done.units.values())
+    return bool(result.units) and not any(counts.done_now for counts in result.units.values())
 
 
-def closing(done: "Run") -> str:
+def closing(result: "Run") -> str:
     """Where the outputs are, what was verified of each, and how to load a batch."""
     from corpusmill.report.figures.functions import time_in_functions
     from corpusmill.store.run_folder import RunFolder
 
-    flow, run = done.waterfall, RunFolder(done.place)
-    took = "" if up_to_date(done) else f", in {done.seconds:.1f} s"
+    flow, run = result.waterfall, RunFolder(result.place)
+    took = "" if up_to_date(result) else f", in {result.seconds:.1f} s"
     lines = [
         f"\n{plural(flow.documents_in, 'document')} in, {number(flow.documents_out)} out{took}.",
         f"  report    {run.report}",
     ]
-    for name, checked in zip(run.outputs(), done.checked):
-        place = run.output(name)
-        line = f"  {'shards' if name == 'shards' else 'output':<9} {place}"
-        said = f"{line}   ({checked})"
-        lines += [said] if len(said) <= (room() or len(said)) else [line, f"{'':12}({checked})"]
+    for name, checked in zip(run.outputs(), result.checked):
+        address = run.output(name)
+        line = f"  {'shards' if name == 'shards' else 'output':<9} {address}"
+        joined = f"{line}   ({checked})"
+        lines += [joined] if len(joined) <= (line_width() or len(joined)) else [line, f"{'':12}({checked})"]
         if name == "shards" and run.is_local and not checked.problems and checked.tokens:
             length = (
                 "" if flow.packed else ", seq_len=1024"
             )  # rows of a stream have the length that the loader is given
             lines.append(
                 '  load      python -c "import corpusmill.loader as l; '
-                f"print(l.open('{place}'{length}).batch(step=0, batch_size=4)['tokens'])\""
+                f"print(l.open('{address}'{length}).batch(step=0, batch_size=4)['tokens'])\""
             )
     if run.is_local and (record := run.training()):
         names = ", ".join(stage["name"] for stage in record["stages"])
         lines.append(f"  stages    {names}")
-        if all(checked.tokens for checked in done.checked if checked.format == "shards"):
+        if all(checked.tokens for checked in result.checked if checked.format == "shards"):
             lines.append(
                 '  load      python -c "from corpusmill.loader.stages import StageLoader; '
                 f"print(StageLoader('{run.place}').at(0)['tokens'])\""

@@ -14,8 +14,8 @@ from corpusmill.report.numbers import plural
 if TYPE_CHECKING:
     from corpusmill.report.views import QueryResult
 
-SHOWN = 100  # rows in a terminal; --csv and --json print all
-WIDE = 60  # characters of a cell
+MAX_ROWS_SHOWN = 100  # rows in a terminal; --csv and --json print all
+MAX_CELL_WIDTH = 60  # characters of a cell
 
 
 def add_to(app: typer.Typer) -> None:
@@ -59,23 +59,25 @@ def listed(columns: dict[str, dict[str, str]]) -> str:
     """Every table with its columns and their types."""
     parts = []
     for name, types in columns.items():
-        lines = lines_of([(f"  {column}", kind) for column, kind in types.items()], left=(0, 1))
+        lines = lines_of([(f"  {column}", kind) for column, kind in types.items()], left_columns=(0, 1))
         parts.append("\n".join([paint(name, "bold"), *lines]))
     return "\n\n".join(parts)
 
 
 def print_rows(answer: "QueryResult") -> None:
     """A table; where a line is too narrow for all columns, the rows one below the other."""
-    shown = answer.rows[:SHOWN]
+    shown = answer.rows[:MAX_ROWS_SHOWN]
     rows = [[cell(value) for value in row] for row in shown]
-    left = [i for i in range(len(answer.columns)) if not all(isinstance(row[i], int | float | None) for row in shown)]
-    if fits(answer.columns, rows, left):
-        print_table(answer.columns, rows, left=left)
+    text_columns = [
+        i for i in range(len(answer.columns)) if not all(isinstance(row[i], int | float | None) for row in shown)
+    ]
+    if fits(answer.columns, rows, text_columns):
+        print_table(answer.columns, rows, left_columns=text_columns)
     else:
         for row in rows:
-            print("\n".join(lines_of(list(zip(answer.columns, row)), left=(0, 1))) + "\n")
-    if (more := len(answer.rows) - SHOWN) > 0:
-        print(f"… and {plural(more, 'more row')}: --csv prints them all")
+            print("\n".join(lines_of(list(zip(answer.columns, row)), left_columns=(0, 1))) + "\n")
+    if (unlisted := len(answer.rows) - MAX_ROWS_SHOWN) > 0:
+        print(f"… and {plural(unlisted, 'more row')}: --csv prints them all")
 
 
 def cell(value: Any) -> str:
@@ -83,4 +85,4 @@ def cell(value: Any) -> str:
 
     if isinstance(value, float):
         return f"{value:.6g}"
-    return "" if value is None else excerpt(one_line(str(value)), WIDE)
+    return "" if value is None else excerpt(one_line(str(value)), MAX_CELL_WIDTH)

@@ -17,7 +17,7 @@ NO_TOKENS = (
     "There are no token statistics: they need tokenize/bpe and a writer of tokens, such as `write: shards`, in the "
     "recipe, and a run by this version or a later one."
 )
-FREQUENT = 20  # tokens in the terminal; the page and --json have more
+MAX_FREQUENT_TOKENS = 20  # tokens in the terminal; the page and --json have more
 
 
 def add_to(app: typer.Typer) -> None:
@@ -49,7 +49,7 @@ def stats(run: Folder, json: Json = False) -> None:
         print_json(
             {
                 "folder": str(run),
-                "texts": {side: one.to_json() for side, one in (texts(tables) or {}).items()},
+                "texts": {side: figures.to_json() for side, figures in (texts(tables) or {}).items()},
                 "funnel": flow.funnel(),
                 "tokens": tokens.to_json() if tokens else None,
                 "packed": packed,
@@ -77,9 +77,9 @@ def print_documents(tables: "RunTables") -> None:
         _print_table(head, *rows)
         print()
     funnel = [
-        [one["step"], number(one["documents_in"]), number(one["documents_out"])]
-        + [share(one["documents_out"], whole) for whole in (one["documents_in"], tables.files.waterfall().documents_in)]
-        for one in tables.files.waterfall().funnel()
+        [row["step"], number(row["documents_in"]), number(row["documents_out"])]
+        + [share(row["documents_out"], base) for base in (row["documents_in"], tables.files.waterfall().documents_in)]
+        for row in tables.files.waterfall().funnel()
     ]
     if funnel:
         _print_table(["step", "documents in", "out", "of the step", "of the input"], *funnel)
@@ -94,14 +94,16 @@ def print_tokens(tables: "RunTables", tokens: "TokenStatistics") -> None:
     from corpusmill.report.figures.packing import packing, packing_table
     from corpusmill.report.figures.tokens import group_table, token_text
 
-    every = tokens.all
-    print(f"\n{plural(every.tokens, 'token')} in {plural(every.documents, 'document')}, {size(every.bytes)}", end="; ")
+    totals = tokens.all
+    print(
+        f"\n{plural(totals.tokens, 'token')} in {plural(totals.documents, 'document')}, {size(totals.bytes)}; ", end=""
+    )
     print(f"plus {number(tokens.ends)} BOS and EOS tokens")
     used = share(tokens.distinct, tokens.vocabulary)
     print(f"{number(tokens.distinct)} of {number(tokens.vocabulary)} vocabulary tokens in use ({used})")
     for title, groups in (("source", tokens.sources), ("language", tokens.languages)):
         if groups:
-            head, rows = group_table(title, (*groups, every) if title == "source" else groups, every)
+            head, rows = group_table(title, (*groups, totals) if title == "source" else groups, totals)
             print()
             _print_table(head, *rows)
     print()
@@ -115,9 +117,8 @@ def print_tokens(tables: "RunTables", tokens: "TokenStatistics") -> None:
     if words := in_words(engine_check(tables)):
         print(f"\n{words}")
     print()
-    frequent = [
-        [token_text(t), number(t.id), number(t.count), share(t.count, every.tokens)] for t in tokens.top[:FREQUENT]
-    ]
+    top = tokens.top[:MAX_FREQUENT_TOKENS]
+    frequent = [[token_text(t), number(t.id), number(t.count), share(t.count, totals.tokens)] for t in top]
     _print_table(["token", "id", "count", "share"], *frequent)
 
 

@@ -34,11 +34,11 @@ def steps(
     from corpusmill import steps as registry
     from corpusmill.steps.describe import describe
 
-    infos = [describe(each) for each in (in_full(name) if name else registry.names())]
+    infos = [describe(step_name) for step_name in (in_full(name) if name else registry.names())]
     if json:
         print_json({"steps": [asdict(info) for info in infos]})
     elif name:
-        print_lines("\n\n".join(map(one, infos)))
+        print_lines("\n\n".join(map(describe_step, infos)))
     else:
         print("\n\n".join("\n".join(brief(info)) for info in infos))
         print("\nTo describe one in full: corpusmill steps NAME")
@@ -48,7 +48,7 @@ def in_full(name: str) -> list[str]:
     """The names of the steps that are called so, with their folders, which may be left out."""
     from corpusmill.steps import names
 
-    called = [each for each in names() if each.rpartition("/")[2] == name]
+    called = [step_name for step_name in names() if step_name.rpartition("/")[2] == name]
     return called or [name]
 
 
@@ -78,12 +78,12 @@ def shortened(default: str) -> str:
     return f"[{', '.join(entries)}]" if len(default) <= 24 else f"[{entries[0]}, … {len(entries)}]"
 
 
-def one(info: "StepInfo") -> str:
+def describe_step(info: "StepInfo") -> str:
     """Name, docstring, and a line per parameter: name, type, default, the comment beside it in the code."""
     cells = [(p.name, p.type, "required" if p.default is None else p.default) for p in info.parameters]
-    rows = lines_of(cells, left=(0, 1, 2)) if cells else []
+    rows = lines_of(cells, left_columns=(0, 1, 2)) if cells else []
     lines = []
     for row, parameter in zip(rows, info.parameters):
-        beside = f"  {row}  {parameter.note}".rstrip()
-        lines += [beside] if len(beside) <= prose() else [f"  {row}", *folded(parameter.note, "      ")]
+        line = f"  {row}  {parameter.note}".rstrip()
+        lines += [line] if len(line) <= prose() else [f"  {row}", *folded(parameter.note, "      ")]
     return "\n".join([paint(info.name, "bold"), "", refolded(info.doc), "", *lines]).rstrip()

@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # imported by the verb, so that help is there at once
     from corpusmill.ops.tracing import Traced
     from corpusmill.shards import Shards
 
-SHOWN = 40  # tokens of each document of a step or row
+MAX_TOKENS_SHOWN = 40  # tokens of each document of a step or row
 
 
 def add_to(app: typer.Typer) -> None:
@@ -66,15 +66,15 @@ def trace(
         return
     folder = run if (run / "index.json").exists() else shards_of(run)
     shards = open_shards(folder)
-    asked = [each is not None for each in (step, row, token)]
-    if sum(asked) != 1 or (shard is None and token is not None) or (shard is not None and step is not None):
+    choices = [option is not None for option in (step, row, token)]
+    if sum(choices) != 1 or (shard is None and token is not None) or (shard is not None and step is not None):
         raise InputError("give --step, or --shard with --token, or --row")
     pieces: list[dict[str, Any]]
     if step is not None:
         loader = TokenLoader(folder, seq_len, batch, seed, rank, world, shuffle=shuffle)
-        pieces = [_entry(shards, each) for each in tracing.of_step(loader, step)]
+        pieces = [_entry(shards, piece) for piece in tracing.of_step(loader, step)]
     elif row is not None:
-        pieces = [_entry(shards, each) for each in tracing.of_row(shards, row, seq_len, shard)]
+        pieces = [_entry(shards, piece) for piece in tracing.of_row(shards, row, seq_len, shard)]
     else:
         assert shard is not None and token is not None
         pieces = [_entry(shards, tracing.of_token(shards, shard, token), marked=True)]
@@ -105,8 +105,8 @@ def _of_stages(run: Path, step: int, seed: int, rank: int, world: int, json: boo
 
 def _show(pieces: "Sequence[Mapping[str, Any]]", placed: bool = True) -> None:
     for entry in pieces:
-        place = f"row {entry['row']}, tokens {entry['start']} to {entry['start'] + entry['length'] - 1}: "
-        print(f"{place if placed else ''}document {entry['document']}, starting at its token {entry['offset']}")
+        position = f"row {entry['row']}, tokens {entry['start']} to {entry['start'] + entry['length'] - 1}: "
+        print(f"{position if placed else ''}document {entry['document']}, starting at its token {entry['offset']}")
         origin = entry["about"]
         print(f"  id    {origin.get('id', 'unknown: the shards were written without tables')}")
         if origin:
@@ -126,7 +126,7 @@ def _entry(shards: "Shards", piece: "Traced", marked: bool = False) -> dict[str,
         del entry["sample"], entry["epoch"]
     end = piece.at + piece.length
     if not marked:
-        return entry | {"text": one_line(tracing.text(shards, piece.at, min(end, piece.at + SHOWN)))}
+        return entry | {"text": one_line(tracing.text(shards, piece.at, min(end, piece.at + MAX_TOKENS_SHOWN)))}
     begin, stop = tracing.around(shards, piece)
     before, own, after = (tracing.text(shards, *part) for part in ((begin, piece.at), (piece.at, end), (end, stop)))
     return entry | {"text": f"{one_line(before)}⟦{one_line(own)}⟧{one_line(after)}"}

@@ -5,8 +5,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from corpusmill.cli.common import Json, print_json, say
-from corpusmill.errors import InputError
+from corpusmill.cli.common import Json, must_be_writable, print_json, say
 from corpusmill.report.numbers import number, plural, size
 
 
@@ -37,8 +36,7 @@ def lm(
     from corpusmill.train.texts import read_texts
 
     settings = trainer.LmSettings(order=order, min_count=min_count, prune=prune)
-    if out.is_dir() or not out.parent.is_dir():
-        raise InputError(f"{out}: cannot be written: {'a folder' if out.is_dir() else f'no folder {out.parent}'}")
+    must_be_writable(out)
     texts = read_texts(text, documents)
     if not json:
         say(f"{plural(len(texts.texts), 'document')} in {plural(texts.files, 'file')}, {size(texts.bytes)}")

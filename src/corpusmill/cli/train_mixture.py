@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
-from corpusmill.cli.common import Json, print_json, say
+from corpusmill.cli.common import Json, must_be_writable, print_json, say
 from corpusmill.cli.terminal import print_table
 from corpusmill.errors import InputError
 from corpusmill.report.numbers import number, plural, share
 
-EVERY = 10.0  # seconds between lines of progress
+STEP_SECONDS = 10.0  # seconds between lines of progress
 
 
 def add_to(app: typer.Typer) -> None:
@@ -44,7 +44,9 @@ def mixture(
     smoothing: Annotated[
         float, typer.Option(metavar="X", help="Share of uniform weights mixed into every update.")
     ] = 1e-3,
-    most: Annotated[int, typer.Option(metavar="N", help="Tokens read per source at most.")] = 50_000_000,
+    token_limit: Annotated[
+        int, typer.Option("--most", metavar="N", help="Tokens read per source at most.")
+    ] = 50_000_000,
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Random seed.")] = 0,
     device: Annotated[
         str | None, typer.Option(metavar="DEVICE", help="cpu or cuda. [default: cuda if available]", show_default=False)
@@ -74,9 +76,8 @@ def mixture(
     )
     if out.suffix not in (".yaml", ".yml", ".json"):
         raise InputError(f"{out}: the file of weights ends in .yaml or .json")
-    if out.is_dir() or not out.parent.is_dir():
-        raise InputError(f"{out}: cannot be written: {'a folder' if out.is_dir() else f'no folder {out.parent}'}")
-    sources = read_sources(runs, most, seed)
+    must_be_writable(out)
+    sources = read_sources(runs, token_limit, seed)
     tokens = {source.name: len(source.tokens) for source in sources}
     if not json:
         say("sources: " + ", ".join(f"{name} {plural(count, 'token')}" for name, count in tokens.items()))
@@ -84,7 +85,7 @@ def mixture(
 
     def on_step(model: str, step: int, weights: object) -> None:
         nonlocal printed
-        if not json and (step == steps or time.monotonic() - printed >= EVERY):
+        if not json and (step == steps or time.monotonic() - printed >= STEP_SECONDS):
             printed = time.monotonic()
             say(f"{model} model: step {number(step)} of {number(steps)}")
 

@@ -5,9 +5,8 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from corpusmill.cli.common import Json, print_json, say
+from corpusmill.cli.common import Json, must_be_writable, print_json, say
 from corpusmill.cli.terminal import print_table
-from corpusmill.errors import InputError
 from corpusmill.report.numbers import number, plural, share, size
 
 
@@ -48,8 +47,7 @@ def quality(
     from corpusmill.train.texts import read_texts
 
     settings = trainer.QualitySettings(bits=bits, epochs=epochs, length=length, held_out=held_out, seed=seed)
-    if out.is_dir() or not out.parent.is_dir():
-        raise InputError(f"{out}: cannot be written: {'a folder' if out.is_dir() else f'no folder {out.parent}'}")
+    must_be_writable(out)
     texts_of = {kind: read_texts(paths, documents) for kind, paths in (("good", good), ("bad", bad))}
     about: dict[str, Any] = {"licence": licence, "data": {}}
     for kind, paths in (("good", good), ("bad", bad)):
@@ -82,17 +80,18 @@ def quality(
 
 def print_card(card: dict[str, Any]) -> None:
     """The evaluation, as a table of thresholds."""
-    documents, held = card["documents"], card["held_out"]
-    for what, why in (("repeated", "repeated texts"), ("disputed", "texts that are both good and bad")):
-        if documents[what]:
-            print(f"skipped: {number(documents[what])} {why}")
-    print(f"held out: {number(held['good'])} good and {number(held['documents'] - held['good'])} bad documents")
-    simple = f"bytes alone {held['length_auc']:.4f}, words alone {held['words_auc']:.4f}, "
-    simple += f"statistics of characters, words and lines {held['shape_auc']:.4f}"
-    print(f"AUC {held['auc']:.4f} ± {held['error']:.4f}; simple baselines: {simple}\n")
+    documents, held_out = card["documents"], card["held_out"]
+    for kind, why in (("repeated", "repeated texts"), ("disputed", "texts that are both good and bad")):
+        if documents[kind]:
+            print(f"skipped: {number(documents[kind])} {why}")
+    good, total = held_out["good"], held_out["documents"]
+    print(f"held out: {number(good)} good and {number(total - good)} bad documents")
+    simple = f"bytes alone {held_out['length_auc']:.4f}, words alone {held_out['words_auc']:.4f}, "
+    simple += f"statistics of characters, words and lines {held_out['shape_auc']:.4f}"
+    print(f"AUC {held_out['auc']:.4f} ± {held_out['error']:.4f}; simple baselines: {simple}\n")
     rows = []
-    for row in held["table"]:
-        kept = (share(row[name], 1) for name in ("good_kept", "bad_kept", "precision"))
-        rows.append([f"{row['threshold']:.2f}", *kept, f"{row['f1']:.3f}"])
+    for row in held_out["table"]:
+        shares = (share(row[name], 1) for name in ("good_kept", "bad_kept", "precision"))
+        rows.append([f"{row['threshold']:.2f}", *shares, f"{row['f1']:.3f}"])
     print_table(["min. score", "good kept", "bad kept", "precision", "F1"], rows)
     print("\nPrecision assumes as many good documents as bad ones; a crawl has more bad ones.")

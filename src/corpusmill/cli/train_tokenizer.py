@@ -6,9 +6,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from corpusmill.cli.common import Json, print_json, say
+from corpusmill.cli.common import Json, must_be_writable, print_json, say
 from corpusmill.cli.terminal import print_table
-from corpusmill.errors import InputError
 from corpusmill.report.numbers import number, plural, size
 
 
@@ -59,21 +58,20 @@ def tokenizer(
         min_count=min_count,
         held_out=held_out,
     )
-    if out.is_dir() or not out.parent.is_dir():
-        raise InputError(f"{out}: cannot be written: {'a folder' if out.is_dir() else f'no folder {out.parent}'}")
-    seen = trainer.train(trainer.texts_of(text, documents), settings, out)
-    made = load(out, eos=settings.special[0])
-    rates = trainer.rates(out, settings, seen.held)
+    must_be_writable(out)
+    result = trainer.train(trainer.texts_of(text, documents), settings, out)
+    trained = load(out, eos=settings.special[0])
+    rates = trainer.rates(out, settings, result.held)
     if json:
         print_json(
             {
                 "tokenizer": str(out),
-                "vocabulary": made.vocab_size,
+                "vocabulary": trained.vocab_size,
                 "settings": asdict(settings),
-                "documents": seen.documents,
-                "bytes": seen.bytes,
-                "held_out": len(seen.held),
-                "engine": made.engine.name,
+                "documents": result.documents,
+                "bytes": result.bytes,
+                "held_out": len(result.held),
+                "engine": trained.engine.name,
                 "rates": {
                     name: {
                         **asdict(rate),
@@ -85,14 +83,14 @@ def tokenizer(
             }
         )
         return
-    say(f"{plural(seen.documents, 'document')}, {size(seen.bytes)}; {number(len(seen.held))} of them held out")
-    if made.vocab_size < vocab_size:
-        say(f"warning: no more pairs to merge; the vocabulary has {plural(made.vocab_size, 'token')}")
-    if seen.held:
+    say(f"{plural(result.documents, 'document')}, {size(result.bytes)}; {number(len(result.held))} of them held out")
+    if trained.vocab_size < vocab_size:
+        say(f"warning: no more pairs to merge; the vocabulary has {plural(trained.vocab_size, 'token')}")
+    if result.held:
         head = ["held-out text", "vocabulary", "tokens", "tokens/character", "bytes/token"]
         rows = []
         for name, rate in rates.items():
-            vocabulary = made.vocab_size if name == out.name else load("gpt2").vocab_size
+            vocabulary = trained.vocab_size if name == out.name else load("gpt2").vocab_size
             per_unit = f"{rate.tokens_per_character:.4f}", f"{rate.bytes_per_token:.3f}"
             rows.append([name, number(vocabulary), number(rate.tokens), *per_unit])
         print_table(head, rows, leave_out=(1,))

@@ -4,7 +4,7 @@ import time
 
 import typer
 
-from corpusmill.cli.common import FAILED, say
+from corpusmill.cli.common import EXIT_FAILED, say
 
 
 def add_to(app: typer.Typer) -> None:
@@ -26,7 +26,7 @@ def warm() -> None:
     if folder is None:
         say("no folder can be written to, so every process compiles for itself: set CORPUSMILL_CACHE to one of yours")
     elif compiled.not_kept():
-        raise typer.Exit(FAILED)  # it was said why
+        raise typer.Exit(EXIT_FAILED)  # it was said why
     elif seconds:
         print(f"{compiled.kernels_in(modules)} kernels are compiled, in {folder}")
     else:

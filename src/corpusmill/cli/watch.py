@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
     from corpusmill.ops.watch import RunSnapshot
 
-EVERY = 2.0  # seconds between two looks
-LINES_EVERY = 10.0  # of which are said, where the output is no terminal
-QUIET = 120.0  # seconds without any change after which that is said
+REDRAW_SECONDS = 2.0  # seconds between two looks
+LINE_SECONDS = 10.0  # of which are said, where the output is no terminal
+QUIET_SECONDS = 120.0  # seconds without any change after which that is said
 
 
 def add_to(app: typer.Typer) -> None:
@@ -26,8 +26,9 @@ def add_to(app: typer.Typer) -> None:
 def watch(
     run: Folder,
     once: Annotated[bool, typer.Option("--once", help="Look once, print it and end.")] = False,
-    every: Annotated[
-        float | None, typer.Option(min=0.1, metavar="SECONDS", help="Time between two looks, instead of 2 or 10.")
+    interval: Annotated[
+        float | None,
+        typer.Option("--every", min=0.1, metavar="SECONDS", help="Time between two looks, instead of 2 or 10."),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object a line, one for each look.")] = False,
 ) -> None:
@@ -36,67 +37,68 @@ def watch(
     from corpusmill.store.run_folder import RunFolder
 
     watcher = Watcher(RunFolder(run))
-    seen = watcher.look()
+    snapshot = watcher.look()
     live = sys.stdout.isatty() and not json and not once
     if live:
-        _in_place(watcher.look, seen, every or EVERY)
+        _in_place(watcher.look, snapshot, interval or REDRAW_SECONDS)
         return
     while True:
-        print(json_of.dumps(seen.to_json()) if json else "\n".join(lines(seen)), flush=True)
-        if once or seen.finished:
+        print(json_of.dumps(snapshot.to_json()) if json else "\n".join(lines(snapshot)), flush=True)
+        if once or snapshot.finished:
             return
-        time.sleep(every or LINES_EVERY)
-        seen = watcher.look()
+        time.sleep(interval or LINE_SECONDS)
+        snapshot = watcher.look()
 
 
-def _in_place(look: "Callable[[], RunSnapshot]", seen: "RunSnapshot", every: float) -> None:
+def _in_place(look: "Callable[[], RunSnapshot]", snapshot: "RunSnapshot", interval: float) -> None:
     """Draw each look over the one before, until the run is finished."""
     from rich.console import Console
     from rich.live import Live
     from rich.text import Text
 
-    with Live(Text("\n".join(lines(seen))), console=Console(), auto_refresh=False) as shown:
-        while not seen.finished:
-            time.sleep(every)
-            seen = look()
-            shown.update(Text("\n".join(lines(seen))), refresh=True)
+    with Live(Text("\n".join(lines(snapshot))), console=Console(), auto_refresh=False) as shown:
+        while not snapshot.finished:
+            time.sleep(interval)
+            snapshot = look()
+            shown.update(Text("\n".join(lines(snapshot))), refresh=True)
 
 
-def lines(seen: "RunSnapshot") -> list[str]:
+def lines(snapshot: "RunSnapshot") -> list[str]:
     """What there is to say of a run."""
     from corpusmill.ops.watch import DONE, WAITING
     from corpusmill.progress import words
     from corpusmill.report.numbers import number, plural
 
-    done = sum(stage.state == DONE for stage in seen.stages)
-    if seen.finished:
-        return [f"{seen.name}: finished, {plural(len(seen.stages), 'stage')} ({seen.place})"]
-    head = f"{seen.name}: {done} of {plural(len(seen.stages), 'stage')} done, about {words.per_cent(seen.share)}"
-    said = [head + (f", {words.left(seen.overall_left)}" if seen.overall_left is not None else "")]
-    at = next((stage for stage in seen.stages if stage.stage == seen.stage), None)
+    done_count = sum(stage.state == DONE for stage in snapshot.stages)
+    if snapshot.finished:
+        return [f"{snapshot.name}: finished, {plural(len(snapshot.stages), 'stage')} ({snapshot.place})"]
+    head = f"{snapshot.name}: {done_count} of {plural(len(snapshot.stages), 'stage')} done, "
+    head += f"about {words.per_cent(snapshot.share)}"
+    output = [head + (f", {words.time_left(snapshot.overall_left)}" if snapshot.overall_left is not None else "")]
+    at = next((stage for stage in snapshot.stages if stage.stage == snapshot.stage), None)
     if at is None:
-        said.append("  all stages are done: outputs are published, verified and reported")
+        output.append("  all stages are done: outputs are published, verified and reported")
     elif at.state == WAITING:
-        said.append(f"  {at.stage}: is being planned")
+        output.append(f"  {at.stage}: is being planned")
     else:
         parts = [f"{number(at.committed)} of {plural(at.units or 0, 'unit')}", f"{number(at.leased)} at work"]
-        parts = parts if at.leased or any(worker.stage for worker in seen.workers) else parts[:1]
+        parts = parts if at.leased or any(worker.stage for worker in snapshot.workers) else parts[:1]
         parts += [f"{number(at.failed)} FAILED"] if at.failed else []
-        if seen.documents_per_second:
-            parts.append(f"{number(seen.documents_per_second)} documents/s")
-        if seen.tokens_per_second:
-            parts.append(f"{number(seen.tokens_per_second)} tokens/s")
-        parts += [words.left(seen.left)] if seen.left is not None else []
-        said.append(f"  {at.stage}: {', '.join(parts)}")
-    if seen.workers:
+        if snapshot.documents_per_second:
+            parts.append(f"{number(snapshot.documents_per_second)} documents/s")
+        if snapshot.tokens_per_second:
+            parts.append(f"{number(snapshot.tokens_per_second)} tokens/s")
+        parts += [words.time_left(snapshot.left)] if snapshot.left is not None else []
+        output.append(f"  {at.stage}: {', '.join(parts)}")
+    if snapshot.workers:
         rows = [["  worker", "state", "stage", "processes", "since (UTC)"]]
-        for worker in seen.workers:
+        for worker in snapshot.workers:
             since = (worker.started or "").replace("T", " ").removesuffix("Z")
             rows.append([f"  {worker.worker}", worker.state, worker.stage or "", str(worker.processes), since])
-        said += [line.rstrip() for line in aligned(rows)]
-        said += [f"  {worker.worker}: {worker.error}" for worker in seen.workers if worker.error]
+        output += [line.rstrip() for line in aligned(rows)]
+        output += [f"  {worker.worker}: {worker.error}" for worker in snapshot.workers if worker.error]
     else:
-        said.append("  nobody is at work" + (f"; {plural(seen.ended, 'worker')} ended" if seen.ended else ""))
-    if seen.quiet > QUIET:
-        said.append(f"  nothing has changed for {words.duration(seen.quiet)}")
-    return said
+        output.append("  nobody is at work" + (f"; {plural(snapshot.ended, 'worker')} ended" if snapshot.ended else ""))
+    if snapshot.quiet > QUIET_SECONDS:
+        output.append(f"  nothing has changed for {words.duration(snapshot.quiet)}")
+    return output

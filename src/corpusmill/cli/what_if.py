@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from corpusmill.cli.common import Folder, Json, print_json
-from corpusmill.cli.terminal import TIE, paint, print_lines, print_table
+from corpusmill.cli.terminal import NBSP, paint, print_lines, print_table
 from corpusmill.errors import InputError
 from corpusmill.report.numbers import number, plural, size
 
 if TYPE_CHECKING:
     from corpusmill.report.what_if import Border, Kept, WhatIf
 
-TOP = 10  # languages and sources
+MAX_GROUPS = 10  # languages and sources
 
 
 def add_to(app: typer.Typer) -> None:
@@ -71,8 +71,8 @@ def lines(answer: "WhatIf") -> Iterator[str]:
             yield ""
             moves = f"{plural(amount.documents, 'document')}, {plural(amount.tokens, 'token')}"
             yield f"{paint(f'newly {newly}:', 'green' if newly == 'kept' else 'yellow')} {moves}, by {reason}"
-            near = [each for each in answer.border if (each.newly, each.reason) == (newly, reason)]
-            yield from (f"  {example(each)}" for each in near)
+            borders = [border for border in answer.border if (border.newly, border.reason) == (newly, reason)]
+            yield from (f"  {example(border)}" for border in borders)
     yield ""
     if answer.open_steps:
         yield (
@@ -90,20 +90,20 @@ def print_steps(answer: "WhatIf") -> None:
         documents, tokens = (was.documents_out, now.documents_out), (was.tokens_out, now.tokens_out)
         cells.append((was.step, arrow(*documents), change(*documents), arrow(*tokens), change(*tokens)))
         counts = [(name, was.reasons.get(name, 0), now.reasons.get(name, 0)) for name in {**was.reasons, **now.reasons}]
-        moved = [f"{name} {both(a, b)}".replace(" ", TIE) for name, a, b in counts if a != b]
-        reasons.append(f"{TIE}· ".join(moved))
+        moved = [f"{name} {both(a, b)}".replace(" ", NBSP) for name, a, b in counts if a != b]
+        reasons.append(f"{NBSP}· ".join(moved))
     print_table(("step", "documents out", "", "tokens out", ""), cells, leave_out=(4, 3), notes=reasons)
 
 
 def by(title: str, groups: "Mapping[str, Kept]") -> Iterator[str]:
     """The groups that change, those that change most first."""
-    moved = {name: kept for name, kept in groups.items() if kept[0] != kept[1]}
+    moved = {name: pair for name, pair in groups.items() if pair[0] != pair[1]}
     ordered = sorted(moved, key=lambda name: -abs(moved[name][1].documents - moved[name][0].documents))
-    for name in ordered[:TOP]:
+    for name in ordered[:MAX_GROUPS]:
         before, after = moved[name]
         yield f"  {title} {name}: {both(before.documents, after.documents, 'document')}"
-    if rest := ordered[TOP:]:
-        yield f"  {len(rest)} more: --json has them all"
+    if others := ordered[MAX_GROUPS:]:
+        yield f"  {len(others)} more: --json has them all"
 
 
 def example(border: "Border") -> str:

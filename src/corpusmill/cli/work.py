@@ -9,7 +9,7 @@ import typer
 from corpusmill.cli.common import Json, Settings, print_json
 from corpusmill.cli.run import Progress, ProgressStyle
 
-LEASE = 60.0  # seconds: as in `ops.worker`, which is imported by the verb that runs
+LEASE_SECONDS = 60.0  # seconds: as in `ops.worker`, which is imported by the verb that runs
 
 
 def add_to(app: typer.Typer) -> None:
@@ -36,7 +36,9 @@ def work(
         int | None,
         typer.Option(min=0, metavar="I", help="This worker's number, from 0; they begin at different units."),
     ] = None,
-    of: Annotated[int | None, typer.Option(min=1, metavar="N", help="How many workers there are.")] = None,
+    worker_count: Annotated[
+        int | None, typer.Option("--of", min=1, metavar="N", help="How many workers there are.")
+    ] = None,
     workers: Annotated[
         int | None,
         typer.Option(min=1, metavar="N", help="Processes of this worker, instead of all processors it may use."),
@@ -44,7 +46,7 @@ def work(
     lease: Annotated[
         float,
         typer.Option(min=1.0, metavar="SECONDS", help="After so long without a sign of life others take over."),
-    ] = LEASE,
+    ] = LEASE_SECONDS,
     prepare: Annotated[
         bool, typer.Option("--prepare", help="Only plan the run, anew if it was planned otherwise, and do nothing.")
     ] = False,
@@ -60,23 +62,26 @@ def work(
     from corpusmill.engine.plan import preflight
     from corpusmill.ops import worker
 
-    place = folder if is_recipe else folder or run
+    address = folder if is_recipe else folder or run
     recipe = preflight.load(Path(run), settings or ()) if is_recipe else worker.of_run(run, settings or ())
     if prepare:
-        place = worker.prepare(recipe, place)
-        print_json({"folder": place}) if json else print(f"planned. Now, on every machine:\n  corpusmill work {place}")
+        address = worker.prepare(recipe, address)
+        advice = f"planned. Now, on every machine:\n  corpusmill work {address}"
+        print_json({"folder": address}) if json else print(advice)
         return
     shown = ProgressStyle.LINES if json and progress is ProgressStyle.AUTO else progress
-    done = worker.work(recipe, folder=place, index=index, of=of, processes=workers, lease=lease, progress=shown.value)
+    result = worker.work(
+        recipe, folder=address, index=index, of=worker_count, processes=workers, lease=lease, progress=shown.value
+    )
     if json:
-        units = {stage: asdict(counts) for stage, counts in done.units.items()}
-        print_json({**asdict(done), "units": units})
+        units = {stage: asdict(counts) for stage, counts in result.units.items()}
+        print_json({**asdict(result), "units": units})
         return
-    if done.nothing:
-        print(f"nothing to do: the run is finished ({done.place})")
+    if result.nothing:
+        print(f"nothing to do: the run is finished ({result.place})")
         return
-    count = sum(counts.done_now for counts in done.units.values())
-    every = sum(counts.units for counts in done.units.values())
-    print(f"the run is finished: {done.place}")
-    print(f"  this worker did {count:,} of {every:,} units{', and published the outputs' if done.published else ''}")
-    print(f"  corpusmill report {done.place}")
+    count = sum(counts.done_now for counts in result.units.values())
+    total = sum(counts.units for counts in result.units.values())
+    print(f"the run is finished: {result.place}")
+    print(f"  this worker did {count:,} of {total:,} units{', and published the outputs' if result.published else ''}")
+    print(f"  corpusmill report {result.place}")

@@ -171,7 +171,7 @@ def _parts(path: Path) -> set[str]:
 
 def _is_repository(model: str) -> bool:
     """Whether this names a repository of the hub, and not a file in it or on this machine."""
-    if model.startswith(hub.SCHEME):
+    if model.startswith(hub.HUB_SCHEME):
         return not hub.parse(model)[1]
     exists = model in assets.manifest() or os.path.exists(os.path.expanduser(model))  # noqa: PTH110, PTH111
     return not exists and is_hub_name(model)
@@ -182,13 +182,13 @@ def files_of(model: str) -> tuple[str, ...]:
 
     Raises AssetError, with what to do about it, if one is missing.
     """
-    if model.startswith(hub.SCHEME) or _is_repository(model):
-        repo, path = hub.parse(model if model.startswith(hub.SCHEME) else hub.SCHEME + model)
+    if model.startswith(hub.HUB_SCHEME) or _is_repository(model):
+        repo, path = hub.parse(model if model.startswith(hub.HUB_SCHEME) else hub.HUB_SCHEME + model)
         weight_names = [name for folder in ("", "onnx/") for name in (folder + data for data in WEIGHT_FILES)]
         snapshot, name = hub.locate(
             repo, [path] if path else MODEL_FILES, (*REQUIRED_FILES, *weight_names, f"{path}_data")
         )
-        root, first = snapshot.folder, f"{hub.SCHEME}{repo}/"
+        root, first = snapshot.folder, f"{hub.HUB_SCHEME}{repo}/"
         for part in REQUIRED_FILES:
             hub.locate(repo, [part])
     else:

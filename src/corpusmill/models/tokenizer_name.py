@@ -26,7 +26,7 @@ def asset_of(spec: str) -> str:
         return os.path.join(spec, name)  # noqa: PTH118
     if spec in SHIPPED or os.path.exists(path):  # noqa: PTH110
         return spec
-    if not spec.startswith(hub.SCHEME) and not is_hub_name(spec):
+    if not spec.startswith(hub.HUB_SCHEME) and not is_hub_name(spec):
         raise AssetError(unknown(spec))
     repo, path = hub.parse(spec)
     if path:
@@ -35,7 +35,7 @@ def asset_of(spec: str) -> str:
         _, name = hub.locate(repo, FILES, CONFIG_FILES)
     except hub.NotHere as error:
         raise AssetError(_not_here(repo, error.why)) from error
-    return f"{hub.SCHEME}{repo}/{name}"
+    return f"{hub.HUB_SCHEME}{repo}/{name}"
 
 
 def assets_of(spec: str) -> tuple[str, ...]:
@@ -61,7 +61,7 @@ def extras_of(spec: str, engine: str = "auto") -> tuple[Extra, ...]:
 def _not_here(repo: hub.Repo, why: str) -> str:
     """The message for a model whose tokenizer is not on this machine: how to get it, and what the recipe then says."""
     folder = repo.name.partition("/")[2]
-    at = f" --revision {repo.revision}" * (repo.revision != hub.MAIN)
+    at = f" --revision {repo.revision}" * (repo.revision != hub.MAIN_REVISION)
     return (
         f"{repo}: this is a model on the Hugging Face Hub; its tokenizer is not in the cache on this machine, and "
         f"{why}. Where there is a network: `hf download {repo.name} {FILES[0]} {CONFIG_FILES[0]}{at} "
@@ -78,7 +78,7 @@ def is_hub_name(spec: str) -> bool:
     (True, True, False)
     """
     name, _, revision = spec.partition("@")
-    return hub.REPO.fullmatch(name) is not None and ("@" not in spec or bool(revision)) and not FILE.search(spec)
+    return hub.REPO_NAME.fullmatch(name) is not None and ("@" not in spec or bool(revision)) and not FILE.search(spec)
 
 
 def unknown(spec: str) -> str:

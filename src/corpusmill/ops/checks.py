@@ -36,9 +36,9 @@ from corpusmill.store.facts import Facts
 from corpusmill.store.run_folder import RunFolder
 from corpusmill.text import compile as compiled
 
-LEAST = 1 << 20  # bytes of a piece that a sample begins with
-TRIED = 100  # documents of a source that are put through the first pass
-PIECES = 16  # that a file is cut into at most
+MIN_SAMPLED_PIECE = 1 << 20  # bytes of a piece that a sample begins with
+TRIED_DOCUMENTS = 100  # documents of a source that are put through the first pass
+MAX_FILE_PIECES = 16  # that a file is cut into at most
 
 
 @dataclass(frozen=True)
@@ -78,13 +78,13 @@ class Checked:
 
     def __repr__(self) -> str:
         counted = [*self._counts(), (len(self.stages), "stage"), (len(self.warnings), "warning")]
-        return f"<Checked {self.recipe.name}: {', '.join(_counted(*each) for each in counted if each[0])}>"
+        return f"<Checked {self.recipe.name}: {', '.join(_counted(*part) for part in counted if part[0])}>"
 
     def _repr_html_(self) -> str:
-        files, size = (_counted(*each) for each in self._counts())
+        files, size = (_counted(*part) for part in self._counts())
         rows = [["read", f"{', '.join(self.sources)}: {files}, {size}"]]
         rows += [[stage, " → ".join(steps) or "read only, no steps"] for stage, steps in self.passes.items()]
-        rows += [["stages", " → ".join(self.stages)], *(["warning", each] for each in self.warnings)]
+        rows += [["stages", " → ".join(self.stages)], *(["warning", warning] for warning in self.warnings)]
         return table(f"{self.recipe.name}: can run", ["", ""], rows)
 
     def _counts(self) -> list[tuple[int, str]]:
@@ -92,8 +92,8 @@ class Checked:
         return [(files, "file"), (size, "byte")]
 
 
-def _counted(number: int, what: str) -> str:
-    return f"{number:,} {what}{'s' * (number != 1)}"
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
 def check(recipe: Recipe | str | os.PathLike[str], *, inputs: Any = None, overrides: Overrides = ()) -> Checked:
@@ -116,55 +116,56 @@ def check(recipe: Recipe | str | os.PathLike[str], *, inputs: Any = None, overri
     workers = recipe.run.workers or cpus.usable()
     ahead = preview(folder, plan)
     needs = forecast(plan, min(workers, ahead.units), ahead.text)
-    documents, lost = tried(recipe, plan, ready.seen)
-    said = [drops_all_in_words(one, of=" in a sample of the input") for one in lost]
+    documents, lost = try_first_pass(recipe, plan, ready.seen)
+    names, markup = [source.source for source in recipe.read], warnings(recipe, plan.inputs, ready.seen)
+    drop_warnings = [drops_all_in_words(step, of=" in a sample of the input") for step in lost]
     return Checked(
         recipe,
-        {source.source: (len(found.files), found.size) for source, found in zip(recipe.read, plan.inputs)},
+        {name: (len(source.files), source.size) for name, source in zip(names, plan.inputs)},
         {info.stage: tuple(info.labels) for info in plan.passes},
-        {label: str(one) for label, one in zip(labels(recipe.steps), recipe.selections) if one},
+        {label: str(selection) for label, selection in zip(labels(recipe.steps), recipe.selections) if selection},
         tuple(stage.name for stage in plan.stages),
         workers,
         ahead,
         needs,
-        {source.source: int(found.text_size) for source, found in zip(recipe.read, plan.inputs)},
+        {name: int(source.text_size) for name, source in zip(names, plan.inputs)},
         dict(ready.read_as),
         tuple(remarks(recipe.steps)),
-        (*said, *ready.warnings, *warnings(recipe, plan.inputs, ready.seen), *_room(folder, needs, ahead)),
+        (*drop_warnings, *ready.warnings, *markup, *_disk_warnings(folder, needs, ahead)),
         documents,
         tuple(lost),
     )
 
 
-def _room(folder: RunFolder, needs: Forecast, ahead: Preview) -> list[str]:
+def _disk_warnings(folder: RunFolder, needs: Forecast, ahead: Preview) -> list[str]:
     """A warning if the disk of a run that has not begun cannot hold it."""
     if not folder.is_local or ahead.done:
         return []
-    above = next(place for place in (folder.path.absolute(), *folder.path.absolute().parents) if place.exists())
-    free = shutil.disk_usage(above).free
+    path = folder.path.absolute()
+    free = shutil.disk_usage(next(parent for parent in (path, *path.parents) if parent.exists())).free
     if free >= needs.disk[0]:
         return []
     return [f"{folder.place}: {size(free)} are free there, and a run will take {size(needs.disk[0])} at least"]
 
 
-def warnings(recipe: Recipe, inputs: Sequence[SourceFiles], seen: Sequence[SourceSample]) -> list[str]:
+def warnings(recipe: Recipe, inputs: Sequence[SourceFiles], samples: Sequence[SourceSample]) -> list[str]:
     """A sentence for each source whose texts hold HTML that no step strips, by a sample of its documents.
 
-    seen   the first documents of each source: all that is looked at where there are many sources
+    samples   the first documents of each source: all that is looked at where there are many sources
     """
     counted = []
-    for source, found, first in zip(recipe.read, inputs, seen):
+    for source, source_files, first in zip(recipe.read, inputs, samples):
         if strip_html(recipe, [source.source]):
-            some = sample(source.reader, source.source, found.files) if len(recipe.read) <= MANY else []
-            texts = [batch["text"] for batch in some or first.batches]
-            held = pc.drop_null(pa.concat_arrays([*texts, pa.array([], pa.large_string())]))
-            tagged = held.filter(pc.match_substring(held, "<"))  # or a sample of plain text would load the kernels
+            batches = sample(source.reader, source.source, source_files.files) if len(recipe.read) <= MANY else []
+            texts = [batch["text"] for batch in batches or first.batches]
+            values = pc.drop_null(pa.concat_arrays([*texts, pa.array([], pa.large_string())]))
+            tagged = values.filter(pc.match_substring(values, "<"))  # or a sample of plain text would load the kernels
             markup = pc.sum(is_markup(tagged)).as_py() or 0 if len(tagged) else 0
-            counted.append((source.source, len(held), markup))
+            counted.append((source.source, len(values), markup))
     return in_words(recipe, counted, "before the first step, in a sample of the input")
 
 
-def tried(recipe: Recipe, plan: RunPlan, seen: Sequence[SourceSample]) -> tuple[int, list[DropsAll]]:
+def try_first_pass(recipe: Recipe, plan: RunPlan, samples: Sequence[SourceSample]) -> tuple[int, list[DropsAll]]:
     """How many documents of the input were put through the first pass, and the steps of it that drop all they see.
 
     None are where its kernels are not compiled, as `check` does not wait for minutes; nor of fewer than say anything.
@@ -172,16 +173,17 @@ def tried(recipe: Recipe, plan: RunPlan, seen: Sequence[SourceSample]) -> tuple[
     work: Any = plan.stages[0].work
     if not isinstance(work, Pass) or not work.steps or not compiled.is_warm(compiled.imported_kernels()):
         return 0, []
-    some: list[pa.RecordBatch] = []
-    for source, found, first in zip(recipe.read, plan.inputs, seen):
-        drawn = sample(source.reader, source.source, found.files, TRIED) if len(recipe.read) <= MANY else []
-        batches = drawn or first.batches
-        some += [batch.slice(0, -(-TRIED // len(batches))) for batch in batches]
-    documents = sum(map(len, some))
+    tried_batches: list[pa.RecordBatch] = []
+    for source, source_files, first in zip(recipe.read, plan.inputs, samples):
+        batches = first.batches
+        if len(recipe.read) <= MANY:
+            batches = sample(source.reader, source.source, source_files.files, TRIED_DOCUMENTS) or batches
+        tried_batches += [batch.slice(0, -(-TRIED_DOCUMENTS // len(batches))) for batch in batches]
+    documents = sum(map(len, tried_batches))
     if documents < FEWEST:
         return 0, []
     facts: Facts = {}
-    for batch in some:
+    for batch in tried_batches:
         work.try_on(batch, facts)
     return documents, drops_all(plan.passes[0].labels, facts)
 
@@ -192,7 +194,7 @@ def sample(reader: Any, source: str, files: Sequence[FileInfo], rows: int | None
     rows   of a batch, about; None: as in a run
     """
     local = spread([file for file in files if file.size and is_local(file.path)])
-    cut = [reader.split([file], max(LEAST, file.size // PIECES)) for file in local]
+    cut = [reader.split([file], max(MIN_SAMPLED_PIECE, file.size // MAX_FILE_PIECES)) for file in local]
     counts = ReadCounts if rows is None else partial(ReadCounts, batch_rows=rows)
     batches = [next(iter(reader.read(piece, source, counts())), None) for pieces in cut for piece in spread(pieces)]
     return [batch for batch in batches if batch is not None]

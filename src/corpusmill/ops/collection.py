@@ -25,8 +25,8 @@ from corpusmill.recipe.parts import Source, home
 from corpusmill.storage import FileInfo, is_in, is_local, local_path, name_of, printable
 from corpusmill.store.run_folder import RunFolder
 
-SHOWN = 3  # paths in a message
-NOTHING: Mapping[str, Any] = {"paths": (), "root": "", "exclude": ()}
+MAX_PATHS_SHOWN = 3  # paths in a message
+NO_PATHS: Mapping[str, Any] = {"paths": (), "root": "", "exclude": ()}
 ADD, REMOVE = "add", "remove"
 
 
@@ -55,7 +55,7 @@ class InputChange:
 
 
 def added(recipe: Recipe, run: RunFolder, paths: Sequence[str], name: str | None = None) -> InputChange:
-    """The inputs of a run with files, folders, patterns or URLs more.
+    """The inputs of a run, and more files, folders, patterns or URLs.
 
     recipe   of the run, see `as_collected`
     name     of the source that they are added to; None: the only one, or the only one whose reader takes such files
@@ -64,42 +64,42 @@ def added(recipe: Recipe, run: RunFolder, paths: Sequence[str], name: str | None
 
     Raises InputError if a path names nothing, RecipeError if it is open which source is meant.
     """
-    given = tuple(dict.fromkeys(map(home, paths)))
-    source = _chosen(recipe, given, name)
+    inputs = tuple(dict.fromkeys(map(home, paths)))
+    source = _chosen(recipe, inputs, name)
     before = {entry["path"]: entry for entry in run.record()["inputs"].get(source.source, ())}
-    exclude = tuple(pattern for pattern in source.exclude if pattern not in given)
-    said: list[str] = []
-    was = {_whole(file.path): file.path for file in files_of(source)}
+    exclude = tuple(pattern for pattern in source.exclude if pattern not in inputs)
+    named_paths: list[str] = []
+    was = {_resolved(file.path): file.path for file in files_of(source)}
     new: dict[str, FileInfo] = {}
-    known: dict[str, FileInfo] = {}
+    present: dict[str, FileInfo] = {}
     out: dict[str, None] = {}
-    more: list[str] = []
-    for path in given:
-        every = files_of(replace(source, paths=(path,), root="", exclude=()))
-        found = [file for file in every if not any(is_in(file.path, pattern) for pattern in exclude)]
-        out |= {file.path: None for file in every if file not in found}
-        if not found:
-            pattern = next(pattern for pattern in exclude if is_in(every[0].path, pattern))
+    extra_paths: list[str] = []
+    for path in inputs:
+        all_files = files_of(replace(source, paths=(path,), root="", exclude=()))
+        files = [file for file in all_files if not any(is_in(file.path, pattern) for pattern in exclude)]
+        out |= {file.path: None for file in all_files if file not in files}
+        if not files:
+            pattern = next(pattern for pattern in exclude if is_in(all_files[0].path, pattern))
             raise InputError(
                 f"{path}: was removed from this run as {pattern}. To have that again: "
                 f"corpusmill add {run.place} {pattern}"
             )
-        fresh = [file for file in found if _whole(file.path) not in was]
-        said += [path] if fresh else []
-        known |= {file.path: file for file in found if _whole(file.path) in was}
+        fresh = [file for file in files if _resolved(file.path) not in was]
+        named_paths += [path] if fresh else []
+        present |= {file.path: file for file in files if _resolved(file.path) in was}
         new |= {file.path: file for file in fresh}
-        twice = any(was.get(_whole(file.path), file.path) != file.path for file in found)
+        twice = any(was.get(_resolved(file.path), file.path) != file.path for file in files)
         if not any(is_in(file.path, old) for file in fresh for old in source.paths):  # else it was only excluded
-            more += [file.path for file in fresh] if twice else [path] if fresh else []
-        was |= {_whole(file.path): file.path for file in fresh}
-    changed = replace(source, paths=(*source.paths, *more), exclude=exclude)
+            extra_paths += [file.path for file in fresh] if twice else [path] if fresh else []
+        was |= {_resolved(file.path): file.path for file in fresh}
+    changed = replace(source, paths=(*source.paths, *extra_paths), exclude=exclude)
     return InputChange(
         _with(recipe, _names_kept(source, changed, list(before.values()))),
         ADD,
-        tuple((source.source, path) for path in said),
+        tuple((source.source, path) for path in named_paths),
         tuple((source.source, path) for path in new),
-        tuple(known),
-        tuple(path for path, file in known.items() if _is_altered(file, before.get(printable(path)))),
+        tuple(present),
+        tuple(path for path, file in present.items() if _is_altered(file, before.get(printable(path)))),
         sum(file.size for file in new.values()),
         tuple(out),
     )
@@ -114,43 +114,43 @@ def removed(recipe: Recipe, run: RunFolder, patterns: Sequence[str], name: str |
     """
     patterns = tuple(dict.fromkeys(map(home, patterns)))
     record = run.record()["inputs"]
-    sources = recipe.read if name is None else [_named(recipe, name)]
+    sources = recipe.read if name is None else [_source_named(recipe, name)]
     read = [[entry["path"] for entry in record.get(source.source, ())] for source in sources]
     for pattern in patterns:
         if not any(
             pattern in source.paths or any(is_in(file, pattern) for file in files)
             for source, files in zip(sources, read)
         ):
-            every = [file for files in read for file in files]
+            all_files = [file for files in read for file in files]
             raise InputError(
-                f"{pattern}: no input of {run.place} is named by that{did_you_mean(pattern, every) or '.'} "
+                f"{pattern}: no input of {run.place} is named by that{did_you_mean(pattern, all_files) or '.'} "
                 f"`corpusmill add {run.place} --list` lists them."
             )
-    gone: list[tuple[str, str, int]] = []
+    removed_files: list[tuple[str, str, int]] = []
     for source, files in zip(sources, read):
-        said = [pattern for pattern in patterns if pattern in source.paths]
+        named_patterns = [pattern for pattern in patterns if pattern in source.paths]
         dropped = {file for file in files if any(is_in(file, pattern) for pattern in patterns)}
-        if not dropped and not said:
+        if not dropped and not named_patterns:
             continue
-        paths = [path for path in source.paths if path not in said and not _is_gone(path, files, dropped)]
+        paths = [path for path in source.paths if path not in named_patterns and not _is_gone(path, files, dropped)]
         if not paths or (files and len(dropped) == len(files)):
             raise InputError(
                 f"{source.source}: nothing would be left of this source. To do without it, take it out of the recipe: "
                 f"corpusmill recipe {run.place} > all.yaml, and run that."
             )
         still = [file for file in dropped if any(is_in(file, path) for path in paths)]
-        more = [pattern for pattern in patterns if any(is_in(file, pattern) for file in still)]
-        exclude = tuple(dict.fromkeys((*source.exclude, *more)))
+        extra_patterns = [pattern for pattern in patterns if any(is_in(file, pattern) for file in still)]
+        exclude = tuple(dict.fromkeys((*source.exclude, *extra_patterns)))
         changed = replace(source, paths=tuple(paths), exclude=exclude)
         entries = record.get(source.source, ())
         recipe = _with(recipe, _names_kept(source, changed, entries))
-        gone += [(source.source, entry["path"], entry["bytes"]) for entry in entries if entry["path"] in dropped]
+        removed_files += [(source.source, file["path"], file["bytes"]) for file in entries if file["path"] in dropped]
     return InputChange(
         recipe,
         REMOVE,
-        tuple((source, pattern) for pattern in patterns for source in _sources_of(gone, pattern)),
-        tuple((source, file) for source, file, _ in gone),
-        bytes=sum(size for *_, size in gone),
+        tuple((source, pattern) for pattern in patterns for source in _sources_of(removed_files, pattern)),
+        tuple((source, file) for source, file, _ in removed_files),
+        bytes=sum(size for *_, size in removed_files),
     )
 
 
@@ -194,18 +194,19 @@ def refuse_to_drop(recipe: Recipe, run: RunFolder) -> None:
     """Raises InputError if a recipe does not read what was added to the run in this folder, or reads what was removed
     from it."""
     try:
-        there = run.exists()
+        exists = run.exists()
     except StorageError:
         return  # what is wrong with the place is found, with all else that is wrong, before anything runs
-    lost, back = _undone(recipe, run.collection()) if there else ((), ())
-    said = [
-        f"{what} {', '.join(several[:SHOWN])}{f' and {len(several) - SHOWN} more' if several[SHOWN:] else ''}"
-        for what, several in (("does not have what was added to it:", lost), ("has what was removed from it:", back))
+    lost, back = _undone(recipe, run.collection()) if exists else ((), ())
+    findings = [
+        f"{finding} {', '.join(several[:MAX_PATHS_SHOWN])}"
+        + (f" and {len(several) - MAX_PATHS_SHOWN} more" if several[MAX_PATHS_SHOWN:] else "")
+        for finding, several in (("does not have what was added to it:", lost), ("has what was removed from it:", back))
         if several
     ]
-    if said:
+    if findings:
         raise InputError(
-            f"{run.place}: holds a collection, and this recipe {'; it '.join(said)}. To go on with the collection: "
+            f"{run.place}: holds a collection, and this recipe {'; it '.join(findings)}. To go on with the collection: "
             f"corpusmill add {run.place}. To change its recipe: corpusmill recipe {run.place} > all.yaml, and run "
             f"that. To undo this: corpusmill {'remove' if lost else 'add'} {run.place} {(*lost, *back)[0]}. To begin "
             f"anew with this recipe alone: --restart"
@@ -218,34 +219,34 @@ def _undone(recipe: Recipe, record: Mapping[str, Any]) -> tuple[list[str], list[
     lost: dict[str, None] = {}
     back: dict[str, None] = {}
     for change in record["changes"]:
-        kept, has = _names(record["sources"].get(change["source"], NOTHING)), reads.get(change["source"], NOTHING)
+        recorded, has = _names(record["sources"].get(change["source"], NO_PATHS)), reads.get(change["source"], NO_PATHS)
         for path in map(name_of, (*change["paths"], *change["files"])):
-            if change["verb"] == ADD and path in kept["paths"] and path not in has["paths"]:
+            if change["verb"] == ADD and path in recorded["paths"] and path not in has["paths"]:
                 lost[path] = None
             elif change["verb"] == REMOVE and (
-                (path in kept["exclude"] and path not in has["exclude"])
-                or (path in has["paths"] and path not in kept["paths"])
+                (path in recorded["exclude"] and path not in has["exclude"])
+                or (path in has["paths"] and path not in recorded["paths"])
             ):
                 back[path] = None
     return list(lost), list(back)
 
 
-def _chosen(recipe: Recipe, given: Sequence[str], name: str | None) -> Source:
+def _chosen(recipe: Recipe, paths: Sequence[str], name: str | None) -> Source:
     if name is not None:
-        return _named(recipe, name)
+        return _source_named(recipe, name)
     if len(recipe.read) == 1:
-        return _named(recipe, recipe.read[0].source)
-    fitting = [source for source in recipe.read if _takes(source, given)]
+        return _source_named(recipe, recipe.read[0].source)
+    fitting = [source for source in recipe.read if _takes(source, paths)]
     if len(fitting) == 1:
-        return _named(recipe, fitting[0].source)
+        return _source_named(recipe, fitting[0].source)
     names = ", ".join(source.source for source in (fitting or recipe.read))
     raise RecipeError(
-        f"{', '.join(given[:SHOWN])}: {'several sources' if fitting else 'no source'} of the recipe can be told to be "
-        f"of that kind. Say with --source which one it is to be added to: {names}"
+        f"{', '.join(paths[:MAX_PATHS_SHOWN])}: {'several sources' if fitting else 'no source'} of the recipe can be "
+        f"told to be of that kind. Say with --source which one it is to be added to: {names}"
     )
 
 
-def _named(recipe: Recipe, name: str) -> Source:
+def _source_named(recipe: Recipe, name: str) -> Source:
     names = [source.source for source in recipe.read]
     for source in recipe.read:
         if source.source == name:
@@ -256,21 +257,21 @@ def _named(recipe: Recipe, name: str) -> Source:
     )
 
 
-def _takes(source: Source, given: Sequence[str]) -> bool:
+def _takes(source: Source, paths: Sequence[str]) -> bool:
     suffixes = source.reader.suffixes if isinstance(source.reader, ChoosesFiles) else ()
     try:
-        files = files_of(replace(source, paths=tuple(given), root="", exclude=()))
+        files = files_of(replace(source, paths=tuple(paths), root="", exclude=()))
     except InputError:
         return False
     return all(file.path.endswith(tuple(suffixes)) for file in files) if suffixes else True
 
 
 def _with(recipe: Recipe, changed: Source) -> Recipe:
-    return replace(recipe, read=[changed if one.source == changed.source else one for one in recipe.read])
+    return replace(recipe, read=[changed if source.source == changed.source else source for source in recipe.read])
 
 
 def _state(source: Source) -> dict[str, Any]:
-    paths, exclude = (list(map(_shown, some)) for some in (source.paths, source.exclude))
+    paths, exclude = (list(map(_shown, names)) for names in (source.paths, source.exclude))
     return {"paths": paths, "root": name_of(source.root), "exclude": exclude}
 
 
@@ -308,14 +309,14 @@ def _is_gone(path: str, files: Sequence[str], dropped: set[str]) -> bool:
     return bool(inside) and dropped.issuperset(inside)
 
 
-def _sources_of(gone: Sequence[tuple[str, str, int]], pattern: str) -> Iterator[str]:
-    yield from dict.fromkeys(source for source, file, _ in gone if is_in(file, pattern) or file == pattern)
+def _sources_of(removed_files: Sequence[tuple[str, str, int]], pattern: str) -> Iterator[str]:
+    yield from dict.fromkeys(source for source, file, _ in removed_files if is_in(file, pattern) or file == pattern)
 
 
 def _is_altered(file: FileInfo, entry: Mapping[str, Any] | None) -> bool:
     return entry is not None and (entry["bytes"], entry["fingerprint"]) != (file.size, file.fingerprint)
 
 
-def _whole(path: str) -> str:
+def _resolved(path: str) -> str:
     """What two names of one file have in common."""
     return str(Path(local_path(path)).resolve()) if is_local(path) and "://" not in path else path

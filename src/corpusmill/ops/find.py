@@ -25,7 +25,7 @@ from corpusmill.execute import cpus
 from corpusmill.loader import Served, TokenLoader
 from corpusmill.loader.stages import StageLoader
 from corpusmill.ops.kernels import preloaded, warm_kernels
-from corpusmill.ops.text_index import ABOUT, DOCUMENTS, INDEX, STAGE, index_plan
+from corpusmill.ops.text_index import DOCUMENTS, INDEX, ORIGIN_COLUMNS, STAGE, index_plan
 from corpusmill.recipe.canaries import SOURCE
 from corpusmill.report.run_files import RunFiles
 from corpusmill.storage import make_dir
@@ -34,10 +34,10 @@ from corpusmill.store.run_folder import RunFolder
 from corpusmill.text import suffixes
 from corpusmill.text.suffixes import DEPTH, ENTRY_KINDS, LETTER, Suffixes
 
-FOLDER = "find"
-CONTEXT = 60  # bytes on each side of a passage that are shown
-MANY = 1 << 40  # occurrences: all of them
-WORDS = 8  # of a span that is worth telling, at least
+INDEX_FOLDER = "find"
+CONTEXT_BYTES = 60  # bytes on each side of a passage that are shown
+ALL_OCCURRENCES = 1 << 40  # occurrences: all of them
+MIN_SPAN_WORDS = 8  # of a span that is worth telling, at least
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Occurrence:
 
     id, source, url, file, position   of the document
     offset                            of the passage in its text, in bytes of UTF-8
-    before, after                     up to CONTEXT bytes of text around it
+    before, after                     up to CONTEXT_BYTES bytes of text around it
     """
 
     id: str
@@ -116,7 +116,7 @@ class TextIndex:
         self.run = RunFolder(str(files.folder.path.resolve()))
         last = files.passes[-1][0]
         plan = index_plan(files.recipe, self.run, files.stages[last], files.stages[files.texts_of(last)])
-        self.folder = RunFolder(str(self.run.path / FOLDER))
+        self.folder = RunFolder(str(self.run.path / INDEX_FOLDER))
         make_dir(self.folder.place)
         listener = listener or Silent()
         warm_kernels(listener, (suffixes.__name__,))
@@ -149,16 +149,16 @@ class TextIndex:
 
         Raises InputError if the passage is empty.
         """
-        wanted = _encoded(passage)
+        encoded = _encoded(passage)
         count = documents = 0
         first: list[Occurrence] = []
-        for block, places in self._places(wanted):
+        for block, places in self._places(encoded):
             count += len(places)
             places.sort()
             rows = np.searchsorted(block.start, places, "right") - 1
             documents += len(np.unique(rows))
             if len(first) < most:
-                first += _told(block, places[: most - len(first)], rows, len(wanted))
+                first += _occurrences(block, places[: most - len(first)], rows, len(encoded))
         return PassageMatch(passage, count, documents, tuple(first))
 
     def count(self, passage: str) -> int:
@@ -167,13 +167,13 @@ class TextIndex:
 
     def ids(self, passage: str) -> list[str]:
         """The ids of all documents that have a passage, in the order of the run."""
-        found: list[str] = []
+        ids: list[str] = []
         for block, places in self._places(_encoded(passage)):
             rows = np.unique(np.searchsorted(block.start, places, "right") - 1)
-            found += pq.read_table(block.documents, columns=["id"])["id"].take(rows).to_pylist()
-        return found
+            ids += pq.read_table(block.documents, columns=["id"])["id"].take(rows).to_pylist()
+        return ids
 
-    def spans(self, text: str, words: int = WORDS) -> list[CopiedSpan]:
+    def spans(self, text: str, words: int = MIN_SPAN_WORDS) -> list[CopiedSpan]:
         """The longest parts of a text that occur in the run, from beginning to end of words: none is within another
         one. They may overlap.
 
@@ -183,7 +183,7 @@ class TextIndex:
         """
         encoded = text.encode()
         kinds = ENTRY_KINDS[np.frombuffer(encoded, np.uint8)]
-        found: list[CopiedSpan] = []
+        spans: list[CopiedSpan] = []
         reached = 0
         for start in sorted({0, *suffixes.entries_within(encoded)}):
             stop = _whole_words(kinds, start, start + self._shared(encoded[start:]))
@@ -192,37 +192,38 @@ class TextIndex:
                 reached = stop
                 shown = part.decode()
                 begin = len(encoded[:start].decode())
-                found.append(CopiedSpan(begin, begin + len(shown), shown, self.count(shown)))
-        return found
+                spans.append(CopiedSpan(begin, begin + len(shown), shown, self.count(shown)))
+        return spans
 
     @cached_property
     def _blocks(self) -> list[_IndexUnit]:
         blocks = []
         for unit in range(len(self._results)):
             arrays = map_arrays(self.folder.file(self._results[INDEX].path(unit)))
-            held = Suffixes(**{name: arrays[name] for name in Suffixes._fields})
-            blocks.append(_IndexUnit(held, arrays["start"], self.folder.file(self._results[DOCUMENTS].path(unit))))
+            documents = self.folder.file(self._results[DOCUMENTS].path(unit))
+            sorted_texts = Suffixes(**{name: arrays[name] for name in Suffixes._fields})
+            blocks.append(_IndexUnit(sorted_texts, arrays["start"], documents))
         return blocks
 
-    def _places(self, wanted: bytes) -> Iterator[tuple[_IndexUnit, NDArray[np.int64]]]:
+    def _places(self, encoded: bytes) -> Iterator[tuple[_IndexUnit, NDArray[np.int64]]]:
         """Where each block has a passage, in no order."""
-        at = suffixes.entries_within(wanted)
+        at = suffixes.entries_within(encoded)
         if not at:
             for block in self._blocks:
-                yield block, _within_runs(block.suffixes, wanted)
+                yield block, _within_runs(block.suffixes, encoded)
             return
         candidates = {
-            offset: [suffixes.matches(block.suffixes, wanted[offset:]) for block in self._blocks] for offset in at[:16]
+            offset: [suffixes.matches(block.suffixes, encoded[offset:]) for block in self._blocks] for offset in at[:16]
         }
         best = min(candidates, key=lambda offset: sum(stop - first for first, stop in candidates[offset]))
         for block, (first, stop) in zip(self._blocks, candidates[best]):
-            yield block, suffixes.confirmed(block.suffixes, first, stop, wanted, best).astype(np.int64)
+            yield block, suffixes.confirmed(block.suffixes, first, stop, encoded, best).astype(np.int64)
 
     def _shared(self, text: bytes) -> int:
         """How many of the first bytes of a text occur somewhere. The text begins where a word does."""
-        most = max((suffixes.shared(block.suffixes, text) for block in self._blocks), default=0)
-        if most < DEPTH:
-            return most
+        shared = max((suffixes.shared(block.suffixes, text) for block in self._blocks), default=0)
+        if shared < DEPTH:
+            return shared
         # Longer than what is sorted: twice as long, as long as all of it occurs.
         longest = bisect.bisect_left(range(DEPTH, len(text) + 1), True, key=lambda size: not self._has(text[:size]))
         return DEPTH + longest - 1
@@ -266,16 +267,16 @@ def find_canaries(index: TextIndex) -> list[FoundCanary]:
     record = index.run.canaries()
     if record is None:
         raise InputError(f"{index.run.place}: the run has planted nothing: its recipe has no canary.")
-    told = []
-    for one in record["canaries"]:
-        planted = tuple(document["id"] for document in one["documents"])
-        found = index.find(one["text"], MANY)
-        own = [each for each in found.occurrences if each.id in set(planted) and each.source == SOURCE]
-        offsets = {each.id: each.offset for each in reversed(own)}
+    canaries = []
+    for canary in record["canaries"]:
+        planted = tuple(document["id"] for document in canary["documents"])
+        match = index.find(canary["text"], ALL_OCCURRENCES)
+        own = [hit for hit in match.occurrences if hit.id in set(planted) and hit.source == SOURCE]
+        offsets = {hit.id: hit.offset for hit in reversed(own)}
         ids = tuple(id for id in planted if id in offsets)
-        about = (one["name"], one["text"], one["copies"], one["source"])
-        told.append(FoundCanary(*about, planted, ids, found.count, found.count - len(own), offsets))
-    return told
+        about = (canary["name"], canary["text"], canary["copies"], canary["source"])
+        canaries.append(FoundCanary(*about, planted, ids, match.count, match.count - len(own), offsets))
+    return canaries
 
 
 def served(run: str | os.PathLike[str] | RunFolder, ids: Collection[str], **settings: Any) -> dict[str, list[Served]]:
@@ -293,41 +294,41 @@ def served(run: str | os.PathLike[str] | RunFolder, ids: Collection[str], **sett
         raise InputError(f"{files.folder.place}: the run wrote no training shards, so no training step has served it.")
     loader = TokenLoader(files.shards, **settings)
     numbers = loader.shards[0].numbers_of(ids)
-    return {each: loader.served(numbers.get(each, ())) for each in ids}
+    return {doc_id: loader.served(numbers.get(doc_id, ())) for doc_id in ids}
 
 
 def _encoded(passage: str) -> bytes:
     try:
-        wanted = passage.encode()
+        encoded = passage.encode()
     except UnicodeEncodeError:
         raise InputError(f"a passage is valid Unicode text; got {passage!a:.200}") from None
-    if not wanted:
+    if not encoded:
         raise InputError("the passage to find is empty.")
-    return wanted
+    return encoded
 
 
-def _within_runs(block: Suffixes, wanted: bytes) -> NDArray[np.int64]:
-    runs, offsets = suffixes.within_runs(block, wanted)
-    first, stop = (block.run_first[runs + more].astype(np.int64) for more in (0, 1))
+def _within_runs(block: Suffixes, encoded: bytes) -> NDArray[np.int64]:
+    runs, offsets = suffixes.within_runs(block, encoded)
+    first, stop = (block.run_first[runs + end].astype(np.int64) for end in (0, 1))
     sizes = stop - first
     which = np.repeat(first - np.append(0, np.cumsum(sizes)[:-1]), sizes) + np.arange(sizes.sum())
     places: NDArray[np.int64] = block.sorted[which].astype(np.int64) + np.repeat(offsets, sizes)
     return places
 
 
-def _told(block: _IndexUnit, places: NDArray[np.int64], rows: NDArray[np.int64], size: int) -> list[Occurrence]:
+def _occurrences(block: _IndexUnit, places: NDArray[np.int64], rows: NDArray[np.int64], size: int) -> list[Occurrence]:
     """Occurrences at places in order; `rows` are their documents, and may be more."""
-    wanted = rows[: len(places)]
-    about = pq.read_table(block.documents, columns=list(ABOUT)).take(wanted).to_pylist()
+    doc_rows = rows[: len(places)]
+    about = pq.read_table(block.documents, columns=list(ORIGIN_COLUMNS)).take(doc_rows).to_pylist()
     text = block.suffixes.text
-    told = []
-    for place, row, record in zip(places.tolist(), wanted.tolist(), about):
+    occurrences = []
+    for position, row, record in zip(places.tolist(), doc_rows.tolist(), about):
         start, stop = int(block.start[row]), int(block.start[row + 1]) - 1
-        before = bytes(text[max(place - CONTEXT, start) : place])
-        after = bytes(text[place + size : min(place + size + CONTEXT, stop)])
+        before = bytes(text[max(position - CONTEXT_BYTES, start) : position])
+        after = bytes(text[position + size : min(position + size + CONTEXT_BYTES, stop)])
         shown = [part.decode("utf-8", "ignore") for part in (before, after)]
-        told.append(Occurrence(**record, offset=place - start, before=shown[0], after=shown[1]))
-    return told
+        occurrences.append(Occurrence(**record, offset=position - start, before=shown[0], after=shown[1]))
+    return occurrences
 
 
 def _whole_words(kinds: NDArray[np.uint8], start: int, stop: int) -> int:

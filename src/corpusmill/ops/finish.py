@@ -21,8 +21,8 @@ from corpusmill.store import forgotten
 from corpusmill.store.run_folder import RunFolder
 
 READING_BACK = "read back"  # for the clock
-SHOWN = 5  # problems in a message
-ROWS = 1 << 14  # ids in memory at a time
+MAX_PROBLEMS_SHOWN = 5  # problems in a message
+ID_ROWS = 1 << 14  # ids in memory at a time
 
 
 class DamagedOutput(RunError):
@@ -52,11 +52,11 @@ class RunOutput:
     def problem(self, run: RunFolder) -> str:
         """What is wrong with it, and what to do."""
         problems = [problem for folder in self.checked for problem in folder.problems]
-        more = f" And {len(problems) - SHOWN} more." if len(problems) > SHOWN else ""
+        unlisted = f" And {len(problems) - MAX_PROBLEMS_SHOWN} more." if len(problems) > MAX_PROBLEMS_SHOWN else ""
         return (
             f"{run.place}: what was written cannot be read back as it was written: "
-            f"{'; '.join(problems[:SHOWN])}.{more} Is the disk sound? Run the same command again: what is damaged is "
-            f"made again. `corpusmill verify {run.place}` only reads it."
+            f"{'; '.join(problems[:MAX_PROBLEMS_SHOWN])}.{unlisted} Is the disk sound? Run the same command "
+            f"again: what is damaged is made again. `corpusmill verify {run.place}` only reads it."
         )
 
 
@@ -107,7 +107,7 @@ def kept_ids(run: RunFolder, documents: forgotten.Forgotten) -> Sequence[str]:
     """The ids of those documents that the stages of a run kept, in its order."""
     files = RunFiles(run)
     ids: list[str] = []
-    for batch in files.all_documents("docs", len(files.passes) - 1, ("id", "url"), ROWS):
+    for batch in files.all_documents("docs", len(files.passes) - 1, ("id", "url"), ID_ROWS):
         ids += batch["id"].filter(pa.array(documents.among(batch))).to_pylist()
     return ids
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # 50 ms of import that opening a run need not wait for
     from corpusmill.engine.drive.session import StageCounts
     from corpusmill.loader import TokenLoader
 
-AT_ONCE = 1024  # documents in memory while they are iterated over
+BATCH_DOCUMENTS = 1024  # documents in memory while they are iterated over
 
 
 class DroppedDocument(Document):
@@ -119,10 +119,10 @@ class Run:
         files.must_be_finished()
         columns = [*STORED.names, "dropped_by", "reasons"]
         for number in range(len(files.passes)):
-            for batch in files.documents("dropped", number, columns, AT_ONCE):
+            for batch in files.documents("dropped", number, columns, BATCH_DOCUMENTS):
                 yield from map(DroppedDocument, batch.to_pylist())
 
-    def batches(self, rows: int = AT_ONCE) -> Iterator[pa.RecordBatch]:
+    def batches(self, rows: int = BATCH_DOCUMENTS) -> Iterator[pa.RecordBatch]:
         """The kept documents as record batches of at most so many rows: id, source, file, position, url, date, text,
         metadata (JSON) and tokens, the columns of `corpusmill.schema.COUNTED`."""
         files = self._tables.files
@@ -210,8 +210,8 @@ def open(place: str | os.PathLike[str] | RunFolder) -> Run:
     return Run.open(place)
 
 
-def _import(library: str, what: str) -> Any:
+def _import(library: str, caller: str) -> Any:
     try:
         return import_module(library)
     except ImportError:
-        raise MissingExtraError(f"{what}()", libraries=[library]) from None
+        raise MissingExtraError(f"{caller}()", libraries=[library]) from None

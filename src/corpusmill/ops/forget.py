@@ -23,14 +23,14 @@ from corpusmill.loader import Served
 from corpusmill.ops import rewrite_output
 from corpusmill.ops.find import TextIndex
 from corpusmill.ops.find import served as served_by
-from corpusmill.ops.runs import ROWS
+from corpusmill.ops.finish import ID_ROWS
 from corpusmill.report.run_files import RunFiles
 from corpusmill.store import forgotten
 from corpusmill.store.forgotten import Forgotten, host_of
 from corpusmill.store.run_folder import RunFolder
 
-FORMAT = "corpusmill-forget"
-DUPLICATE = ".duplicate_of"  # how the signal of a dedup step ends
+MANIFEST_FORMAT = "corpusmill-forget"
+DUPLICATE_SIGNAL = ".duplicate_of"  # how the signal of a dedup step ends
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class ForgetRequest:
 
 
 @dataclass(frozen=True)
-class Done:
+class ForgetResult:
     """What was done: the content of the manifest, where it is, and the files of output that were written or removed."""
 
     manifest: Mapping[str, Any]
@@ -91,13 +91,13 @@ def find(
     files = RunFiles(run)
     files.must_be_finished()
     folder = RunFolder(str(files.folder.path))
-    asked = Forgotten(frozenset(ids), frozenset(urls), frozenset(_domain(each) for each in domains))
+    request = Forgotten(frozenset(ids), frozenset(urls), frozenset(_domain(domain) for domain in domains))
     passages = [text for text in texts if text]
     if passages:
         index = TextIndex(folder, workers)
-        asked |= Forgotten(frozenset(each for passage in passages for each in index.ids(passage)))
-    rows = dict(_rows(files, asked))
-    missing = sorted(asked.ids - rows.keys()) + sorted(asked.urls - {row["url"] for row in rows.values()})
+        request |= Forgotten(frozenset(doc_id for passage in passages for doc_id in index.ids(passage)))
+    rows = dict(_rows(files, request))
+    missing = sorted(request.ids - rows.keys()) + sorted(request.urls - {row["url"] for row in rows.values()})
     direct = set(rows)
     if copies:
         rows |= dict(_rows(files, Forgotten(_with_copies(files, direct) - direct)))
@@ -107,9 +107,9 @@ def find(
     )
     if not rows:
         raise InputError(f"{folder.place}: the run has no such document, kept or dropped. Nothing is changed.")
-    removed = rewrite_output.unfit(folder) if any(each.kept for each in documents) else []
+    removed = rewrite_output.unfit(folder) if any(document.kept for document in documents) else []
     return ForgetRequest(
-        Forgotten(frozenset(rows), asked.urls, asked.domains), documents, tuple(missing), tuple(removed)
+        Forgotten(frozenset(rows), request.urls, request.domains), documents, tuple(missing), tuple(removed)
     )
 
 
@@ -121,7 +121,7 @@ def forget(
     key: bytes | None = None,
     served: Sequence[Served] | None = None,
     loader: Mapping[str, Any] | None = None,
-) -> Done:
+) -> ForgetResult:
     """Forget what `find` has found: record it, rewrite the output where it holds it, write a manifest.
 
     purge    remove everything else of the run that may hold its text: stages, the index of `find`, copies of input,
@@ -137,37 +137,37 @@ def forget(
         (folder.refuse_strangers if purge else folder.refuse_other_output)()
         before = rewrite_output.sums(folder)
         folder.write_forgotten(((forgotten.read(folder) or Forgotten()) | asked.wanted).to_bytes())
-        rewrite_output.rewrite(folder, frozenset(each.id for each in asked.documents if each.kept))
+        rewrite_output.rewrite(folder, frozenset(document.id for document in asked.documents if document.kept))
         after = rewrite_output.sums(folder)
         parts = [*folder.work_parts(), *_pages(folder, asked)]
         for part in parts if purge else ():
             path = Path(part)
             shutil.rmtree(path) if path.is_dir() else path.unlink()
-        told = {name: [before.get(name), after.get(name)] for name in sorted({*before, *after})}
+        sums_of = {name: [before.get(name), after.get(name)] for name in sorted({*before, *after})}
         manifest: dict[str, Any] = {
-            "format": FORMAT,
+            "format": MANIFEST_FORMAT,
             "version": 1,
             "date": datetime.now(UTC).isoformat(timespec="seconds"),
             "domains": sorted(asked.wanted.domains),
             "urls": sorted(asked.wanted.urls),
-            "documents": [asdict(each) for each in asked.documents],
-            "output": {name: {"before": old, "after": new} for name, (old, new) in told.items()},
+            "documents": [asdict(document) for document in asked.documents],
+            "output": {name: {"before": old, "after": new} for name, (old, new) in sums_of.items()},
             "purged": [Path(part).name for part in parts] if purge else [],
             "remains": [] if purge else [Path(part).name for part in parts],
         }
         if served is not None:
-            manifest["served"] = {"loader": dict(loader or {}), "rows": [one._asdict() for one in served]}
+            manifest["served"] = {"loader": dict(loader or {}), "rows": [row._asdict() for row in served]}
         manifest["signature"] = _signature(manifest, key)
         content = (json.dumps(manifest, indent=1, ensure_ascii=False) + "\n").encode()
-        changed = tuple(name for name, (old, new) in told.items() if old != new)
-        return Done(manifest, folder.add_manifest(content), changed)
+        changed = tuple(name for name, (old, new) in sums_of.items() if old != new)
+        return ForgetResult(manifest, folder.add_manifest(content), changed)
 
 
 def steps_of(run: str | os.PathLike[str], asked: ForgetRequest, **settings: Any) -> list[Served]:
     """The batches that hold some of these documents, in order of steps. `settings` are those of a TokenLoader; of
     `epochs`, one if not given. Raises InputError if the run has no shards."""
-    found = served_by(run, [each.id for each in asked.documents], **settings)
-    return sorted({one for batches in found.values() for one in batches})
+    served = served_by(run, [document.id for document in asked.documents], **settings)
+    return sorted({batch for batches in served.values() for batch in batches})
 
 
 def check(manifest: Path, key: bytes | None = None) -> list[str]:
@@ -178,7 +178,7 @@ def check(manifest: Path, key: bytes | None = None) -> list[str]:
     try:
         record = json.loads(manifest.read_bytes())
         signature, output = record["signature"], record["output"]
-        is_one = record["format"] == FORMAT and isinstance(output, dict)
+        is_one = record["format"] == MANIFEST_FORMAT and isinstance(output, dict)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(f"{manifest}: not a manifest of `corpusmill forget` ({error}).") from None
     if not is_one:
@@ -197,18 +197,18 @@ def check(manifest: Path, key: bytes | None = None) -> list[str]:
         after = output.get(name, {}).get("after")
         if now.get(name) != after:
             is_now = f"SHA-256 is {now[name][:12]}…" if name in now else "is not there"
-            said = f"{after[:12]}…" if after else "that it is not there"
-            problems.append(f"{run.output(name)}: {is_now}, the manifest says {said}")
+            expected_sum = f"{after[:12]}…" if after else "that it is not there"
+            problems.append(f"{run.output(name)}: {is_now}, the manifest says {expected_sum}")
     return problems
 
 
-def _rows(files: RunFiles, wanted: Forgotten) -> Iterable[tuple[str, dict[str, Any]]]:
+def _rows(files: RunFiles, request: Forgotten) -> Iterable[tuple[str, dict[str, Any]]]:
     """id -> url, source and whether it was kept to the end, of all documents that a pass kept or dropped."""
     last = len(files.passes) - 1
     kinds = [("docs", last), *(("dropped", number) for number in range(last + 1))]
     for kind, number in kinds:
-        for batch in files.all_documents(kind, number, ("id", "url", "source"), ROWS):
-            for row in batch.filter(pa.array(wanted.among(batch))).to_pylist():
+        for batch in files.all_documents(kind, number, ("id", "url", "source"), ID_ROWS):
+            for row in batch.filter(pa.array(request.among(batch))).to_pylist():
                 yield row["id"], row | {"kept": kind == "docs"}
 
 
@@ -216,36 +216,36 @@ def _with_copies(files: RunFiles, ids: Collection[str]) -> frozenset[str]:
     """Documents with all that any dedup step has joined them to, directly or through others."""
     pairs: list[tuple[str, str]] = []
     for number in range(len(files.passes)):
-        names = [name for name in files.columns(number) if name.endswith(DUPLICATE)]
+        names = [name for name in files.columns(number) if name.endswith(DUPLICATE_SIGNAL)]
         for path in files.paths("signals", number) if names else ():
             table = pq.read_table(path, columns=["id", *names], use_threads=False)
             for name in names:
-                found = table.filter(table[name].is_valid())
-                pairs += zip(found["id"].to_pylist(), found[name].to_pylist())
-    near: dict[str, list[str]] = {}
-    for one, other in pairs:
-        near.setdefault(one, []).append(other)
-        near.setdefault(other, []).append(one)
+                copies = table.filter(table[name].is_valid())
+                pairs += zip(copies["id"].to_pylist(), copies[name].to_pylist())
+    neighbours: dict[str, list[str]] = {}
+    for doc_id, neighbour in pairs:
+        neighbours.setdefault(doc_id, []).append(neighbour)
+        neighbours.setdefault(neighbour, []).append(doc_id)
     reached, waiting = set(ids), list(ids)
     while waiting:
-        for other in near.get(waiting.pop(), ()):
-            if other not in reached:
-                reached.add(other)
-                waiting.append(other)
+        for neighbour in neighbours.get(waiting.pop(), ()):
+            if neighbour not in reached:
+                reached.add(neighbour)
+                waiting.append(neighbour)
     return frozenset(reached)
 
 
-def _pages(folder: RunFolder, asked: ForgetRequest) -> list[str]:
+def _pages(folder: RunFolder, request: ForgetRequest) -> list[str]:
     """The pages for people that name one of the documents: they may show its text."""
-    names = {each.id.encode() for each in asked.documents} | {each.url.encode() for each in asked.documents if each.url}
+    names = {name.encode() for document in request.documents for name in (document.id, document.url) if name}
     pages = [Path(folder.report), *(Path(folder.card_file(name)) for name in ("README.md", "croissant.json"))]
     return [str(page) for page in pages if page.exists() and any(name in page.read_bytes() for name in names)]
 
 
-def _domain(given: str) -> str:
-    domain = host_of(given.strip().removeprefix("*.").lstrip("."))
+def _domain(text: str) -> str:
+    domain = host_of(text.strip().removeprefix("*.").lstrip("."))
     if "." not in domain:
-        raise InputError(f'"{given}" is not a domain, as in --domain example.org')
+        raise InputError(f'"{text}" is not a domain, as in --domain example.org')
     return domain
 
 

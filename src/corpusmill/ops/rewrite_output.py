@@ -23,8 +23,8 @@ from corpusmill.store.run_folder import RunFolder
 from corpusmill.store.sums import files_in, sha256, sums_in, write_sums
 from corpusmill.store.tables import TableWriter
 
-LINES = (".jsonl", ".jsonl.gz", ".jsonl.zst")
-LEVEL = 3  # of compression of lines
+LINE_SUFFIXES = (".jsonl", ".jsonl.gz", ".jsonl.zst")
+COMPRESSION_LEVEL = 3  # of compression of lines
 
 
 def unfit(run: RunFolder) -> list[str]:
@@ -79,16 +79,16 @@ def _has_ids(path: Path) -> bool:
     if path.name.endswith(".parquet"):
         schema = pq.read_schema(path)
         return "id" in schema.names and pa.types.is_string(schema.field("id").type)
-    if not path.name.endswith(LINES):
+    if not path.name.endswith(LINE_SUFFIXES):
         return False
-    with _lines(path) as lines:
+    with open_lines(path) as lines:
         first = next(iter(lines), None)
     return first is None or isinstance(orjson.loads(first).get("id"), str)
 
 
 def _rewrite_shards(folder: Path, ids: frozenset[str]) -> list[str]:
     numbers = open_shards(folder).numbers_of(ids)
-    return erase(folder, {number for mine in numbers.values() for number in mine})
+    return erase(folder, {number for doc_numbers in numbers.values() for number in doc_numbers})
 
 
 def _rewrite_files(folder: Path, ids: frozenset[str]) -> list[str]:
@@ -107,32 +107,33 @@ def _rewrite_files(folder: Path, ids: frozenset[str]) -> list[str]:
 
 def _filter_table(path: Path, draft: Path, ids: frozenset[str]) -> int:
     """Write a table without these documents; returns how many that are."""
-    gone = 0
+    removed = 0
     with pq.ParquetFile(path) as file, TableWriter(draft, file.schema_arrow) as table:
         for batch in file.iter_batches(1024, use_threads=False):
-            mine = is_in(batch["id"], ids)
-            gone += int(mine.sum())
-            table.write(batch.filter(pa.array(~mine)))
-    return gone
+            is_removed = is_in(batch["id"], ids)
+            removed += int(is_removed.sum())
+            table.write(batch.filter(pa.array(~is_removed)))
+    return removed
 
 
 def _filter_lines(path: Path, draft: Path, ids: frozenset[str]) -> int:
-    gone = 0
-    with _lines(path) as lines, _new_lines(draft, path.name) as new:
+    removed = 0
+    with open_lines(path) as lines, _new_lines(draft, path.name) as new:
         for line in lines:
             if orjson.loads(line)["id"] in ids:
-                gone += 1
+                removed += 1
             else:
                 new.write(line)
-    return gone
+    return removed
 
 
-def _lines(path: Path) -> IO[bytes]:
+def open_lines(path: Path) -> IO[bytes]:
+    """A file of lines, unpacked as its name says: all frames of it."""
     if path.name.endswith(".gz"):
         return cast(IO[bytes], gzip.open(path))
     if path.name.endswith(".zst"):
-        raw: Any = zstandard.ZstdDecompressor().stream_reader(path.open("rb"), read_across_frames=True, closefd=True)
-        return io.BufferedReader(raw)
+        stream: Any = pa.CompressedInputStream(str(path), "zstd")  # zstandard's own takes a cut file for a short one
+        return io.BufferedReader(stream)
     return path.open("rb")
 
 
@@ -141,10 +142,10 @@ def _new_lines(path: Path, name: str) -> Iterator[Any]:
     """A file of lines, compressed as its name says. The same lines give the same bytes."""
     with path.open("wb") as file:
         if name.endswith(".gz"):
-            with gzip.GzipFile("", "wb", LEVEL, file, mtime=0) as packed:
+            with gzip.GzipFile("", "wb", COMPRESSION_LEVEL, file, mtime=0) as packed:
                 yield packed
         elif name.endswith(".zst"):
-            with zstandard.ZstdCompressor(LEVEL).stream_writer(file, closefd=False) as packed:
+            with zstandard.ZstdCompressor(COMPRESSION_LEVEL).stream_writer(file, closefd=False) as packed:
                 yield packed
         else:
             yield file

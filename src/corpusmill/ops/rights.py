@@ -13,7 +13,7 @@ from corpusmill.steps import captures
 from corpusmill.steps.captures import LARGEST, CapturedAnswer, kind_of, origin_of, target_of
 from corpusmill.storage import expand
 
-LIMIT = 4 << 20  # bytes of a file once it is decoded
+MAX_DECODED_BYTES = 4 << 20  # bytes of a file once it is decoded
 
 
 @dataclass
@@ -42,17 +42,17 @@ def collect(paths: Sequence[str], out: Path, memory_mb: int = 1024) -> Collected
     files = expand(list(paths), find("warc")().suffixes)
     collected = CollectedAnswers(files=len(files))
 
-    def found() -> Iterator[CapturedAnswer]:
+    def answers() -> Iterator[CapturedAnswer]:
         for file in files:
-            for record in records(whole_file(file), LIMIT):
+            for record in records(whole_file(file), MAX_DECODED_BYTES):
                 collected.records += 1
                 if isinstance(record, Damage):
                     collected.damaged += 1
-                elif (one := answer_of(record)) is not None:
-                    collected.by_kind[one.kind] += 1
-                    yield one
+                elif (answer := answer_of(record)) is not None:
+                    collected.by_kind[answer.kind] += 1
+                    yield answer
 
-    collected.kept = captures.collect(found(), out, memory_mb)
+    collected.kept = captures.collect(answers(), out, memory_mb)
     if not collected.kept:
         raise InputError(
             f"no capture of robots.txt or tdmrep.json among the {collected.records:,} records of {len(files)} files. "
@@ -74,7 +74,7 @@ def answer_of(record: Record) -> CapturedAnswer | None:
     body = ""
     if response.status == 200:
         try:
-            raw = http.content(response, LIMIT)[:LARGEST]
+            raw = http.content(response, MAX_DECODED_BYTES)[:LARGEST]
             body = decode(raw, http.charset(response.fields.get("content-type", "")) or "utf-8")
         except (http.BadEncoding, http.BodyTooLarge):
             body = ""

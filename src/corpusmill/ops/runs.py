@@ -31,7 +31,7 @@ from corpusmill.ops.finish import DamagedOutput, RunOutput, finish
 from corpusmill.ops.finished import Run
 from corpusmill.ops.kernels import preloaded, warm_kernels
 from corpusmill.ops.provenance import describe
-from corpusmill.ops.provenance.calls import COMPILING, FAILED, FINISHED, Call
+from corpusmill.ops.provenance.calls import COMPILING_CLOCK, FAILED, FINISHED, Call
 from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.names import remarks
 from corpusmill.recipe.override import Overrides
@@ -39,8 +39,6 @@ from corpusmill.storage import exists, is_full
 from corpusmill.store.run_folder import RunFolder
 from corpusmill.store.units import now
 
-SHOWN = 5  # problems in a message
-ROWS = 1 << 14  # ids in memory at a time
 MUCH_TEXT = 64 << 20  # bytes from which on it is said that default workers have nothing to do
 
 
@@ -103,7 +101,7 @@ def _run(
     if isinstance(listener, BeatListener):
         listener.planned(plan.stages)
     finished = is_finished(run_folder, plan)
-    call.clock.at(COMPILING)
+    call.clock.at(COMPILING_CLOCK)
     compiling = 0.0 if finished else warm_kernels(listener)
     call.clock.at("")
     needed = 0  # workers that are missed if there is no work for them
@@ -150,21 +148,21 @@ def _run(
     if output.is_sound and not any(stage.done_now for stage in counts.values()):
         listener.note(f"nothing to do: {run_folder.place} is finished, and its outputs are as they were written")
     damaged = tuple(session.repairs.damaged)
-    done = Run(run_folder.place, output.waterfall, seconds, counts, output.checked, damaged, round(compiling, 3))
+    result = Run(run_folder.place, output.waterfall, seconds, counts, output.checked, damaged, round(compiling, 3))
     if not output.is_sound:
-        raise DamagedOutput(output.problem(run_folder), done)
-    return done
+        raise DamagedOutput(output.problem(run_folder), result)
+    return result
 
 
 def _executor(plan: RunPlan, workers: int | None, finished: bool, listener: ProgressListener) -> tuple[Executor, int]:
     """What carries a plan out, as its recipe says, and for how many workers the first pass should have work."""
     settings = plan.recipe.run
-    asked = workers or settings.workers
-    if asked and settings.address is None and (why := cpus.too_many(asked)):
+    worker_count = workers or settings.workers
+    if worker_count and settings.address is None and (why := cpus.too_many(worker_count)):
         listener.note(why)
     much = sum(source.text_size for source in plan.inputs) >= MUCH_TEXT
-    needed = asked or (cpus.usable() if much else 0)
-    begin = partial(execute.find(settings.executor).start, asked, preloaded(), settings.address)
+    needed = worker_count or (cpus.usable() if much else 0)
+    begin = partial(execute.find(settings.executor).start, worker_count, preloaded(), settings.address)
     return OnDemand(begin) if finished else begin(), needed
 
 
@@ -243,11 +241,11 @@ def _is_as_reported(run: RunFolder, progress: Progress) -> bool:
     """Whether no file that the report reads was written after it: this call did nothing, and nobody has changed one."""
     if not run.is_local or any(counts.done_now for counts in progress.counts.values()):
         return False
-    written = Path(run.report).stat().st_mtime_ns
+    reported_at = Path(run.report).stat().st_mtime_ns
     paths = (
         run.path / path
         for results in progress.results.values()
         for files in results.outputs.values()
         for path in files.paths.to_pylist()
     )
-    return all(path.stat().st_mtime_ns <= written for path in paths)
+    return all(path.stat().st_mtime_ns <= reported_at for path in paths)

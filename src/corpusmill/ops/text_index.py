@@ -18,8 +18,8 @@ from corpusmill.text.suffixes import index, joined
 STAGE = "text-index"
 INDEX, DOCUMENTS = "index", "documents"  # outputs of a unit
 BLOCK_MB = 64  # megabytes of text in a unit, roughly: a row group of up to 32 MiB more
-ROWS = 1024  # documents in memory at a time, beside the text of the unit
-ABOUT = ("id", "source", "url", "file", "position")
+INDEX_ROWS = 1024  # documents in memory at a time, beside the text of the unit
+ORIGIN_COLUMNS = ("id", "source", "url", "file", "position")
 
 
 @dataclass(frozen=True)
@@ -50,10 +50,10 @@ class IndexTexts:
         texts: list[bytes] = []
         about: list[pa.RecordBatch] = []
         for part in inputs.parts:
-            columns = [*ABOUT, "text"]
-            for batch in read_documents(io, part.docs, part.texts, columns, ROWS, range(part.first, part.stop)):
+            columns = [*ORIGIN_COLUMNS, "text"]
+            for batch in read_documents(io, part.docs, part.texts, columns, INDEX_ROWS, range(part.first, part.stop)):
                 texts += [text.encode() for text in batch["text"].to_pylist()]
-                about.append(batch.select(ABOUT))
+                about.append(batch.select(ORIGIN_COLUMNS))
         text, start = joined(texts)
         rows = len(texts)
         texts.clear()
@@ -63,8 +63,8 @@ class IndexTexts:
 
 
 def _empty() -> pa.RecordBatch:
-    kinds = {name: pa.int64() if name == "position" else pa.string() for name in ABOUT}
-    return pa.RecordBatch.from_pydict({name: [] for name in ABOUT}, pa.schema(list(kinds.items())))
+    kinds = {name: pa.int64() if name == "position" else pa.string() for name in ORIGIN_COLUMNS}
+    return pa.RecordBatch.from_pydict({name: [] for name in ORIGIN_COLUMNS}, pa.schema(list(kinds.items())))
 
 
 def index_plan(recipe: Recipe, run: RunFolder, last: Results, texts: Results) -> RunPlan:
@@ -84,8 +84,8 @@ def index_plan(recipe: Recipe, run: RunFolder, last: Results, texts: Results) ->
 
 
 def _part(run: RunFolder, last: Results, texts: Results, part: UnitPart) -> tuple[UnitPart, TextPart]:
-    docs, there = (run.name_of(results["docs"].path(part.unit)) for results in (last, texts))
-    return part, TextPart(docs, there, part.first, part.stop)
+    docs, texts_file = (run.name_of(results["docs"].path(part.unit)) for results in (last, texts))
+    return part, TextPart(docs, texts_file, part.first, part.stop)
 
 
 def _planned(block: Sequence[tuple[UnitPart, TextPart]], last: Results, texts: Results) -> PlannedUnit:

@@ -13,7 +13,7 @@ from corpusmill.models.tokenizer import load
 from corpusmill.shards import Shards
 from corpusmill.shards.layout import PADDING
 
-CONTEXT = 20  # tokens on each side of a token
+CONTEXT_TOKENS = 20  # tokens on each side of a token
 
 
 @dataclass(frozen=True)
@@ -92,29 +92,29 @@ def of_row(shards: Shards, row: int, seq_len: int | None = None, shard: int | No
     if shard is not None:
         _check_shard(shards, shard)
         tokens = edges[shard + 1] - edges[shard]
-        held = -(-tokens // rows.length)
+        count = -(-tokens // rows.length)
         if edges[shard] % rows.length:
             raise ShardError(
                 f"{shards.folder}: shard {shard} does not begin with a row of {rows.length} tokens; name the row by "
                 "its number over all shards"
             )
-        if row >= held:
-            raise ShardError(f"{shards.folder}: there is no row {row} of shard {shard}; it has rows 0 to {held - 1}.")
+        if row >= count:
+            raise ShardError(f"{shards.folder}: there is no row {row} of shard {shard}; it has rows 0 to {count - 1}.")
         row += edges[shard] // rows.length
     if row >= len(rows):
         raise ShardError(f"{shards.folder}: there is no row {row}; the shards have rows 0 to {len(rows) - 1}.")
     pieces = rows.pieces(np.array([row], np.int64))
-    found = [
+    spans = [
         (start, document, offset, length)
         for start, document, offset, length in zip(
             *(column.tolist() for column in (pieces.start, pieces.document, pieces.offset, pieces.length))
         )
         if document != PADDING
     ]
-    about = origins(shards, {document for _, document, _, _ in found})
+    about = origins(shards, {document for _, document, _, _ in spans})
     return [
         Traced(row, start, length, row * rows.length + start, document, offset, about.get(document, {}))
-        for start, document, offset, length in sorted(found)
+        for start, document, offset, length in sorted(spans)
     ]
 
 
@@ -131,19 +131,19 @@ def of_token(shards: Shards, shard: int, token: int) -> Traced:
         )
     _check_shard(shards, shard, f"token {token} of ")
     at = int(shards.edges[shard]) + token
-    place = shards.document_at(at)
-    if place is None:
+    position = shards.document_at(at)
+    if position is None:
         raise ShardError(f"{shards.folder}: token {token} of shard {shard} is padding, not part of a document.")
     start = token if shards.index.sequence_length is None else at % shards.index.sequence_length
-    about = origins(shards, [place.document]).get(place.document, {})
-    return Traced(place.row, start, 1, at, place.document, place.offset, about)
+    about = origins(shards, [position.document]).get(position.document, {})
+    return Traced(position.row, start, 1, at, position.document, position.offset, about)
 
 
-def _check_shard(shards: Shards, shard: int, what: str = "") -> None:
+def _check_shard(shards: Shards, shard: int, subject: str = "") -> None:
     last = len(shards.index.shards) - 1
     if shard > last:
-        there = f"has shards 0 to {last}" if last >= 0 else "holds no tokens"
-        raise ShardError(f"{shards.folder}: there is no {what}shard {shard}; the folder {there}.")
+        extent = f"has shards 0 to {last}" if last >= 0 else "holds no tokens"
+        raise ShardError(f"{shards.folder}: there is no {subject}shard {shard}; the folder {extent}.")
 
 
 def origins(shards: Shards, documents: Collection[int]) -> dict[int, dict[str, Any]]:
@@ -151,7 +151,7 @@ def origins(shards: Shards, documents: Collection[int]) -> dict[int, dict[str, A
     return shards.origins(documents) if shards.has_tables else {}
 
 
-def around(shards: Shards, piece: Traced, context: int = CONTEXT) -> tuple[int, int]:
+def around(shards: Shards, piece: Traced, context: int = CONTEXT_TOKENS) -> tuple[int, int]:
     """The tokens [start, stop), counted over all shards, of a piece with up to `context` tokens of its document on each
     side, as far as they are next to it."""
     end = piece.at + piece.length

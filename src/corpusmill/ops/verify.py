@@ -1,27 +1,27 @@
 """Read what a run or an export has written back, and say what is wrong with it."""
 
 import gzip
-import io
 import json
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import zstandard
 
 from corpusmill.errors import CorpusmillError, InputError, ShardError
+from corpusmill.ops.rewrite_output import open_lines
 from corpusmill.shards import Shards, open_shards
 from corpusmill.shards.layout import INDEX
 from corpusmill.shards.verify import Controls
 from corpusmill.store.run_folder import RunFolder
 from corpusmill.store.sums import files_in, sum_problems, sums_in
 
-BLOCK = 1 << 16  # rows of a table in memory at a time
-LOOKED_AT = {  # format -> what is checked of it beside the checksums of its files
+TABLE_BATCH_ROWS = 1 << 16  # rows of a table in memory at a time
+CONTENT_CHECKS = {  # format -> what is checked of it beside the checksums of its files
     "parquet": "every page", "jsonl": "every line", "megatron": "its indexes", "mds": "its index",
     "litdata": "its index",
 }  # fmt: skip
@@ -51,8 +51,8 @@ class VerifiedFolder:
     def __str__(self) -> str:
         """What became of it, for a line: "verified: SHA-256, every line", or "DAMAGED: …" with the first file."""
         if self.problems:
-            more = f"; and {len(self.problems) - 1} more problems" if len(self.problems) > 1 else ""
-            return f"DAMAGED: {self.problems[0]}{more}"
+            others = f"; and {len(self.problems) - 1} more problems" if len(self.problems) > 1 else ""
+            return f"DAMAGED: {self.problems[0]}{others}"
         return f"verified: {self.compared}" if self.compared else "not verified: nothing is known of its files"
 
 
@@ -69,19 +69,19 @@ def verify(run: RunFolder, thorough: bool = True, tokenizer: str | None = None) 
             yield VerifiedFolder(folder, "files", 0, 0, None, (str(error),))
 
 
-def verify_place(place: str, tokenizer: str | None = None) -> Iterator[VerifiedFolder]:
+def verify_place(address: str, tokenizer: str | None = None) -> Iterator[VerifiedFolder]:
     """Check a run, or one folder that a run or an export has written.
 
     tokenizer   see `verify_folder`
 
     Raises InputError if nothing there was written by a run or an export, ShardError if an index cannot be read.
     """
-    run = RunFolder(place)
+    run = RunFolder(address)
     names = run.outputs()
     if names:
         yield from verify(run, tokenizer=tokenizer)
     elif run.exists():
-        raise InputError(f"{place}: the run has no output yet. Run its recipe, with something under `write:`.")
+        raise InputError(f"{address}: the run has no output yet. Run its recipe, with something under `write:`.")
     else:
         yield verify_folder(run.path, tokenizer=tokenizer)
 
@@ -114,20 +114,21 @@ def verify_canaries(run: RunFolder) -> Canaries | None:
     if record is None or "shards" not in run.outputs():
         return None
     shards = open_shards(run.output_folder("shards"))
-    ids = [document["id"] for one in record["canaries"] for document in one["documents"]]
+    ids = [document["id"] for canary in record["canaries"] for document in canary["documents"]]
     numbers = shards.numbers_of(ids)
-    gone = set(shards.forgotten.tolist())
-    held = {id for id, own in numbers.items() if not gone.issuperset(own)}
-    taken_out = {id for id, own in numbers.items() if gone.issuperset(own)}
+    forgotten = set(shards.forgotten.tolist())
+    present = {id for id, own in numbers.items() if not forgotten.issuperset(own)}
+    taken_out = {id for id, own in numbers.items() if forgotten.issuperset(own)}
     cut_off = shards.index.discarded_documents
     problems, copies = [], 0
-    for one in record["canaries"]:
-        copies += one["copies"]
-        own = [document["id"] for document in one["documents"]]
-        missing = one["copies"] - sum(id in held or id in taken_out for id in own)
+    for canary in record["canaries"]:
+        copies += canary["copies"]
+        own = [document["id"] for document in canary["documents"]]
+        missing = canary["copies"] - sum(id in present or id in taken_out for id in own)
         if missing > cut_off and run.forgotten_record() is None:
-            problems.append(f"{run.place}: {missing} of {one['copies']} copies of {one['name']} are not in the shards")
-    return Canaries(len(record["canaries"]), copies, len(held), tuple(problems))
+            amount = f"{missing} of {canary['copies']} copies of {canary['name']}"
+            problems.append(f"{run.place}: {amount} are not in the shards")
+    return Canaries(len(record["canaries"]), copies, len(present), tuple(problems))
 
 
 def verify_folder(folder: Path, thorough: bool = True, tokenizer: str | None = None) -> VerifiedFolder:
@@ -153,31 +154,31 @@ def verify_folder(folder: Path, thorough: bool = True, tokenizer: str | None = N
         kind, look_into = _kind(folder, names)
         has_sums = sums_in(folder) is not None
         thorough = thorough or not has_sums
-        looked = LOOKED_AT.get(kind, "") if thorough else ""
-        compared = ", ".join(filter(None, ("SHA-256" * has_sums, looked)))
+        inspected = CONTENT_CHECKS.get(kind, "") if thorough else ""
+        compared = ", ".join(filter(None, ("SHA-256" * has_sums, inspected)))
         problems, tokens = list(sum_problems(folder)), None
         if thorough and (not problems or not has_sums):
-            tokens, more = look_into(folder, names)
-            problems = problems + more
+            tokens, content_problems = look_into(folder, names)
+            problems = problems + content_problems
     size = sum((folder / name).stat().st_size for name in names)
     return VerifiedFolder(folder, kind, len(names), size, tokens, tuple(problems), compared, controls)
 
 
-def _other_tokenizer(shards: Shards, named: str | None) -> Iterator[str]:
+def _other_tokenizer(shards: Shards, name: str | None) -> Iterator[str]:
     """A problem if the tokenizer of this name, or else the one that the shards name, gives other ids than they say.
 
-    Nothing is said of shards of earlier versions, and of a tokenizer that is not on this machine; one that is `named`
+    Nothing is said of shards of earlier versions, and of a tokenizer that is not on this machine; one that is given
     must be. Nothing is downloaded for it.
     """
     from corpusmill.models import tokenizer
     from corpusmill.shards.writer import sample_ids
 
-    if shards.index.sample_sha256 is None and named is None:
+    if shards.index.sample_sha256 is None and name is None:
         return
     try:
-        loaded = tokenizer.load(named or shards.index.tokenizer)
+        loaded = tokenizer.load(name or shards.index.tokenizer)
     except (CorpusmillError, OSError):
-        if named:
+        if name:
             raise
         return
     try:
@@ -202,22 +203,22 @@ def _kind(folder: Path, names: list[str]) -> tuple[str, Any]:
     if isinstance(record, dict):
         return ("litdata", _litdata) if "chunks" in record else ("mds", _mds)
 
-    def some(suffix: str) -> bool:
+    def has(suffix: str) -> bool:
         return any(name.endswith(suffix) for name in names)
 
-    if some(".mds"):
+    if has(".mds"):
         return "mds", _nothing_more  # its index is missing or damaged, which the checksums say
-    if some(".idx"):
+    if has(".idx"):
         return "megatron", _megatron
-    if some(".npy"):
+    if has(".npy"):
         return "olmo", _olmo
-    if some(".parquet"):
+    if has(".parquet"):
         return "parquet", _parquet
     if "train_000000.bin" in names or "val_000000.bin" in names:
         return "llmc", _llmc
-    if some(".bin"):
+    if has(".bin"):
         return "nanogpt", _nothing_more
-    if any(map(some, (".jsonl", ".jsonl.gz", ".jsonl.zst"))):
+    if any(map(has, (".jsonl", ".jsonl.gz", ".jsonl.zst"))):
         return "jsonl", _jsonl
     if sums_in(folder):
         return "files", _nothing_more
@@ -262,7 +263,6 @@ def _megatron(folder: Path, names: list[str]) -> Found:
 def _olmo(folder: Path, names: list[str]) -> Found:
     """Each table describes its ids from the first to the last, one document after the other."""
     import csv
-    import gzip
 
     problems, tokens = [], 0
     for name in names:
@@ -319,7 +319,7 @@ def _parquet(folder: Path, names: list[str]) -> Found:
             file = pq.ParquetFile(folder / name)
             has_tokens = "input_ids" in file.schema_arrow.names
             row = 0
-            for batch in file.iter_batches(1024 if has_tokens else BLOCK, use_threads=False):
+            for batch in file.iter_batches(1024 if has_tokens else TABLE_BATCH_ROWS, use_threads=False):
                 if has_tokens:
                     tokens = (tokens or 0) + int(_sizes(batch["input_ids"]).sum())
                     if wrong := _token_problems(batch):
@@ -345,9 +345,9 @@ def _token_problems(batch: Any) -> tuple[int, str] | None:
     if {"documents", "lengths"} <= columns:
         edges = batch["lengths"].offsets.to_numpy()
         total = np.append(0, np.cumsum(batch["lengths"].values.to_numpy(), dtype=np.int64))
-        held = total[edges[1:]] - total[edges[:-1]]
+        row_tokens = total[edges[1:]] - total[edges[:-1]]
         differ = _sizes(batch["lengths"]) != _sizes(batch["documents"])
-        if len(wrong := np.flatnonzero((held > sizes) | differ)):
+        if len(wrong := np.flatnonzero((row_tokens > sizes) | differ)):
             return int(wrong[0]), "is shorter than the documents in it"
     if "token_count" in columns:
         counted = batch["token_count"].to_numpy(zero_copy_only=False)
@@ -383,7 +383,7 @@ def _jsonl(folder: Path, names: list[str]) -> Found:
         if ".jsonl" not in name:
             continue
         try:
-            with _opened(folder / name) as lines:
+            with open_lines(folder / name) as lines:
                 for number, line in enumerate(lines, 1):
                     record = orjson.loads(line)
                     ids = record.get("input_ids")
@@ -398,14 +398,6 @@ def _jsonl(folder: Path, names: list[str]) -> Found:
         except (ValueError, AttributeError, OSError, EOFError, zlib.error, zstandard.ZstdError) as error:
             problems.append(f"{folder / name}: cannot be read: {error}")
     return tokens, problems
-
-
-def _opened(path: Path) -> BinaryIO:
-    if path.name.endswith(".gz"):
-        return cast(BinaryIO, gzip.open(path))
-    if path.name.endswith(".zst"):
-        return cast(BinaryIO, io.BufferedReader(zstandard.ZstdDecompressor().stream_reader(path.open("rb"))))
-    return path.open("rb")
 
 
 def _mds(folder: Path, names: list[str]) -> Found:

@@ -17,12 +17,12 @@ from corpusmill.store.run_records import DamagedRecord
 from corpusmill.store.stage_folder import StageFolder
 from corpusmill.store.units import now
 
-SAMPLE = 64  # commits that are read, at most, to know how fast a stage is
+MAX_COMMITS_READ = 64  # commits that are read, at most, to know how fast a stage is
 DONE, AT_WORK, WAITING = "done", "at work", "to come"
 
 
 @dataclass(frozen=True)
-class StageSeen:
+class StageSnapshot:
     """A stage.
 
     state    DONE, AT_WORK or WAITING
@@ -40,7 +40,7 @@ class StageSeen:
 
 
 @dataclass(frozen=True)
-class WorkerSeen:
+class WorkerSnapshot:
     """One that takes part.
 
     state      in its own words: "working", "waiting", "publishing", "ended"; "silent" if its beat has not changed for
@@ -74,9 +74,9 @@ class RunSnapshot:
     place: str
     name: str
     finished: bool
-    stages: Sequence[StageSeen]
+    stages: Sequence[StageSnapshot]
     stage: str | None
-    workers: Sequence[WorkerSeen]
+    workers: Sequence[WorkerSnapshot]
     ended: int
     share: float
     documents_per_second: float | None
@@ -105,44 +105,44 @@ class Watcher:
         stages = [self._stage(entry) for entry in entries]
         # Stages follow each other: behind the first that is not done, none has begun, whatever an earlier run left.
         present = next((index for index, stage in enumerate(stages) if stage.state != DONE), len(stages))
-        stages[present + 1 :] = [StageSeen(stage.stage, WAITING) for stage in stages[present + 1 :]]
+        stages[present + 1 :] = [StageSnapshot(stage.stage, WAITING) for stage in stages[present + 1 :]]
         calls = [call for call in record.get("calls", []) if isinstance(call, dict)]
-        seen, ended = self._workers()
+        snapshots, ended = self._workers()
         finished = present == len(stages) and self._is_finished(entries, calls)
-        if not seen and not finished:
-            seen = [_of_call(call) for call in calls[-1:] if call.get("ended") is None and "started" in call]
+        if not snapshots and not finished:
+            snapshots = [_of_call(call) for call in calls[-1:] if call.get("ended") is None and "started" in call]
         at = stages[present] if present < len(stages) else None
-        documents = tokens = left = overall_left = None
+        documents = tokens = seconds_left = overall_left = None
         if at and at.units:
-            processes = sum(worker.processes for worker in seen)
+            processes = sum(worker.processes for worker in snapshots)
             folder = self.run.stage(entries[present]["folder"])
             documents, tokens, seconds = self._speed(folder, self._keys(folder, entries[present]["plan"]), processes)
             if seconds is not None:
-                left = (at.units - at.committed) * seconds
+                seconds_left = (at.units - at.committed) * seconds
                 later = sum(_weight(stage.stage) for stage in stages[present + 1 :]) / _weight(at.stage)
-                overall_left = left + at.units * seconds * later
-        changed = (stages, [self._beats.get(worker.worker, (None, 0))[0] for worker in seen])
+                overall_left = seconds_left + at.units * seconds * later
+        changed = (stages, [self._beats.get(worker.worker, (None, 0))[0] for worker in snapshots])
         if changed != self._last[0]:
             self._last = changed, self.clock()
         return RunSnapshot(
-            self.run.place, str(record["name"]), finished, tuple(stages), at.stage if at else None, tuple(seen), ended,
-            _share(stages), documents, tokens, left, overall_left, self.clock() - self._last[1],
+            self.run.place, str(record["name"]), finished, tuple(stages), at.stage if at else None, tuple(snapshots),
+            ended, _share(stages), documents, tokens, seconds_left, overall_left, self.clock() - self._last[1],
         )  # fmt: skip
 
-    def _stage(self, entry: Mapping[str, Any]) -> StageSeen:
+    def _stage(self, entry: Mapping[str, Any]) -> StageSnapshot:
         name, plan, folder = entry["stage"], entry["plan"], self.run.stage(entry["folder"])
         keys = self._keys(folder, plan) if plan else None
         if keys is None:
-            return StageSeen(name, WAITING)
+            return StageSnapshot(name, WAITING)
         if folder.is_complete(plan):
-            return StageSeen(name, DONE, len(keys), len(keys))
-        there = folder.committed_keys()
-        committed = sum(key in there for key in keys)
+            return StageSnapshot(name, DONE, len(keys), len(keys))
+        committed_keys = folder.committed_keys()
+        committed = sum(key in committed_keys for key in keys)
         leases = storage.list_dir(self.run.name_of(f"{folder.name}/{LEASES}"))
-        wanted = set(keys) - there
-        leased = {name.rpartition("-")[0] for name in leases} & wanted
-        failed = {name.removesuffix(".json") for name in storage.list_dir(folder.failed)} & wanted
-        return StageSeen(name, AT_WORK, len(keys), committed, len(leased), len(failed))
+        open_keys = set(keys) - committed_keys
+        leased = {name.rpartition("-")[0] for name in leases} & open_keys
+        failed = {name.removesuffix(".json") for name in storage.list_dir(folder.failed)} & open_keys
+        return StageSnapshot(name, AT_WORK, len(keys), committed, len(leased), len(failed))
 
     def _keys(self, folder: StageFolder, plan: str) -> list[str]:
         if (folder.name, plan) not in self._plans:
@@ -152,8 +152,8 @@ class Watcher:
                 return []
         return self._plans[folder.name, plan]
 
-    def _workers(self) -> tuple[list[WorkerSeen], int]:
-        found, ended = [], 0
+    def _workers(self) -> tuple[list[WorkerSnapshot], int]:
+        snapshots, ended = [], 0
         for name in workers(self.run):
             record = read_worker(self.run, name) or {}
             if record.get("state") == ENDED:
@@ -169,10 +169,10 @@ class Watcher:
             busy = len(record.get("units") or ()) if state in ("working", "waiting") else 0
             call = record.get("call") or {}
             host = str(record.get("host", "?"))
-            found.append(
-                WorkerSeen(name, host, state, record.get("stage"), busy, call.get("started"), record.get("error"))
+            snapshots.append(
+                WorkerSnapshot(name, host, state, record.get("stage"), busy, call.get("started"), record.get("error"))
             )
-        return found, ended
+        return snapshots, ended
 
     def _is_finished(self, entries: Sequence[Mapping[str, Any]], calls: Sequence[Mapping[str, Any]]) -> bool:
         if self.run.is_published({entry["stage"]: (entry["folder"], entry["plan"]) for entry in entries}):
@@ -183,10 +183,10 @@ class Watcher:
         self, folder: StageFolder, keys: Sequence[str], processes: int
     ) -> tuple[float | None, float | None, float | None]:
         """Documents and tokens per second, and seconds for a unit, of all processes together."""
-        done = sorted(folder.committed_keys() & set(keys))
+        done_keys = sorted(folder.committed_keys() & set(keys))
         documents = tokens = units = 0
         seconds = 0.0
-        for key in done[:: -(-len(done) // SAMPLE) or 1]:
+        for key in done_keys[:: -(-len(done_keys) // MAX_COMMITS_READ) or 1]:
             try:
                 commit = folder.committed(key)
             except CorpusmillError:
@@ -202,18 +202,18 @@ class Watcher:
         return documents * rate or None, tokens * rate or None, seconds / units / processes
 
 
-def _of_call(call: Mapping[str, Any]) -> WorkerSeen:
+def _of_call(call: Mapping[str, Any]) -> WorkerSnapshot:
     """`corpusmill run` at work, or killed: it keeps no beat."""
     host = str((call.get("machine") or {}).get("host") or "?")
-    return WorkerSeen("corpusmill run", host, "working", None, int(call.get("workers") or 1), call.get("started"))
+    return WorkerSnapshot("corpusmill run", host, "working", None, int(call.get("workers") or 1), call.get("started"))
 
 
 def _weight(stage: str) -> float:
     return FIRST_PASS if stage == "pass-1" else LATER_PASS if stage.startswith("pass-") else OTHER
 
 
-def _share(stages: Sequence[StageSeen]) -> float:
+def _share(stages: Sequence[StageSnapshot]) -> float:
     """Of the run that is done, about: stages count by what they usually cost."""
-    every = sum(_weight(stage.stage) for stage in stages)
+    total = sum(_weight(stage.stage) for stage in stages)
     shares = ((s, 1.0 if s.state == DONE else s.committed / s.units if s.units else 0.0) for s in stages)
-    return sum(_weight(stage.stage) * share for stage, share in shares) / every if every else 0.0
+    return sum(_weight(stage.stage) * share for stage, share in shares) / total if total else 0.0

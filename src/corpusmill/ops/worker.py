@@ -44,8 +44,8 @@ from corpusmill.store.leases import ENDED, LEASES, PUBLISH, WORKERS, Peers, new_
 from corpusmill.store.run_folder import STAGES, RunFolder
 from corpusmill.store.unit_io import Upstream
 
-LEASE = 60.0  # seconds without a sign of life after which others take a worker's units
-SHOWN = 5  # versions in a message
+LEASE_SECONDS = 60.0  # seconds without a sign of life after which others take a worker's units
+MAX_NAMES_SHOWN = 5  # of workers or libraries in a message
 
 
 @dataclass(frozen=True)
@@ -66,19 +66,19 @@ class WorkResult:
     nothing: bool
 
 
-def of_run(place: str, overrides: Overrides = ()) -> Recipe:
+def of_run(address: str, overrides: Overrides = ()) -> Recipe:
     """The recipe of a run that is there, as it was resolved. Raises InputError if it cannot be taken from there."""
     if overrides:
         raise RecipeError(
             "--set changes a recipe, and this run has its own: name the recipe and the run's --folder instead"
         )
-    run = RunFolder(place)
+    run = RunFolder(address)
     record = run.record()
     recipe = Recipe.parse(record["recipe"], run.name_of("run.json"))
     if recipe.fingerprint() != record["fingerprint"] and record["versions"]["corpusmill"] == __version__:
         raise InputError(
-            f"{place}: its recipe cannot be taken from its run.json, where secrets are hidden and code of your own is "
-            f"not: name the recipe as well, corpusmill work RECIPE --folder {place}"
+            f"{address}: its recipe cannot be taken from its run.json, where secrets are hidden and code of your own "
+            f"is not: name the recipe as well, corpusmill work RECIPE --folder {address}"
         )
     return as_collected(recipe, run)
 
@@ -93,11 +93,11 @@ def prepare(recipe: Recipe, folder: str | None = None) -> str:
     plan = preflight.ready(recipe, run).plan
     run.make()
     with run.only_driver():
-        there = [name for name in workers(run) if (read_worker(run, name) or {}).get("state") != ENDED]
-        if there and not run.is_local:  # where no lock says it
+        active = [name for name in workers(run) if (read_worker(run, name) or {}).get("state") != ENDED]
+        if active and not run.is_local:  # where no lock says it
             raise RefusedFolder(
-                f"{run.place}: workers may be at work in it ({', '.join(there[:SHOWN])}). Stop them first; if they "
-                f"were killed, remove {run.name_of(WORKERS)}"
+                f"{run.place}: workers may be at work in it ({', '.join(active[:MAX_NAMES_SHOWN])}). Stop them first; "
+                f"if they were killed, remove {run.name_of(WORKERS)}"
             )
         storage.remove_tree(run.name_of(WORKERS))
         _tidy_leases(run)
@@ -114,7 +114,7 @@ def work(
     index: int | None = None,
     of: int | None = None,
     processes: int | None = None,
-    lease: float = LEASE,
+    lease: float = LEASE_SECONDS,
     overrides: Overrides = (),
     listener: ProgressListener | None = None,
     progress: str | bool = "auto",
@@ -151,11 +151,11 @@ def work(
         run.begin_together(stages_record(plan), {**described, "calls": []})
         _refuse_others(run, plan, described)
         name = new_worker(index)
-        if (done := _found(run, plan)) is not None:
+        if (units := _published_units(run, plan)) is not None:
             if storage.list_dir(run.name_of(LEASES)):  # who published ended before it had tidied up
                 _tidy_leases(run)
             listener.note(f"nothing to do: {run.place} is finished")
-            return WorkResult(run.place, name, done, False, True)
+            return WorkResult(run.place, name, units, False, True)
         compiling = warm_kernels(listener)
         stack.enter_context(termination.raised())
         record: dict[str, Any] = {
@@ -176,10 +176,10 @@ def work(
             listener.note(f"worker {name}: {pool.workers} processes, in {run.place}")
             call.begin(run, loaded, executor, described)
             call.clock.at("")
-            told = _Told(listener, announcer)
+            announcing = AnnouncingListener(listener, announcer)
             if isinstance(listener, BeatListener):
                 listener.planned(plan.stages)
-            session = Session(run, plan, executor, told, ReadOnlyRepairs(run, listener.note), call.clock)
+            session = Session(run, plan, executor, announcing, ReadOnlyRepairs(run, listener.note), call.clock)
             progress_made = carry_out(session)
             call.end(FINISHED, progress_made.counts)
             published = executor.once(
@@ -190,16 +190,16 @@ def work(
             )
         except BaseException as error:
             call.failed(error)
-            asked = isinstance(error, KeyboardInterrupt | SystemExit)
+            is_stopped = isinstance(error, KeyboardInterrupt | SystemExit)
             how["error"] = (
-                "was asked to end" if asked else masked(str(error)).partition("\n")[0] or type(error).__name__
+                "was asked to end" if is_stopped else masked(str(error)).partition("\n")[0] or type(error).__name__
             )
             raise
         how["error"] = None
         return WorkResult(run.place, name, progress_made.counts, published, False)
 
 
-def _found(run: RunFolder, plan: RunPlan) -> dict[str, StageCounts] | None:
+def _published_units(run: RunFolder, plan: RunPlan) -> dict[str, StageCounts] | None:
     """The units of a run that is published; None if it is not."""
     where = {entry["stage"]: (entry["folder"], entry["plan"]) for entry in run.stages_record()}
     if list(where) != [stage.name for stage in plan.stages] or not run.is_published(where):
@@ -212,26 +212,26 @@ def _found(run: RunFolder, plan: RunPlan) -> dict[str, StageCounts] | None:
 
 def _refuse_others(run: RunFolder, plan: RunPlan, described: dict[str, Any]) -> None:
     """Raises RefusedFolder if the run was planned by other code, with other libraries or for another recipe."""
-    mine = {entry["stage"]: entry["folder"] for entry in stages_record(plan)}
+    own = {entry["stage"]: entry["folder"] for entry in stages_record(plan)}
     theirs = {entry["stage"]: entry["folder"] for entry in run.stages_record()}
-    if mine == theirs:
+    if own == theirs:
         return
     record = run.record()
-    again = (
+    advice = (
         f"Use the same versions on all machines; or, to have it planned anew with what is here, stop all workers and "
         f"run: corpusmill work RECIPE --folder {run.place} --prepare"
     )
-    before, here = record["versions"], described["versions"]
-    differ = [name for name in {**before, **here} if before.get(name) != here.get(name)]
+    before, present = record["versions"], described["versions"]
+    differ = [name for name in {**before, **present} if before.get(name) != present.get(name)]
     if differ:
-        pairs = ((name, before.get(name, "(none)"), here.get(name, "(none)")) for name in differ[:SHOWN])
-        said = "; ".join(f"{name} {old}, and this machine has {new}" for name, old, new in pairs)
-        raise RefusedFolder(f"{run.place}: the run was planned with {said}. {again}")
+        pairs = ((name, before.get(name, "(none)"), present.get(name, "(none)")) for name in differ[:MAX_NAMES_SHOWN])
+        differences = "; ".join(f"{name} {old}, and this machine has {new}" for name, old, new in pairs)
+        raise RefusedFolder(f"{run.place}: the run was planned with {differences}. {advice}")
     reasons = [reason for change in changes(run, plan) for reason in change.reasons]
-    what = "; ".join(dict.fromkeys(reasons)) or "the recipe or the code is not the same"
+    explanation = "; ".join(dict.fromkeys(reasons)) or "the recipe or the code is not the same"
     raise RefusedFolder(
         f"{run.place}: the run was planned otherwise than it would be here, with corpusmill {before['corpusmill']} in "
-        f"both places: {what}. {again}"
+        f"both places: {explanation}. {advice}"
     )
 
 
@@ -249,8 +249,8 @@ def _publish(session: Session, described: dict[str, Any], announcer: Announcer, 
     write_calls(run, described, calls.values())
     write_page(run)
     if not output.is_sound:
-        done = Run(run.place, output.waterfall, 0.0, counts, output.checked, (), compiling)
-        raise DamagedOutput(output.problem(run), done)
+        result = Run(run.place, output.waterfall, 0.0, counts, output.checked, (), compiling)
+        raise DamagedOutput(output.problem(run), result)
     run.mark_published(session.progress.where)
     _tidy_leases(run)
     return True
@@ -264,14 +264,14 @@ def _calls(run: RunFolder) -> dict[str, Any]:
 
 def _tidy_leases(run: RunFolder) -> None:
     """Remove all leases: last those of the run, which say that there may be others."""
-    for place in (*(f"{STAGES}/{name}/{LEASES}" for name in run.stage_folders()), LEASES):
-        storage.remove_tree(run.name_of(place))
+    for folder in (*(f"{STAGES}/{name}/{LEASES}" for name in run.stage_folders()), LEASES):
+        storage.remove_tree(run.name_of(folder))
 
 
 def _last_one_out(run: RunFolder, plan: RunPlan) -> None:
     """Remove what killed workers have left, if nobody is at work any more and the run is finished."""
     with suppress(CorpusmillError, OSError), run.if_alone() as alone:
-        if not alone or not run.exists() or _found(run, plan) is None:
+        if not alone or not run.exists() or _published_units(run, plan) is None:
             return
         for name in workers(run):
             record = read_worker(run, name) or {}
@@ -286,7 +286,7 @@ def _last_one_out(run: RunFolder, plan: RunPlan) -> None:
         storage.remove_unfinished(run.place)
 
 
-class _Told:
+class AnnouncingListener:
     """Passes on what a listener hears, and announces it to the other workers and those who watch."""
 
     def __init__(self, listener: ProgressListener, announcer: Announcer) -> None:
@@ -295,9 +295,9 @@ class _Told:
     def compiling(self) -> None:
         self._listener.compiling()
 
-    def stage(self, stage: Any, units: int, done: int) -> None:
+    def stage(self, stage: Any, units: int, done_before: int) -> None:
         self.announcer.say(state="working", stage=stage.name, progress=None)
-        self._listener.stage(stage, units, done)
+        self._listener.stage(stage, units, done_before)
 
     def commit(self, stage: Any, commit: Any) -> None:
         self._listener.commit(stage, commit)
@@ -308,7 +308,7 @@ class _Told:
     def planned(self, stages: Sequence[Any]) -> None:
         pass
 
-    def compiled(self, kernels: int, of: int) -> None:
+    def compiled(self, kernels: int, total: int) -> None:
         pass
 
     def beat(self, progress: StageProgress) -> None:

@@ -28,23 +28,23 @@ def display(mode: str | bool = "auto") -> "AbstractContextManager[ProgressListen
     """
     name = {True: "auto", False: "off"}.get(mode, mode) if isinstance(mode, bool) else mode
     if name not in MODES:
-        near = did_you_mean(str(name), MODES) or "."
-        raise RecipeError(f"progress: there is no {name!r}{near} Use one of: {', '.join(MODES)}, True, False.")
+        suggestion = did_you_mean(str(name), MODES) or "."
+        raise RecipeError(f"progress: there is no {name!r}{suggestion} Use one of: {', '.join(MODES)}, True, False.")
     if name == "auto":
         name = "notebook" if in_notebook() else "bars" if is_terminal() else "lines"
-    made: Any
+    display_class: Any
     match name:
         case "notebook":
-            from corpusmill.progress.notebook import Notebook as made
+            from corpusmill.progress.notebook import Notebook as display_class
         case "bars":
-            from corpusmill.progress.bars import Bars as made
+            from corpusmill.progress.bars import Bars as display_class
         case "lines":
-            from corpusmill.progress.lines import ProgressLines as made
+            from corpusmill.progress.lines import ProgressLines as display_class
         case "json":
-            from corpusmill.progress.json_lines import JsonLines as made
+            from corpusmill.progress.json_lines import JsonLines as display_class
         case _:
             return nullcontext(Silent())
-    shown: AbstractContextManager[ProgressListener] = made()
+    shown: AbstractContextManager[ProgressListener] = display_class()
     return shown
 
 

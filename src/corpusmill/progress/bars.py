@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 LONGEST_BAR, SHORTEST_BAR = 30, 5
 BESIDE_BAR = 52  # columns that the rest of a line takes
-LONGEST_NAME = 16
+MAX_STAGE_NAME = 16
 
 
 class Bars:
@@ -53,17 +53,17 @@ class Bars:
         self._live = self._new_live(auto_refresh=True)
         self._live.start()
 
-    def compiled(self, kernels: int, of: int) -> None:
-        self._kernels = (kernels, of)
-        if kernels == of:
+    def compiled(self, kernels: int, total: int) -> None:
+        self._kernels = (kernels, total)
+        if kernels == total:
             self._stop()
 
-    def stage(self, stage: "Stage", units: int, done: int) -> None:
-        if units and done == units:
+    def stage(self, stage: "Stage", units: int, done_before: int) -> None:
+        if units and done_before == units:
             self._before += 1
             return
         if self._before:
-            self._print(words.done_already(self._before))
+            self.note(words.done_already(self._before))
             self._before = 0
 
     def commit(self, stage: "Stage", commit: "Commit") -> None:
@@ -73,21 +73,18 @@ class Bars:
         if self._before:
             return
         if words.is_finished(progress):
-            self._print(words.finished(progress))
+            self.note(words.finished(progress))
         is_last = words.is_finished(progress) and progress.number == progress.stages
-        self._show(words.FINISHING if is_last else view(progress, self.console.width))
+        self._show(words.FINISHING_LINE if is_last else view(progress, self.console.width))
 
     def note(self, message: str) -> None:
-        self._print(message)
+        self.console.print(message, markup=False, highlight=False)
 
     def _show(self, shown: RenderableType) -> None:
         if self._live is None:
             self._live = self._new_live(auto_refresh=False)
             self._live.start()
         self._live.update(Text(shown, no_wrap=True) if isinstance(shown, str) else shown, refresh=True)
-
-    def _print(self, line: str) -> None:
-        self.console.print(line, markup=False, highlight=False)
 
     def _new_live(self, auto_refresh: bool) -> Live:
         return Live(
@@ -100,10 +97,11 @@ class Bars:
         )
 
     def _compiling(self) -> RenderableType:
-        done, of = self._kernels
+        compiled, total = self._kernels
         seconds = words.duration(time.monotonic() - self._began)
-        said = Text(f"{words.COMPILING}\n{done} of {of} kernels, {seconds}", no_wrap=True, overflow="ellipsis")
-        return Group(said, ProgressBar(of or 1, done, width=_bar(self.console.width)))
+        line = f"{words.COMPILING_LINE}\n{compiled} of {total} kernels, {seconds}"
+        text = Text(line, no_wrap=True, overflow="ellipsis")
+        return Group(text, ProgressBar(total or 1, compiled, width=_bar(self.console.width)))
 
     def _stop(self) -> None:
         if self._live is not None:
@@ -115,16 +113,16 @@ def view(progress: "StageProgress", width: int) -> RenderableType:
     """Two bars, and the rates below, in at most `width` columns."""
     bar = _bar(width)
     table = Table.grid(padding=(0, 1))
-    table.add_column(no_wrap=True, overflow="ellipsis", max_width=LONGEST_NAME)
+    table.add_column(no_wrap=True, overflow="ellipsis", max_width=MAX_STAGE_NAME)
     table.add_column(width=bar)
     for _ in range(3):
         table.add_column(no_wrap=True, justify="right")
-    for name, share, units, left in (
+    for name, share, units, seconds_left in (
         ("run", progress.overall, f"stage {progress.number} of {progress.stages}", progress.overall_left),
         (progress.stage, progress.share, words.units(progress), progress.left),
     ):
-        of = ProgressBar(1.0, share, width=bar)
-        table.add_row(name, of, words.per_cent(share), units, words.left(left))
+        progress_bar = ProgressBar(1.0, share, width=bar)
+        table.add_row(name, progress_bar, words.per_cent(share), units, words.time_left(seconds_left))
     about = [*words.rates(progress), *words.machine(progress), words.duration(progress.seconds)]
     return Group(table, *(Text(line, "dim", no_wrap=True) for line in _packed(about, width)))
 

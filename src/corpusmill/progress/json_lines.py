@@ -40,11 +40,11 @@ class JsonLines:
     def compiling(self) -> None:
         self._event("compiling")
 
-    def compiled(self, kernels: int, of: int) -> None:
-        self._event("compiled", kernels=kernels, of=of)
+    def compiled(self, kernels: int, total: int) -> None:
+        self._event("compiled", kernels=kernels, of=total)
 
-    def stage(self, stage: "Stage", units: int, done: int) -> None:
-        self._event("stage", stage=stage.name, units=units, done=done)
+    def stage(self, stage: "Stage", units: int, done_before: int) -> None:
+        self._event("stage", stage=stage.name, units=units, done=done_before)
 
     def commit(self, stage: "Stage", commit: "Commit") -> None:
         self._event("commit", stage=stage.name, key=commit.key, seconds=commit.seconds, memory=commit.memory)

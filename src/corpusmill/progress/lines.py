@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from corpusmill.store.units import Commit
     from corpusmill.store.work import Stage
 
-EVERY = 5.0  # seconds between two lines on one stage
+LINE_SECONDS = 5.0  # seconds between two lines on one stage
 
 
 def say(line: str) -> None:
@@ -23,8 +23,8 @@ def say(line: str) -> None:
 class ProgressLines:
     """A line for every stage that is done, and one every few seconds on how far the present one is."""
 
-    def __init__(self, say: Callable[[str], None] = say, every: float = EVERY) -> None:
-        self._say, self._every = say, every
+    def __init__(self, say: Callable[[str], None] = say, interval: float = LINE_SECONDS) -> None:
+        self._say, self._every = say, interval
         self._next = 0.0  # when the next line on something that goes on is due
         self._first = True  # whether nothing was said of a stage yet
         self._before = 0  # stages that were done before this call, and of which nothing was said
@@ -39,23 +39,23 @@ class ProgressLines:
         self._say(f"{plural(len(stages), 'stage')}: {', '.join(stage.name for stage in stages)}")
 
     def compiling(self) -> None:
-        self._say(words.COMPILING)
+        self._say(words.COMPILING_LINE)
         self._wait()
 
-    def compiled(self, kernels: int, of: int) -> None:
-        if kernels == of or self._is_due():
-            self._say(f"compiled {kernels} of {of} kernels")
+    def compiled(self, kernels: int, total: int) -> None:
+        if kernels == total or self._is_due():
+            self._say(f"compiled {kernels} of {total} kernels")
             self._wait()
 
-    def stage(self, stage: "Stage", units: int, done: int) -> None:
-        if units and done == units:
+    def stage(self, stage: "Stage", units: int, done_before: int) -> None:
+        if units and done_before == units:
             self._before += 1
             return
         if self._before:
             self._say(words.done_already(self._before))
             self._before = 0
-        if done:
-            self._say(f"{stage.name}: {done} of {units} units already done")
+        if done_before:
+            self._say(f"{stage.name}: {done_before} of {units} units already done")
         elif self._first:
             self._say(f"{stage.name}: {words.count(units, 'unit')}")
         self._first = False
@@ -90,8 +90,8 @@ def line(progress: "StageProgress") -> str:
         f"{progress.seconds:.0f} s",
         *words.rates(progress),
         *words.machine(progress),
-        words.left(progress.left),
+        words.time_left(progress.left),
     ]
     run = f"run: stage {progress.number} of {progress.stages}, about {words.per_cent(progress.overall)}"
-    of_run = words.left(progress.overall_left)
+    of_run = words.time_left(progress.overall_left)
     return f"{progress.stage}: {', '.join(filter(None, about))}; {run}" + (f", {of_run}" if of_run else "")

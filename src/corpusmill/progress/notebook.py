@@ -40,13 +40,13 @@ class Notebook:
         self._say(f"starting {len(stages)} stages …")
 
     def compiling(self) -> None:
-        self._say(words.COMPILING)
+        self._say(words.COMPILING_LINE)
 
-    def compiled(self, kernels: int, of: int) -> None:
-        self._say("starting …" if kernels == of else f"{words.COMPILING} {kernels} of {of} kernels")
+    def compiled(self, kernels: int, total: int) -> None:
+        self._say("starting …" if kernels == total else f"{words.COMPILING_LINE} {kernels} of {total} kernels")
 
-    def stage(self, stage: "Stage", units: int, done: int) -> None:
-        self._before = self._before + 1 if units and done == units else 0
+    def stage(self, stage: "Stage", units: int, done_before: int) -> None:
+        self._before = self._before + 1 if units and done_before == units else 0
 
     def commit(self, stage: "Stage", commit: "Commit") -> None:
         pass
@@ -94,6 +94,6 @@ class Notebook:
         return {"text/html": f'<div style="font-size: 90%">{body}</div>', "text/plain": "\n".join(lines + self._notes)}
 
 
-def _bar(name: str, share: float, beside: str, left: float | None) -> str:
-    about = html.escape(", ".join(filter(None, (words.per_cent(share), beside, words.left(left)))))
+def _bar(name: str, share: float, detail: str, seconds_left: float | None) -> str:
+    about = html.escape(", ".join(filter(None, (words.per_cent(share), detail, words.time_left(seconds_left)))))
     return f'<div><progress max="1" value="{share:.4f}"></progress> {html.escape(name)}: {about}</div>'

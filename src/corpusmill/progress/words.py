@@ -7,8 +7,8 @@ from corpusmill.report.numbers import number, share, size
 if TYPE_CHECKING:
     from corpusmill.engine.drive.meter import StageProgress
 
-FINISHING = "finishing: outputs are read back, the report is written …"
-COMPILING = "compiling the text kernels for this machine (once, a minute or two) …"
+FINISHING_LINE = "finishing: outputs are read back, the report is written …"
+COMPILING_LINE = "compiling the text kernels for this machine (once, a minute or two) …"
 
 
 def duration(seconds: float) -> str:
@@ -17,10 +17,10 @@ def duration(seconds: float) -> str:
     >>> duration(7.6), duration(95), duration(7325)
     ('0:08', '1:35', '2:02:05')
     """
-    whole = round(seconds)
-    minutes, rest = divmod(whole, 60)
+    total = round(seconds)
+    minutes, remainder = divmod(total, 60)
     hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+    return f"{hours}:{minutes:02}:{remainder:02}" if hours else f"{minutes}:{remainder:02}"
 
 
 def per_cent(part: float) -> str:
@@ -34,23 +34,23 @@ def per_cent(part: float) -> str:
 
 def rates(progress: "StageProgress") -> list[str]:
     """Documents and text per second, the share that was kept; empty if the stage says nothing of documents."""
-    said = []
+    parts = []
     if progress.documents_per_second is not None:
-        said.append(f"{number(progress.documents_per_second)} documents/s")
+        parts.append(f"{number(progress.documents_per_second)} documents/s")
     if progress.text_per_second is not None:
-        said.append(f"{size(progress.text_per_second)}/s of text")
+        parts.append(f"{size(progress.text_per_second)}/s of text")
     if progress.kept is not None:
-        said.append(f"{share(progress.kept, progress.documents)} kept")
-    return said
+        parts.append(f"{share(progress.kept, progress.documents)} kept")
+    return parts
 
 
 def machine(progress: "StageProgress") -> list[str]:
     """Workers at work, and their memory."""
-    said = [f"{progress.working} of {progress.workers} workers"] if progress.workers else []
-    return said + ([f"{size(progress.memory)} memory"] if progress.memory else [])
+    parts = [f"{progress.working} of {progress.workers} workers"] if progress.workers else []
+    return parts + ([f"{size(progress.memory)} memory"] if progress.memory else [])
 
 
-def left(seconds: float | None) -> str:
+def time_left(seconds: float | None) -> str:
     """The time left, "" if it is not known.
 
     >>> left(17), left(None)
@@ -91,9 +91,9 @@ def average(progress: "StageProgress") -> list[str]:
     if not progress.documents:
         return []
     seconds = max(progress.seconds, 1e-3)
-    said = [count(progress.documents, "document"), f"{number(progress.documents / seconds)} documents/s"]
+    parts = [count(progress.documents, "document"), f"{number(progress.documents / seconds)} documents/s"]
     if progress.text:
-        said.append(f"{size(progress.text / seconds)}/s of text")
+        parts.append(f"{size(progress.text / seconds)}/s of text")
     if progress.kept is not None:
-        said.append(f"{share(progress.kept, progress.documents)} kept")
-    return said
+        parts.append(f"{share(progress.kept, progress.documents)} kept")
+    return parts

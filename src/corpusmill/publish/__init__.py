@@ -142,9 +142,9 @@ def target_repo(target: str, revision: str | None = None) -> hub.Repo:
     >>> target_repo("hf://datasets/me/name", "v2")
     Repo(kind='dataset', name='me/name', revision='v2')
     """
-    form = f"{hub.SCHEME}datasets/ME/NAME"
-    if not target.startswith(hub.SCHEME):
-        hint = f"; did you mean {hub.SCHEME}datasets/{target}?" if hub.REPO.fullmatch(target) else "."
+    form = f"{hub.HUB_SCHEME}datasets/ME/NAME"
+    if not target.startswith(hub.HUB_SCHEME):
+        hint = f"; did you mean {hub.HUB_SCHEME}datasets/{target}?" if hub.REPO_NAME.fullmatch(target) else "."
         raise InputError(f'cannot push to "{target}"{hint} A data set of the Hub is written {form}.')
     try:
         repo, path = hub.parse(target)
@@ -152,9 +152,9 @@ def target_repo(target: str, revision: str | None = None) -> hub.Repo:
         raise InputError(f"{target}: names no data set of the Hub. Write {form}, with your name or that of an "
                          "organization as ME.") from error  # fmt: skip
     if repo.kind != "dataset":
-        raise InputError(f"{target}: is a model; a data set is {hub.SCHEME}datasets/{repo.name}.")
+        raise InputError(f"{target}: is a model; a data set is {hub.HUB_SCHEME}datasets/{repo.name}.")
     if path:
-        raise InputError(f"{target}: is a file of a data set; push to the whole, {hub.SCHEME}datasets/{repo.name}.")
-    if revision is not None and repo.revision not in (hub.MAIN, revision):
+        raise InputError(f"{target}: is a file of a data set; push to the whole, {hub.HUB_SCHEME}datasets/{repo.name}.")
+    if revision is not None and repo.revision not in (hub.MAIN_REVISION, revision):
         raise InputError(f"{target}: names the revision {repo.revision}, and --revision {revision}; give one of them.")
     return hub.Repo("dataset", repo.name, revision or repo.revision)

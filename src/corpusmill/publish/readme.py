@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from corpusmill.assets.hub import MAIN, Repo
+from corpusmill.assets.hub import MAIN_REVISION, Repo
 from corpusmill.publish import composition
 from corpusmill.publish.folder import SPLIT, DatasetConfig
 from corpusmill.publish.published_run import PublishedRun
@@ -102,7 +102,7 @@ def _loading(configs: Sequence[DatasetConfig], repo: Repo | None) -> str:
             "Parquet nor JSON Lines."
         )
     name, at = (f'"{repo.name}"', "") if repo else ("FOLDER", "")
-    if repo and repo.revision != MAIN:
+    if repo and repo.revision != MAIN_REVISION:
         at = f', revision="{repo.revision}"'
     lines = ["from datasets import load_dataset", ""]
     if not repo:

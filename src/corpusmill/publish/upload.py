@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from corpusmill.assets.hub import MAIN, SCHEME, YES, Repo
+from corpusmill.assets.hub import HUB_SCHEME, MAIN_REVISION, TRUE_VALUES, Repo
 from corpusmill.errors import CorpusmillError, InputError, StorageError
 from corpusmill.publish.folder import SPLIT
 from corpusmill.publish.readme import MARK
@@ -36,7 +36,7 @@ def uploader(repo: Repo, private: bool) -> Send:
     """
     from huggingface_hub import HfApi, get_token
 
-    if os.environ.get("HF_HUB_OFFLINE", "").lower() in YES:
+    if os.environ.get("HF_HUB_OFFLINE", "").lower() in TRUE_VALUES:
         raise InputError("HF_HUB_OFFLINE is set, so nothing can be pushed. Unset it, or look at the folder: --dry-run.")
     if get_token() is None:
         raise InputError(f"there is no token for the Hugging Face Hub. {LOG_IN}")
@@ -47,7 +47,7 @@ def uploader(repo: Repo, private: bool) -> Send:
     def send(folder: Path, files: Sequence[str], progress: Callable[[str], None]) -> tuple[str, int]:
         with _explained(repo):
             url = api.create_repo(repo.name, repo_type="dataset", private=private or None, exist_ok=True)
-            if repo.revision != MAIN:
+            if repo.revision != MAIN_REVISION:
                 api.create_branch(repo.name, branch=repo.revision, repo_type="dataset", exist_ok=True)
             remote = {
                 entry.path: entry
@@ -61,7 +61,7 @@ def uploader(repo: Repo, private: bool) -> Send:
             progress(f"{CARD} on the Hub was edited, and is left as it is")
             new.remove(CARD)
         _send(api, repo, folder, new, stale, progress)
-        tree = f"/tree/{repo.revision}" * (repo.revision != MAIN)
+        tree = f"/tree/{repo.revision}" * (repo.revision != MAIN_REVISION)
         return f"{url}{tree}", len(new)
 
     return send
@@ -126,9 +126,10 @@ def _stale(repo: Repo, files: Sequence[str], remote: Sequence[str] | dict[str, A
     )
     if others and not ours:
         raise InputError(
-            f"{SCHEME}{repo}: has {number(len(others))} files that this push does not, which would be read with it, as "
-            f"{others[0]}; and its card is not one of corpusmill push, so nothing is removed. Push to another name or "
-            f'--revision, or remove them: hf repos delete-files {repo.name} "{others[0].partition("/")[0]}/{SPLIT}-*" '
+            f"{HUB_SCHEME}{repo}: has {number(len(others))} files that this push does not, which would be read with "
+            f"it, as {others[0]}; and its card is not one of corpusmill push, so nothing is removed. Push to another "
+            "name or --revision, or remove them: "
+            f'hf repos delete-files {repo.name} "{others[0].partition("/")[0]}/{SPLIT}-*" '
             f"--type dataset"
         )
     return others
@@ -152,7 +153,7 @@ def _explained(repo: Repo, progress: str = "") -> Iterator[None]:
         raise
     except Exception as error:
         status = http_status(error)
-        name = f"{SCHEME}{repo}"
+        name = f"{HUB_SCHEME}{repo}"
         if status == 401:
             raise InputError(f"{name}: the Hub does not accept the token. {LOG_IN}") from error
         if status in (402, 403):

@@ -18,7 +18,7 @@ from corpusmill.assets import hub
 from corpusmill.errors import InputError, MissingExtraError, did_you_mean
 from corpusmill.storage import FileInfo, expand, read_range
 
-SCHEME = f"{hub.SCHEME}datasets/"
+SCHEME = f"{hub.HUB_SCHEME}datasets/"
 TRAIN = "train"
 DEFAULT_SUBSET = "default"
 CONVERTED = "refs/convert/parquet"  # the revision in which the hub keeps every data set as Parquet
@@ -77,7 +77,11 @@ def dataset_files(url: str, subset: str, split: str, suffixes: tuple[str, ...]) 
     local = cached(repo)
     if local is not None and (names := _try(local, path, subset, split, suffixes)) and _counted(names):
         return [local.files[name] for name in names]
-    if not path and repo.revision == hub.MAIN and (converted := cached(hub.Repo(repo.kind, repo.name, CONVERTED))):
+    if (
+        not path
+        and repo.revision == hub.MAIN_REVISION
+        and (converted := cached(hub.Repo(repo.kind, repo.name, CONVERTED)))
+    ):
         names = _try(converted, path, subset, split, suffixes)
         if names and not local and (_counted(names) or not absent(converted, names)):
             return [converted.files[name] for name in names]
@@ -95,7 +99,7 @@ def dataset_files(url: str, subset: str, split: str, suffixes: tuple[str, ...]) 
         return [local.files[name] for name in names]
     if (
         not path
-        and repo.revision == hub.MAIN
+        and repo.revision == hub.MAIN_REVISION
         and not any(name.endswith(suffixes or SUFFIXES) for name in listing.files)
     ):
         listing = _converted(repo, listing)
@@ -330,7 +334,7 @@ def _lost(names: Sequence[str]) -> list[str]:
 
 
 def _missing(repo: hub.Repo, pattern: str, why: str) -> str:
-    at = f" --revision {repo.revision}" * (repo.revision != hub.MAIN)
+    at = f" --revision {repo.revision}" * (repo.revision != hub.MAIN_REVISION)
     include = f" {pattern}" * pattern.startswith("--")
     lacks = f"{pattern} is not" if pattern and not include else "not"
     return (

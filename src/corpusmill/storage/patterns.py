@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from corpusmill.assets import DEMO
+from corpusmill.assets import DEMO_SCHEME
 from corpusmill.errors import InputError, StorageError, did_you_mean
 from corpusmill.hidden import MASK, is_masked
 from corpusmill.storage.places import (
@@ -108,7 +108,7 @@ def is_in(path: str, pattern: str) -> bool:
 
 def _plain(location: str) -> str:
     """A place as it can be compared: the whole path, where it is local."""
-    if not is_local(location) or scheme_of(location) == DEMO:
+    if not is_local(location) or scheme_of(location) == DEMO_SCHEME:
         return name_of(location)
     return os.path.abspath(local_path(location)).replace(os.sep, "/")
 
@@ -133,7 +133,7 @@ def stat(path: str) -> FileInfo:
 
 def _expand_one(pattern: str, suffixes: tuple[str, ...]) -> tuple[str, Found]:
     """(folder that names are relative to, path -> (size, fingerprint)) of one pattern."""
-    if scheme_of(pattern) == DEMO:
+    if scheme_of(pattern) == DEMO_SCHEME:
         return _expand_demo(pattern, suffixes)
     root, files = (_expand_local if is_local(pattern) else _expand_remote)(pattern, suffixes)
     if not files:
@@ -183,9 +183,9 @@ def _shown(entries: list[ListedFile], root: str) -> Found:
 
 def _expand_demo(pattern: str, suffixes: tuple[str, ...]) -> tuple[str, Found]:
     """As `_expand_one`: the files keep their scheme, so that a run's records are the same wherever the package is."""
-    folder = local_path(f"{DEMO}://")
+    folder = local_path(f"{DEMO_SCHEME}://")
     _, files = _expand_one(local_path(pattern), suffixes)
-    return f"{DEMO}://", {f"{DEMO}://{relative(path, folder)}": info for path, info in files.items()}
+    return f"{DEMO_SCHEME}://", {f"{DEMO_SCHEME}://{relative(path, folder)}": info for path, info in files.items()}
 
 
 def _local_files(paths: list[str], root: str | None) -> Found:

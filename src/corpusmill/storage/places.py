@@ -15,7 +15,7 @@ from dataclasses import dataclass, fields
 from pathlib import PurePosixPath
 from typing import Any
 
-from corpusmill.assets import DEMO, demo_path
+from corpusmill.assets import DEMO_SCHEME, demo_path
 from corpusmill.hidden import USER, know_address, without_secrets
 
 TEMPORARY = ".writing-"  # what names of unfinished local files begin with
@@ -89,7 +89,7 @@ def last_part(name: str) -> str:
 
 def is_local(path: str) -> bool:
     """Whether a place is a path on this machine's file systems; demo://NAME is one of the package's data."""
-    return scheme_of(path) in ("", "file", "local", DEMO)
+    return scheme_of(path) in ("", "file", "local", DEMO_SCHEME)
 
 
 def name_of(address: str) -> str:
@@ -142,7 +142,7 @@ def scheme_of(path: str) -> str:
 
 def local_path(path: str) -> str:
     """The path of a local place, which may be written file://… or demo://…, or begin with ~."""
-    if scheme_of(path) == DEMO:
+    if scheme_of(path) == DEMO_SCHEME:
         return demo_path(path).as_posix()
     return os.path.expanduser(path.partition("://")[2] if "://" in path else path)
 

@@ -59,7 +59,7 @@ def _results(session: Session, number: int, stage: Stage) -> Results:
         session.listener.note(why)
     quarantined = session.repairs.sound(folder, folder.aside)
     held = identity.assets
-    guard = partial(assets.kept, held, partial(assets_of, stage.work), assets.planned(list(held)))
+    guard = partial(assets.pinned, held, partial(assets_of, stage.work), assets.planned(list(held)))
     name, _ = session.progress.where[stage.name]
     task = StageTask(session.run, name, stage.work, where, stage.needs, session.progress.session, quarantined, guard)
     return StageRun(session, number, folder, units, task).run()

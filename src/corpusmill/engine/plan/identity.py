@@ -84,7 +84,7 @@ def identity(work: Any) -> Identity:
         code[module] = _source_digest(path)
         libraries |= versions(imports(path)[1])
     held = {name: assets.digest(name) for name in assets_of(work)}
-    with assets.kept(held):
+    with assets.pinned(held):
         described = describe(work)
     return Identity(described, dict(sorted(code.items())), dict(sorted(libraries.items())), held)
 

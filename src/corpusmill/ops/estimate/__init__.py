@@ -24,9 +24,9 @@ from corpusmill.engine.work.passes import Pass
 from corpusmill.engine.work.tokens import CountTokens
 from corpusmill.errors import CorpusmillError
 from corpusmill.execute.serial import Serial
-from corpusmill.ops.estimate.requests import SLICES, Requests, Shuffle, check_shuffles, requests, shuffles
+from corpusmill.ops.estimate.requests import MAX_SLICES, Requests, Shuffle, check_shuffles, requests, shuffles
 from corpusmill.ops.estimate.sampled_copies import copies, pieces_of
-from corpusmill.ops.estimate.sampled_pieces import joined, reading_several
+from corpusmill.ops.estimate.sampled_pieces import joined, reading_groups
 from corpusmill.ops.estimate.unseen import Range, both, duplicates, of_pieces
 from corpusmill.ops.finish import READING_BACK, finish
 from corpusmill.ops.kernels import warm_kernels
@@ -40,19 +40,19 @@ from corpusmill.store.unit_io import Upstream
 from corpusmill.store.units import Results, now
 from corpusmill.store.work import PlannedUnit, Stage
 
-PIECES = 512  # of a source that the sample is taken from, where its files can be cut
-FEWER = 64  # where each has a price: a request of a store, or what a reader must read before it
-LEAST = 96_000_000  # bytes of a sample: of 20 % of a crawl of 472 MB, what is kept is known to 1 %, of 5 % to 5 %
-SMALLEST = 1 << 15  # bytes of a piece: with smaller ones the work around them is measured
-SMALLEST_OF_FEWER = 1 << 18
-GOLDEN = (5**0.5 - 1) / 2
-MOST = 1 << 20  # pieces that files are cut into, for some to be taken
-DROPPED = "dropped"  # the output of a pass
-SITES = "sites"  # that of a dedup, of all documents, beside what is about duplicates
-START = 2.0  # seconds of a run until its first unit is begun, and for its report at the end
-PAGE = 100_000  # bytes of a report
-DOCUMENT = 5000  # bytes of a document with its markup, about, before any was counted
-WRITTEN = 256 << 20  # bytes of a unit of a stage that is not divided as the first pass is
+SAMPLE_PIECES = 512  # of a source that the sample is taken from, where its files can be cut
+COSTLY_PIECES = 64  # where each has a price: a request of a store, or what a reader must read before it
+MIN_SAMPLE_BYTES = 96_000_000  # of 20 % of a crawl of 472 MB, what is kept is known to 1 %, of 5 % to 5 %
+MIN_PIECE_BYTES = 1 << 15  # bytes of a piece: with smaller ones the work around them is measured
+MIN_COSTLY_PIECE_BYTES = 1 << 18
+GOLDEN_RATIO = (5**0.5 - 1) / 2
+MAX_PIECES = 1 << 20  # pieces that files are cut into, for some to be taken
+DROPPED_OUTPUT = "dropped"  # the output of a pass
+SITES_OUTPUT = "sites"  # that of a dedup, of all documents, beside what is about duplicates
+START_SECONDS = 2.0  # seconds of a run until its first unit is begun, and for its report at the end
+REPORT_BYTES = 100_000  # bytes of a report
+RAW_DOCUMENT_BYTES = 5000  # bytes of a document with its markup, about, before any was counted
+WRITER_UNIT_BYTES = 256 << 20  # bytes of a unit of a stage that is not divided as the first pass is
 
 
 @dataclass(frozen=True)
@@ -146,23 +146,23 @@ class Estimate:
 
     def to_json(self) -> dict[str, Any]:
         shuffles = [{**asdict(shuffle), "slices": shuffle.slices} for shuffle in self.shuffles]
-        whole = {"seconds": self.seconds, "cpu": self.cpu, "disk": self.disk, "shuffles": shuffles}
-        return {**asdict(self), **whole}
+        totals = {"seconds": self.seconds, "cpu": self.cpu, "disk": self.disk, "shuffles": shuffles}
+        return {**asdict(self), **totals}
 
 
 def estimate(
     recipe: Recipe,
     share: float = 0.01,
     listener: ProgressListener | None = None,
-    least: int = LEAST,
-    most_slices: int = SLICES,
+    least_bytes: int = MIN_SAMPLE_BYTES,
+    most_slices: int = MAX_SLICES,
     start: float = 0.5,
 ) -> Estimate:
     """Carry a recipe out on a share of its input, and say what all of it would take.
 
     share         of the bytes of each source, above 0 and up to 1. It is taken from places all over the files; of files
                   that cannot be cut, such as gzip of JSON lines, whole ones are taken, and one at least
-    least         bytes of the input that are taken in any case, as far as there are so many
+    least_bytes   of the input that are taken in any case, as far as there are so many
     most_slices   of a shuffle
     start         from 0 to 1, where the sample begins: another one, of other documents
 
@@ -174,38 +174,38 @@ def estimate(
     Raises InputError if the shuffles of a run on all of the input are larger than `most_slices`.
     """
     recipe = replace(recipe, run=replace(recipe.run, limit=None, sample=None))
-    whole = lower(recipe)
-    inputs = whole.inputs
+    full_plan = lower(recipe)
+    inputs = full_plan.inputs
     units = sum(1 for _ in plan_inputs(recipe.read, inputs, recipe.run.unit_mb))
     text = int(sum(source.text_size for source in inputs))
-    check_shuffles(shuffles(whole, units, text // DOCUMENT), most_slices, recipe.run.unit_mb)
+    check_shuffles(shuffles(full_plan, units, text // RAW_DOCUMENT_BYTES), most_slices, recipe.run.unit_mb)
     sizes = [source.size for source in inputs]
-    share = min(1.0, max(share, least / sum(sizes)))
-    taken = [sample(reading.reader, source, share, start) for reading, source in zip(recipe.read, inputs)]
-    read = [sum(piece.size for piece in pieces) for pieces in taken]
+    share = min(1.0, max(share, least_bytes / sum(sizes)))
+    samples = [sample(reading.reader, source, share, start) for reading, source in zip(recipe.read, inputs)]
+    read = [sum(piece.size for piece in pieces) for pieces in samples]
     part = sum(read) / sum(sizes)  # more than the share where files cannot be cut
     steps = [step.for_sample(part) if isinstance(step, ScalesToSample) else step for step in recipe.steps]
     plan = lower(replace(recipe, steps=steps, run=replace(recipe.run, error_budget=1.0)))
     pieces = [
         (index, piece, inputs[index].expands[suffix(piece.file.name)])
-        for index, some in enumerate(taken)
-        for piece in some
+        for index, source_pieces in enumerate(samples)
+        for piece in source_pieces
     ]
     groups = grouped(pieces, unit_bytes(inputs, recipe.run.unit_mb))
-    sampled = reading_only(reading_several(plan), [planned(recipe.read, joined(group)) for group in groups])
+    sampled = reading_only(reading_groups(plan), [planned(recipe.read, joined(group)) for group in groups])
     warm_kernels(listener or Silent())
     plan.check()
     name = Path(recipe.folder).name
-    beside = Path(recipe.folder).parent if is_local(recipe.folder) else Path(tempfile.gettempdir())
-    beside.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{name}-sample-", dir=beside) as folder:
+    parent = Path(recipe.folder).parent if is_local(recipe.folder) else Path(tempfile.gettempdir())
+    parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{name}-sample-", dir=parent) as folder:
         # A small piece, twice: what a worker loads and sets up once must not be scaled, and what any unit takes not
         # with the bytes.
         smallest = min(((index, piece) for index, piece, _ in pieces if piece.size), key=lambda pair: pair[1].size)
         once = reading_only(plan, [planned(recipe.read, [smallest])])
         executor = Serial(attempts=1)
         little = _little(folder, once, executor)
-        run = _made(folder, "sample")
+        run = _new_run_folder(folder, "sample")
         began = now()
         session = Session(run, sampled, executor, listener or Silent())
         progress = carry_out(session)
@@ -224,25 +224,25 @@ def estimate(
     writers = {stage.name for stage in _writers(plan)}
     sources = []
     for source, size, bytes_read in zip(recipe.read, sizes, read):
-        documents, tokens, mixed = kept(source.source, flow, results)
+        documents, tokens, mixed = source_amounts(source.source, flow, results)
         scale = size / max(bytes_read, 1)
         documents, tokens = round(documents * scale * growth.kept.value), round(tokens * scale * growth.text.value)
         sources.append(SourceYield(source.source, size, bytes_read, documents, tokens, mixed))
     all_documents = _in_range(sum(source.documents for source in sources), documents_of, part, growth.kept)
     all_tokens = _in_range(sum(source.tokens for source in sources), tokens_of, part, growth.text)
-    groups_of = shuffles(whole, units, round(flow.documents_in / part))
+    groups_of = shuffles(full_plan, units, round(flow.documents_in / part))
     grouping = {f"{shuffle.step}-{part_of}": shuffle.units for shuffle in groups_of for part_of in ("shared", "group")}
     grouping |= {f"{shuffle.step}-sketches": shuffle.sketches for shuffle in groups_of}
     costs = []
     for stage in plan.stages:
-        found, grows = results[stage.name], growth.of(stage.name)
+        stage_results, grows = results[stage.name], growth.factor(stage.name)
         count = units if _by_unit(stage) else grouping.get(stage.name, 1)
         if stage.name in writers and not _by_unit(stage):
-            count = max(len(found), round(found.bytes / part * grows / WRITTEN))
-        by_time = growth.of_time(stage.name)
-        costs.append(cost(found, little.get(stage.name), 1 / part, count, grows, by_time, fixed[stage.name]))
-    by_stage = {one.stage: (one.units, one.outputs, one.bytes) for one in costs}
-    written = sum(by_stage[name][2] for name in by_stage if name in writers)
+            count = max(len(stage_results), round(stage_results.bytes / part * grows / WRITER_UNIT_BYTES))
+        by_time = growth.time_factor(stage.name)
+        costs.append(cost(stage_results, little.get(stage.name), 1 / part, count, grows, by_time, fixed[stage.name]))
+    by_stage = {stage_cost.stage: (stage_cost.units, stage_cost.outputs, stage_cost.bytes) for stage_cost in costs}
+    output_bytes = sum(by_stage[name][2] for name in by_stage if name in writers)
     return Estimate(
         sum(sizes),
         sum(read),
@@ -252,10 +252,10 @@ def estimate(
         all_tokens.rounded(),
         growth.copies,
         memory,
-        START + around + reading / part * growth.kept.value,
-        max(records, 0) + PAGE,
+        START_SECONDS + around + reading / part * growth.kept.value,
+        max(records, 0) + REPORT_BYTES,
         tuple(groups_of),
-        requests(by_stage, groups_of, sum(sizes), written),
+        requests(by_stage, groups_of, sum(sizes), output_bytes),
     )
 
 
@@ -263,36 +263,36 @@ def estimate(
 class Growth:
     """What of all of the input is otherwise than in the sample, because more duplicates meet.
 
-    kept     documents that are kept, of as many as in the sample
-    text     tokens of them; as documents without a tokenizer
-    copies   the share of documents that are dropped as copies
-    more     duplicates, of as many documents
-    stages   those that carry what is left
-    about    those that carry what is dropped
+    kept         documents that are kept, of as many as in the sample
+    text         tokens of them; as documents without a tokenizer
+    copies       the share of documents that are dropped as copies
+    duplicates   of as many documents
+    stages       those that carry what is left
+    about        those that carry what is dropped
     """
 
     kept: Range
     text: Range
     copies: Range
-    more: float
+    duplicates: float
     stages: frozenset[str]
     about: frozenset[str]
 
-    def of(self, stage: str) -> float:
+    def factor(self, stage: str) -> float:
         """Factor on the bytes of a stage. A duplicate of the sample is mostly one of a pair; of all of the input some
         are in larger clusters, which have between one and two documents for each duplicate: so three quarters."""
         if stage in self.about:
-            return max(1.0, 0.75 * self.more)
+            return max(1.0, 0.75 * self.duplicates)
         return self.text.value if stage in self.stages else 1.0
 
-    def of_time(self, stage: str) -> float:
+    def time_factor(self, stage: str) -> float:
         """On its seconds: what is about duplicates takes most of its time for reading what all documents have."""
-        return 1.0 if stage in self.about else self.of(stage)
+        return 1.0 if stage in self.about else self.factor(stage)
 
 
 def _growth(files: Upstream, plan: RunPlan, part: float, pieces: Sequence[FilePiece]) -> Growth:
-    kept = text = Range(1.0, 1.0, 1.0)
-    copied, more = Range(0.0, 0.0, 0.0), 1.0
+    documents = text = Range(1.0, 1.0, 1.0)
+    copied, duplicates_factor = Range(0.0, 0.0, 0.0), 1.0
     after: set[str] = set()
     about: set[str] = set()
     for stage in plan.stages:
@@ -302,26 +302,26 @@ def _growth(files: Upstream, plan: RunPlan, part: float, pieces: Sequence[FilePi
                 f"{judge.label}-{part_of}" for judge in work.judged for part_of in ("sketches", "shingles", "verdicts")
             }
             after.add(stage.name)
-            seen = copies(files, work.before, work.judged, pieces)
-            if not seen.documents:
+            sampled = copies(files, work.before, work.judged, pieces)
+            if not sampled.documents:
                 continue
-            across = duplicates(seen.found, part)
-            singles = 1 - seen.local / seen.documents  # of documents, once copies in the same piece are left out
-            here = Range(*(1 - singles * (1 - one) for one in (across.value, across.low, across.high)))
-            kept = _times(kept, here, seen.dropped / seen.documents)
-            known = seen.length is not None and seen.dropped_tokens is not None and part < 1
-            text = _times(text, here * (seen.length or 1), seen.dropped_tokens or 0) if known else kept
-            copied = here
-            more = here.value * seen.documents / seen.dropped if seen.dropped else 1.0
+            across = duplicates(sampled.cluster_sizes, part)
+            singles = 1 - sampled.local / sampled.documents  # of documents, once copies in the same piece are left out
+            share = Range(*(1 - singles * (1 - value) for value in (across.value, across.low, across.high)))
+            documents = _times(documents, share, sampled.dropped / sampled.documents)
+            has_tokens = sampled.length is not None and sampled.dropped_tokens is not None and part < 1
+            text = _times(text, share * (sampled.length or 1), sampled.dropped_tokens or 0) if has_tokens else documents
+            copied = share
+            duplicates_factor = share.value * sampled.documents / sampled.dropped if sampled.dropped else 1.0
         elif after and stage.name not in about:
             after.add(stage.name)
-    return Growth(kept, text, copied, more, frozenset(after), frozenset(about))
+    return Growth(documents, text, copied, duplicates_factor, frozenset(after), frozenset(about))
 
 
-def _times(kept: Range, dropped: Range, in_sample: float) -> Range:
+def _times(before: Range, dropped: Range, in_sample: float) -> Range:
     """What is kept once a share is dropped, of which the sample shows the part `in_sample`."""
-    left = [max(1 - one, 0.0) / (1 - in_sample) for one in (dropped.value, dropped.high, dropped.low)]
-    return Range(kept.value * left[0], kept.low * left[1], kept.high * left[2])
+    factors = [max(1 - share, 0.0) / (1 - in_sample) for share in (dropped.value, dropped.high, dropped.low)]
+    return Range(before.value * factors[0], before.low * factors[1], before.high * factors[2])
 
 
 def _in_range(value: float, of_each: Sequence[float], part: float, growth: Range) -> Range:
@@ -345,24 +345,24 @@ def _amounts(files: Upstream, plan: RunPlan, pieces: Sequence[FilePiece]) -> tup
 def _texts(files: Upstream, plan: RunPlan, stage: str) -> float:
     """Bytes of texts that the units of a pass keep of dropped documents, where each keeps about as many as any would:
     those that had to choose."""
-    found = files.results(stage)
-    if BELOW not in found.notes or DROPPED not in found.outputs:
+    results = files.results(stage)
+    if BELOW not in results.notes or DROPPED_OUTPUT not in results.outputs:
         return 0.0
-    held = 0
-    for unit, below in enumerate(found.notes[BELOW]):
+    total = 0
+    for unit, below in enumerate(results.notes[BELOW]):
         if below:
-            about = files.parquet(found[DROPPED].path(unit)).metadata
+            about = files.parquet(results[DROPPED_OUTPUT].path(unit)).metadata
             groups = [about.row_group(number) for number in range(about.num_row_groups)]
             columns = [group.column(at) for group in groups for at in range(group.num_columns)]
-            held += sum(column.total_compressed_size for column in columns if column.path_in_schema == "text")
-    return float(held)
+            total += sum(column.total_compressed_size for column in columns if column.path_in_schema == "text")
+    return float(total)
 
 
 def _little(folder: str, once: RunPlan, executor: Serial) -> dict[str, Results]:
     """The stages on next to nothing; those that it comes to, for some cannot do without more."""
     try:
-        carry_out(Session(_made(folder, "once"), replace(once, stages=once.stages[:1]), executor, Silent()))
-        return carry_out(Session(_made(folder, "little"), once, executor, Silent())).results
+        carry_out(Session(_new_run_folder(folder, "once"), replace(once, stages=once.stages[:1]), executor, Silent()))
+        return carry_out(Session(_new_run_folder(folder, "little"), once, executor, Silent())).results
     except CorpusmillError:
         return {}
 
@@ -385,7 +385,7 @@ def _bytes_below(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
-def _made(folder: str, name: str) -> RunFolder:
+def _new_run_folder(folder: str, name: str) -> RunFolder:
     run = RunFolder(str(Path(folder) / name))
     run.make()
     return run
@@ -405,16 +405,16 @@ def sample(reader: Any, source: SourceFiles, share: float, start: float = 0.5) -
     are multiples of the golden ratio, which are evenly spread however many neighbours are looked at.
     """
     has_price = isinstance(reader, LooksBack) or not all(is_local(file.path) for file in source.files)
-    many, least = (FEWER, SMALLEST_OF_FEWER) if has_price else (PIECES, SMALLEST)
-    size = max(least, int(source.text_size * share / many), int(source.text_size / MOST))
+    many, smallest = (COSTLY_PIECES, MIN_COSTLY_PIECE_BYTES) if has_price else (SAMPLE_PIECES, MIN_PIECE_BYTES)
+    size = max(smallest, int(source.text_size * share / many), int(source.text_size / MAX_PIECES))
     pieces = list(split(reader, source, size))
     count = min(max(1, round(len(pieces) * share)), len(pieces))
     edges = np.arange(count + 1) * len(pieces) // count
-    places = (start + np.arange(count) * GOLDEN) % 1.0
+    places = (start + np.arange(count) * GOLDEN_RATIO) % 1.0
     return [pieces[at] for at in edges[:-1] + (places * np.diff(edges)).astype(np.int64)]
 
 
-def kept(source: str, flow: Waterfall, results: Mapping[str, Results]) -> tuple[int, int, float | None]:
+def source_amounts(source: str, flow: Waterfall, results: Mapping[str, Results]) -> tuple[int, int, float | None]:
     """Documents and tokens of a source that are kept, or are the input of a mix; its share in that."""
     for stage in results.values():
         if source in stage.facts.get("mix", ()) and stage.notes["unit"][0] == "tokens":
@@ -449,18 +449,18 @@ def cost(
     many, took = len(results), float(results.seconds.sum())
     used = float(np.nansum(results.cpu))
     base = little if little is not None and len(little) and many else None
-    each = min(float(base.seconds.mean()), took / many) if base is not None else 0.0
-    each_cpu = min(float(np.nanmean(base.cpu)), used / many) if base is not None and each else 0.0
-    written = texts / max(many, 1) * units
+    unit_seconds = min(float(base.seconds.mean()), took / many) if base is not None else 0.0
+    unit_cpu = min(float(np.nanmean(base.cpu)), used / many) if base is not None and unit_seconds else 0.0
+    written_bytes = texts / max(many, 1) * units
     for name, files in results.outputs.items():
-        size = float(files.bytes.sum()) - (texts if name == DROPPED else 0.0)
+        size = float(files.bytes.sum()) - (texts if name == DROPPED_OUTPUT else 0.0)
         of_little = base.outputs.get(name) if base is not None else None
-        least = min(float(of_little.bytes.mean()), size / many) if of_little is not None and len(of_little) else 0.0
-        written += least * units + (size - least * many) * factor * (1.0 if name == SITES else growth)
+        fixed = min(float(of_little.bytes.mean()), size / many) if of_little is not None and len(of_little) else 0.0
+        written_bytes += fixed * units + (size - fixed * many) * factor * (1.0 if name == SITES_OUTPUT else growth)
     growing = factor * growth_of_time
-    seconds = each * units + (took - each * many) * growing
-    cpu = each_cpu * units + (used - each_cpu * many) * growing
-    return StageCost(results.stage, seconds, cpu, round(written), units, len(results.outputs))
+    seconds = unit_seconds * units + (took - unit_seconds * many) * growing
+    cpu = unit_cpu * units + (used - unit_cpu * many) * growing
+    return StageCost(results.stage, seconds, cpu, round(written_bytes), units, len(results.outputs))
 
 
 def peak() -> int:
@@ -469,5 +469,5 @@ def peak() -> int:
         import resource
     except ImportError:  # Windows
         return 0
-    held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return held if sys.platform == "darwin" else held * 1024
+    max_rss = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return max_rss if sys.platform == "darwin" else max_rss * 1024

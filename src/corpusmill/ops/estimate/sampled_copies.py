@@ -15,24 +15,24 @@ from corpusmill.storage import printable
 from corpusmill.store.unit_io import Upstream
 
 FEW_PIECES, CUT_TO = 8, 16
-LIKE_OTHERS = 30  # documents with copies that are taken to be as long as others, beside those of the sample
+PRIOR_DOCUMENTS = 30  # documents with copies that are taken to be as long as others, beside those of the sample
 
 
 @dataclass(frozen=True)
 class SampledCopies:
     """
-    documents   that came to the steps, of the sample
-    dropped     of these, as duplicates of others of the sample
-    local       of these, as duplicates of one in the same piece: more pieces do not make these more frequent
-    found       (clusters,) in how many pieces each was found
-    length      tokens of a document with copies, about, of those of any; copies are seldom as long as all others
+    documents        that came to the steps, of the sample
+    dropped          of these, as duplicates of others of the sample
+    local            of these, as duplicates of one in the same piece: more pieces do not make these more frequent
+    cluster_sizes    (clusters,) in how many pieces each was found
+    length           tokens of a document with copies, about, of those of any; copies are seldom as long as all others
     dropped_tokens   the share of tokens in what was dropped. Both are None without a tokenizer
     """
 
     documents: int
     dropped: int
     local: int
-    found: NDArray[np.int64]
+    cluster_sizes: NDArray[np.int64]
     length: float | None
     dropped_tokens: float | None
 
@@ -65,16 +65,16 @@ def copies(files: Upstream, before: str, judged: Sequence[VerdictSource], pieces
         kept_instead = deeper
     piece = pieces_of(table["file"].cast(pa.string()).combine_chunks(), table["position"].to_numpy(), pieces)
     pairs = np.unique(kept_instead * (int(piece.max(initial=0)) + 1) + piece)
-    found = np.unique(pairs // (int(piece.max(initial=0)) + 1), return_counts=True)[1]
+    cluster_sizes = np.unique(pairs // (int(piece.max(initial=0)) + 1), return_counts=True)[1]
     is_dropped = kept_instead != np.arange(len(ids))
     tokens = pc.fill_null(table["tokens"], 0).to_numpy().astype(np.float64)
     length = dropped_tokens = None
     if tokens.any():
         with_copies = np.bincount(kept_instead, minlength=len(ids))[kept_instead] > 1
         many = float(tokens[with_copies].sum() / tokens.mean())  # as many documents of usual length
-        length = (many + LIKE_OTHERS) / (int(with_copies.sum()) + LIKE_OTHERS)
+        length = (many + PRIOR_DOCUMENTS) / (int(with_copies.sum()) + PRIOR_DOCUMENTS)
         dropped_tokens = float(tokens[is_dropped].sum() / tokens.sum())
-    return SampledCopies(len(ids), int(is_dropped.sum()), len(ids) - len(pairs), found, length, dropped_tokens)
+    return SampledCopies(len(ids), int(is_dropped.sum()), len(ids) - len(pairs), cluster_sizes, length, dropped_tokens)
 
 
 def pieces_of(file: pa.Array, position: NDArray[np.int64], pieces: Sequence[FilePiece]) -> NDArray[np.int64]:
@@ -103,8 +103,8 @@ def _by_bytes(file: pa.Array, position: NDArray[np.int64], pieces: Sequence[File
     before = 0
     for name, begins in starts.items():
         if name in at:
-            here = codes == at[name]
-            number[here] = before + np.maximum(np.searchsorted(begins, position[here], "right") - 1, 0)
+            in_file = codes == at[name]
+            number[in_file] = before + np.maximum(np.searchsorted(begins, position[in_file], "right") - 1, 0)
         before += len(begins)
     return number
 

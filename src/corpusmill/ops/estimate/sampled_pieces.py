@@ -10,24 +10,24 @@ import pyarrow as pa
 from corpusmill.engine.plan.plan import RunPlan
 from corpusmill.read import BATCH_BYTES, BATCH_ROWS, FilePiece, ReadCounts
 
-TEXT = ("text", "raw", "metadata", "url")  # whose bytes end a batch
+TEXT_COLUMNS = ("text", "raw", "metadata", "url")  # whose bytes end a batch
 
 
 @dataclass(frozen=True)
-class Several(FilePiece):
+class PieceGroup(FilePiece):
     """Pieces of a source that are read one after another. File, start and stop are those of the first and the last."""
 
     parts: tuple[FilePiece, ...] = ()
 
     @classmethod
-    def of(cls, pieces: Sequence[FilePiece]) -> Self:
+    def from_pieces(cls, pieces: Sequence[FilePiece]) -> Self:
         first, last = pieces[0], pieces[-1]
         return cls(first.file, first.start, last.stop, sum(piece.size for piece in pieces), tuple(pieces))
 
 
 @dataclass(frozen=True)
-class Joined:
-    """A reader of `Several`, whose batches are as full as those of a long piece."""
+class GroupReader:
+    """A reader of `PieceGroup`, whose batches are as full as those of a long piece."""
 
     reader: Any
     suffixes: tuple[str, ...] = field(default=(), init=False)
@@ -42,35 +42,35 @@ class Joined:
         would make one larger."""
         waiting: list[pa.RecordBatch] = []
         rows = size = 0
-        for part in piece.parts if isinstance(piece, Several) else (piece,):
+        for part in piece.parts if isinstance(piece, PieceGroup) else (piece,):
             for docs in self.reader.read(part, source, counts):
-                held = sum(docs[name].nbytes for name in TEXT if name in docs.schema.names)
-                if waiting and (rows + len(docs) > BATCH_ROWS or size + held > BATCH_BYTES):
-                    yield _one(waiting)
+                text_bytes = sum(docs[name].nbytes for name in TEXT_COLUMNS if name in docs.schema.names)
+                if waiting and (rows + len(docs) > BATCH_ROWS or size + text_bytes > BATCH_BYTES):
+                    yield _combined(waiting)
                     waiting, rows, size = [], 0, 0
                 waiting.append(docs)
-                rows, size = rows + len(docs), size + held
+                rows, size = rows + len(docs), size + text_bytes
         if waiting:
-            yield _one(waiting)
+            yield _combined(waiting)
 
 
 def joined(group: Sequence[tuple[int, FilePiece]]) -> list[tuple[int, FilePiece]]:
     """The pieces of a unit, with those of a source in one."""
-    of: dict[int, list[FilePiece]] = {}
+    by_source: dict[int, list[FilePiece]] = {}
     for source, piece in group:
-        of.setdefault(source, []).append(piece)
-    return [(source, Several.of(pieces)) for source, pieces in of.items()]
+        by_source.setdefault(source, []).append(piece)
+    return [(source, PieceGroup.from_pieces(pieces)) for source, pieces in by_source.items()]
 
 
-def reading_several(plan: RunPlan) -> RunPlan:
-    """The plan, whose first pass reads `Several`."""
+def reading_groups(plan: RunPlan) -> RunPlan:
+    """The plan, whose first pass reads `PieceGroup`."""
     first, *others = plan.stages
     work: Any = first.work
-    readers = tuple((source, Joined(reader)) for source, reader in work.readers)
+    readers = tuple((source, GroupReader(reader)) for source, reader in work.readers)
     return replace(plan, stages=(replace(first, work=replace(work, readers=readers)), *others))
 
 
-def _one(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+def _combined(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
     if len(batches) == 1:
         return batches[0]
     return pa.Table.from_batches(batches).combine_chunks().to_batches()[0]

@@ -35,34 +35,34 @@ def describe(plan: RunPlan) -> dict[str, Any]:
     """
     recipe = plan.recipe
     hidden = hidden_in(recipe)
-    written = recipe.written
-    with assets.kept(plan.assets):
-        held = dict(_assets(recipe))
+    original = recipe.written
+    with assets.pinned(plan.assets):
+        asset_facts = dict(_assets(recipe))
     solved = _solved(recipe)
     return {
         "name": recipe.name,
-        "recipe": _resolved(recipe, held, solved, hidden),
-        "written": written
+        "recipe": _resolved(recipe, asset_facts, solved, hidden),
+        "written": original
         and {
-            "file": hidden(printable(written.file)),
-            "text": hidden(written.text),
-            "overrides": list(map(hidden, written.overrides)),
+            "file": hidden(printable(original.file)),
+            "text": hidden(original.text),
+            "overrides": list(map(hidden, original.overrides)),
         },
         "fingerprint": recipe.fingerprint(),
         **({"limited": recipe.run.limited} if recipe.run.limited else {}),
         "versions": _versions(plan),
-        "command": hidden.words([printable(word) for word in sys.argv]),
+        "command": hidden.words([printable(argument) for argument in sys.argv]),
         "inputs": {
             source.source: [
                 {"path": path, "bytes": f.size, "fingerprint": f.fingerprint, "name": hidden(printable(f.name))}
-                for f in found.files
+                for f in source_files.files
                 for path in [hidden(printable(f.path))]
             ]
-            for source, found in zip(recipe.read, plan.inputs)
+            for source, source_files in zip(recipe.read, plan.inputs)
         },
-        "assets": {hidden(name): facts for name, facts in held.items()},
+        "assets": {hidden(name): facts for name, facts in asset_facts.items()},
         "solved": solved,
-        "hub": {name: facts for name, facts in held.items() if "revision" in facts},
+        "hub": {name: facts for name, facts in asset_facts.items() if "revision" in facts},
         "passes": [
             {"stage": info.stage, "labels": list(info.labels), "only": {k: list(v) for k, v in info.only.items()}}
             for info in plan.passes
@@ -76,9 +76,9 @@ def hidden_in(recipe: Recipe) -> Hidden:
     return Hidden([dump(recipe), *([recipe.written.text] if recipe.written else ())])
 
 
-def _resolved(recipe: Recipe, held: Held, solved: dict[str, dict[str, Any]], hidden: Hidden) -> str:
+def _resolved(recipe: Recipe, asset_facts: Held, solved: dict[str, dict[str, Any]], hidden: Hidden) -> str:
     """The recipe with every value. What has no parameter is said in comments."""
-    lines = [f"{name}: sha256 {facts['sha256']}" for name, facts in held.items()]
+    lines = [f"{name}: sha256 {facts['sha256']}" for name, facts in asset_facts.items()]
     for label, step in zip(labels(recipe.steps), recipe.steps):
         own = {name: value for name, value in solved.get(label, {}).items() if getattr(step, name) is None}
         lines += [f"{label}: {name} {value}, from its other parameters" for name, value in own.items()]
@@ -88,10 +88,10 @@ def _resolved(recipe: Recipe, held: Held, solved: dict[str, dict[str, Any]], hid
 
 def _assets(recipe: Recipe) -> Iterator[tuple[str, dict[str, str]]]:
     """Names and checksums. Of a key, nothing."""
-    for thing in (*(source.reader for source in recipe.read), *recipe.steps, *recipe.write):
-        keys = (getattr(thing, "key", None),)
-        for name in thing.assets if isinstance(thing, ReadsAssets) else ():
-            if name not in keys and not name.startswith(assets.VARIABLE):
+    for part in (*(source.reader for source in recipe.read), *recipe.steps, *recipe.write):
+        keys = (getattr(part, "key", None),)
+        for name in part.assets if isinstance(part, ReadsAssets) else ():
+            if name not in keys and not name.startswith(assets.ENV_SCHEME):
                 yield name, assets.from_hub(name) or {"sha256": assets.fingerprint(assets.locate(name))}
 
 
@@ -104,13 +104,13 @@ def _solved(recipe: Recipe) -> dict[str, dict[str, Any]]:
 
 
 def _versions(plan: RunPlan) -> dict[str, str]:
-    found = {"corpusmill": __version__, "python": platform.python_version()}
+    versions = {"corpusmill": __version__, "python": platform.python_version()}
     for name in ("pyarrow", "numpy", "numba"):
         try:
-            found[name] = version(name)
+            versions[name] = version(name)
         except PackageNotFoundError:  # installed without its metadata
             continue
     for identity in plan.identities.values():
-        found |= {name: number for name, number in identity.libraries.items() if name not in found}
+        versions |= {name: number for name, number in identity.libraries.items() if name not in versions}
     ours = ("corpusmill", "python")
-    return {name: found[name] for name in (*ours, *sorted(found.keys() - set(ours)))}
+    return {name: versions[name] for name in (*ours, *sorted(versions.keys() - set(ours)))}

@@ -21,7 +21,7 @@ from corpusmill.store.run_folder import RunFolder
 from corpusmill.store.units import now, peak_memory
 
 FINISHED, FAILED, INTERRUPTED = "finished", "failed", "interrupted"
-COMPILING = "compiling"  # for the clock: what is no stage of the run
+COMPILING_CLOCK = "compiling"  # for the clock: what is no stage of the run
 
 
 class Call:
@@ -75,7 +75,7 @@ class Call:
         if self._run is None:
             return
         self.clock.at("")
-        compiling = self.clock.seconds.get(COMPILING, 0.0)
+        compiling = self.clock.seconds.get(COMPILING_CLOCK, 0.0)
         self._record |= {
             "ended": _time(),
             "seconds": round(now() - self._since - compiling, 3),
@@ -98,17 +98,17 @@ class Call:
     def _stages(self, run: RunFolder, counts: Mapping[str, StageCounts]) -> dict[str, dict[str, Any]]:
         """stage -> what this call did of it: its folder, plan and seconds; units, and workers that were at work, where
         the call has come to its end."""
-        found: dict[str, dict[str, Any]] = {}
+        stages: dict[str, dict[str, Any]] = {}
         for entry in run.stages_record():
             stage = entry["stage"]
             if stage not in self.clock.seconds:
                 continue
-            found[stage] = {**entry, "seconds": round(self.clock.seconds[stage], 3)}
-            del found[stage]["stage"]
+            stages[stage] = {**entry, "seconds": round(self.clock.seconds[stage], 3)}
+            del stages[stage]["stage"]
             if units := counts.get(stage):
                 workers = min(self._record["workers"], units.done_now)
-                found[stage] |= {"units": units.units, "done": units.done_now, "workers": workers}
-        return found
+                stages[stage] |= {"units": units.units, "done": units.done_now, "workers": workers}
+        return stages
 
     def _write(self) -> None:
         assert self._run
@@ -136,8 +136,8 @@ def write_calls(run: RunFolder, described: Mapping[str, Any], calls: Iterable[Ma
 
     described   what `provenance.describe` says
     """
-    every = {call["id"]: call for call in earlier_calls(run)} | {call["id"]: call for call in calls}
-    ordered = sorted(every.values(), key=lambda call: (call["started"], call["id"]))
+    all_calls = {call["id"]: call for call in earlier_calls(run)} | {call["id"]: call for call in calls}
+    ordered = sorted(all_calls.values(), key=lambda call: (call["started"], call["id"]))
     run.write_record({**described, "calls": ordered})
 
 

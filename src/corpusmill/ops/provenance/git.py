@@ -8,7 +8,7 @@ from typing import Any
 
 from corpusmill.store.units import now
 
-PATIENCE = 2.0  # seconds for all questions about one file
+GIT_SECONDS = 2.0  # seconds for all questions about one file
 
 
 def git_state(path: str | os.PathLike[str], shown: Callable[[str], str] = str) -> dict[str, Any] | None:
@@ -53,21 +53,21 @@ class _Questions:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._until = now() + PATIENCE
-        self._environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-        self._environment |= {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+        self._until = now() + GIT_SECONDS
+        self._env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+        self._env |= {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
 
     def __call__(self, *words: str) -> str | None:
         """The answer; None where git refuses one, or takes too long."""
-        left = self._until - now()
-        if left <= 0:
+        time = self._until - now()
+        if time <= 0:
             return None
         settings = ["-c", "core.fsmonitor=false", "-c", "core.quotePath=false", "--literal-pathspecs"]
         command = ["git", "-C", str(self._folder), *settings, *words]
         try:
-            said = subprocess.run(
-                command, capture_output=True, check=False, timeout=left, env=self._environment, stdin=subprocess.DEVNULL
+            answer = subprocess.run(
+                command, capture_output=True, check=False, timeout=time, env=self._env, stdin=subprocess.DEVNULL
             )
         except subprocess.TimeoutExpired:
             return None
-        return said.stdout.decode("utf-8", "replace").strip() if said.returncode == 0 else None
+        return answer.stdout.decode("utf-8", "replace").strip() if answer.returncode == 0 else None

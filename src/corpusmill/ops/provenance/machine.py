@@ -8,8 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-HOST = "CORPUSMILL_HOST"
-PATIENCE = 1.0  # seconds that a command of the system may take
+HOST_VARIABLE = "CORPUSMILL_HOST"
+COMMAND_SECONDS = 1.0  # seconds that a command of the system may take
 
 
 def machine() -> dict[str, Any]:
@@ -22,7 +22,7 @@ def machine() -> dict[str, Any]:
     memory        bytes of main memory; `memory_limit`, of the control group of this process, if that has a limit
     """
     return {
-        "host": os.environ.get(HOST, platform.node()) or None,
+        "host": os.environ.get(HOST_VARIABLE, platform.node()) or None,
         "system": _system(),
         "cpu": _cpu(),
         "cpus": os.cpu_count(),
@@ -45,8 +45,8 @@ def _cpu() -> str:
     with suppress(OSError, subprocess.SubprocessError, ValueError):
         if sys.platform == "darwin":
             ask = ["/usr/sbin/sysctl", "-n", "machdep.cpu.brand_string"]
-            said = subprocess.run(ask, capture_output=True, text=True, timeout=PATIENCE, check=True)
-            return said.stdout.strip() or platform.machine()
+            output = subprocess.run(ask, capture_output=True, text=True, timeout=COMMAND_SECONDS, check=True)
+            return output.stdout.strip() or platform.machine()
         if sys.platform == "win32":
             import winreg
 

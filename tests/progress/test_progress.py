@@ -92,7 +92,7 @@ def test_a_line_says_what_bars_do():
 
 def test_stages_that_are_done_are_one_line():
     said: list[str] = []
-    lines = ProgressLines(said.append, every=0)
+    lines = ProgressLines(said.append, interval=0)
     for _ in range(3):
         lines.stage(STAGE, 6, 6)
         lines.beat(replace(HALFWAY, units=6, units_done=6))

@@ -5,7 +5,7 @@ import json
 import pyarrow as pa
 import pytest
 
-from corpusmill.ops.estimate.sampled_pieces import Joined, Several, joined
+from corpusmill.ops.estimate.sampled_pieces import GroupReader, PieceGroup, joined
 from corpusmill.read import BATCH_ROWS, ReadCounts
 from corpusmill.read.jsonl import JsonlReader
 from corpusmill.storage import expand
@@ -28,7 +28,7 @@ def test_documents_are_those_of_the_pieces_in_order(pieces):
     some = pieces[1::3]
     (alone, counts), (together, counts_together) = (
         read(JsonlReader(), some),
-        read(Joined(JsonlReader()), [Several.of(some)]),
+        read(GroupReader(JsonlReader()), [PieceGroup.from_pieces(some)]),
     )
     assert pa.Table.from_batches(together).equals(pa.Table.from_batches(alone))
     assert counts_together == counts and counts.documents > BATCH_ROWS
@@ -37,12 +37,12 @@ def test_documents_are_those_of_the_pieces_in_order(pieces):
 
 
 def test_a_piece_by_itself_is_read_as_it_is(pieces):
-    assert read(Joined(JsonlReader()), pieces[:1])[0] == read(JsonlReader(), pieces[:1])[0]
+    assert read(GroupReader(JsonlReader()), pieces[:1])[0] == read(JsonlReader(), pieces[:1])[0]
 
 
 def test_pieces_are_joined_by_source(pieces):
     group = joined([(0, pieces[0]), (0, pieces[2]), (1, pieces[3])])
-    assert [(source, one.parts) for source, one in group if isinstance(one, Several)] == [
+    assert [(source, one.parts) for source, one in group if isinstance(one, PieceGroup)] == [
         (0, (pieces[0], pieces[2])),
         (1, (pieces[3],)),
     ]
