@@ -44,7 +44,7 @@ from corpusmill.shards.plan import plan_shards
 from corpusmill.shards.writer import write_folder
 from corpusmill.steps import CorpusStep, Pack, Tokenize, measures
 from corpusmill.steps.clean.normalize import Normalize
-from corpusmill.steps.dedup._near import surely
+from corpusmill.steps.dedup._candidates import certain_bounds
 from corpusmill.steps.dedup.exact import Exact
 from corpusmill.steps.dedup.minhash import Minhash
 from corpusmill.steps.filter.language import FilterLanguage
@@ -321,7 +321,7 @@ def near_copies(bands: NDArray[np.uint64], sketches: NDArray[np.uint64], texts: 
     """
     step = Minhash()
     lanes = math.prod(step.shape)
-    low, high = surely(step.threshold, lanes)
+    low, high = certain_bounds(step.threshold, lanes)
     found = []
     for band in range(bands.shape[1]):
         bucket, _ = shared(np.ascontiguousarray(bands[:, band]))

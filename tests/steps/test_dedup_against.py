@@ -13,7 +13,7 @@ from corpusmill.engine.plan.lower import lower
 from corpusmill.errors import RecipeError
 from corpusmill.execute.serial import Serial
 from corpusmill.report.index import export
-from corpusmill.steps.dedup import _near
+from corpusmill.steps.dedup import _candidates
 from corpusmill.steps.dedup.exact import Exact
 from corpusmill.steps.dedup.minhash import Minhash
 from corpusmill.steps.filter.keep_where import KeepWhere
@@ -130,7 +130,9 @@ def test_the_earlier_run_may_have_cut_its_keys_into_other_slices(step, label, ol
 
 
 def test_two_runs_keep_what_one_over_both_keeps(tmp_path, monkeypatch):
-    monkeypatch.setattr(_near, "CERTAIN", 1e9)  # every pair that meets is a candidate, however unlike its sketches
+    monkeypatch.setattr(
+        _candidates, "CERTAIN_DEVIATIONS", 1e9
+    )  # every pair that meets is a candidate, however unlike its sketches
     place = folders(tmp_path)
 
     @some

@@ -10,7 +10,7 @@ import pytest
 from corpusmill.report.index import export
 from corpusmill.report.run_files import RunFiles
 from corpusmill.steps import corpus, keys, verdict_tables
-from corpusmill.steps.dedup import _compare, _decisions, _duplicates, _emptied, _links, _sketches
+from corpusmill.steps.dedup import _clusters, _emptied, _routes, _shingles, _sketches, _verdicts
 from corpusmill.steps.dedup.exact import Exact
 from corpusmill.steps.dedup.minhash import Minhash
 from corpusmill.steps.filter.top import Top
@@ -50,9 +50,9 @@ def test_small_blocks_give_the_same_bytes(tmp_path, monkeypatch):
         run = dedup(tmp_path / name, made(60), STEP, cuts=[20, 40], unit=600)
         (verdicts,) = run.folder.glob("stages/minhash-verdicts-*/verdicts/*.parquet")
         found.append((verdicts.read_bytes(), run.twins("minhash")))
-        monkeypatch.setattr(_decisions, "PAIRS", 5)
-        monkeypatch.setattr(_compare, "HASHES", 4)
-        monkeypatch.setattr(_duplicates, "ROWS", 3)
+        monkeypatch.setattr(_routes, "MAX_UNMERGED_PAIRS", 5)
+        monkeypatch.setattr(_shingles, "MAX_HASHES", 4)
+        monkeypatch.setattr(_verdicts, "ROWS", 3)
     large, small = found
     assert small == large
     assert len(large[1]) > 20
@@ -81,7 +81,7 @@ def test_sketches_that_are_read_once_for_all_units_give_the_same_groups(tmp_path
     dedup(tmp_path / "earlier", made(10), Minhash(ngram=1, bands=6, rows=2, threshold=0.5, keep=keep))
     monkeypatch.setattr(corpus, "SLICE", 0)
     monkeypatch.setattr(corpus, "RECORDS", 20)
-    monkeypatch.setattr(_sketches, "SKETCHES", 3)
+    monkeypatch.setattr(_sketches, "MAX_SKETCHES", 3)
     monkeypatch.setattr(corpus, "SKETCHED", 25)
 
     def groups(name: str) -> tuple[list[bytes], dict[str, int], dict[str, tuple[str, float]]]:
@@ -92,9 +92,9 @@ def test_sketches_that_are_read_once_for_all_units_give_the_same_groups(tmp_path
         return files, results.facts, run.twins("minhash")
 
     one_by_one = groups("one-by-one")
-    monkeypatch.setattr(_sketches, "MANY", 1)
+    monkeypatch.setattr(_sketches, "MANY_PARTITIONS", 1)
     once = groups("once")
-    monkeypatch.setattr(_sketches, "SMALL", 69)
+    monkeypatch.setattr(_sketches, "MAX_SMALL_NUMBERS", 69)
     assert groups("many") == once
     stages = RunFiles(tmp_path / "once" / "run").stages
     assert len(stages["minhash-sketches"]) == 4  # of four files of keys with 70 documents, one earlier
@@ -114,13 +114,15 @@ def test_into_however_many_units_clusters_are_divided_the_decisions_and_counts_a
     )
     found = {}
     for name, share, home, small in (("one", 1 << 21, 1 << 20, False), ("some", 40, 30, False), ("many", 1, 1, True)):
-        monkeypatch.setattr(_links, "SHARE", share)
+        monkeypatch.setattr(_clusters, "UNIT_WEIGHT", share)
         monkeypatch.setattr(verdict_tables, "HOME", home)
         if small:
-            monkeypatch.setattr(_links, "RANGE", 4)
-            monkeypatch.setattr(_links, "CHUNK", 3)
-            monkeypatch.setattr(_links, "ROUTED", (1, 1))
-            monkeypatch.setattr(_emptied, "TOGETHER", 2)
+            monkeypatch.setattr(_clusters, "RANGE_DOCUMENTS", 4)
+            monkeypatch.setattr(_clusters, "CHUNK_LINKS", 3)
+            monkeypatch.setattr(_routes, "CHUNK_LINKS", 3)
+            monkeypatch.setattr(_routes, "MIN_ROUTED_BYTES", 1)
+            monkeypatch.setattr(_routes, "MAX_ROUTED_BYTES", 1)
+            monkeypatch.setattr(_emptied, "MAX_COUNTS", 2)
         found[name] = dedup(tmp_path / name, documents, Exact(), step, cuts=[20, 50], unit=500)
     one, some, many = found.values()
     assert units(one, "minhash-decide") == 1 < units(some, "minhash-decide") < units(many, "minhash-decide")
@@ -135,8 +137,8 @@ def test_a_chain_is_one_cluster_and_the_units_that_decide_are_those_that_there_a
     words = [f"w{'abcdefghij'[i // 10]}{'abcdefghij'[i % 10]}" for i in range(60)]
     documents = named([" ".join(words[i : i + 10]) for i in range(40)])
     step = Minhash(ngram=1, bands=40, rows=1, threshold=0.8)
-    monkeypatch.setattr(_links, "RANGE", 3)
-    monkeypatch.setattr(_links, "SHARE", 2)
+    monkeypatch.setattr(_clusters, "RANGE_DOCUMENTS", 3)
+    monkeypatch.setattr(_clusters, "UNIT_WEIGHT", 2)
     random = Random(2)
     shuffled = dict(random.sample(sorted(documents.items()), len(documents)))
     found = dedup(tmp_path, shuffled, step, cuts=[7, 19, 30], unit=300)
@@ -161,7 +163,7 @@ def test_a_line_and_a_draw_are_the_same_from_one_unit_and_from_many(tmp_path, mo
         stages = RunFiles(run.folder).stages
         found.append((rows(run), stages["top-cut"].facts, stages["sources-draw"].facts))
         monkeypatch.setattr(verdict_tables, "HOME", 9)
-        monkeypatch.setattr(_draw, "TOGETHER", 4)
+        monkeypatch.setattr(_draw, "MAX_DRAWN", 4)
     assert units(run, "top-ranks") > 3 < units(run, "sources-verdicts")
     assert found[0] == found[1]
     assert {"top", "sources"} <= {row["dropped_by"] for row in found[0][0]}

@@ -15,7 +15,7 @@ from corpusmill.execute.processes import Processes
 from corpusmill.report.figures.repeated import most_repeated
 from corpusmill.report.run_files import RunFiles
 from corpusmill.report.tables import RunTables
-from corpusmill.steps.dedup import _cuts
+from corpusmill.steps.dedup import _repeats
 from corpusmill.steps.dedup.exact import Exact
 from corpusmill.steps.dedup.line import Line
 from corpusmill.steps.dedup.minhash import Minhash
@@ -129,7 +129,7 @@ def whole(tmp_path_factory):
     ],
 )
 def test_how_the_work_is_cut_changes_nothing(whole, tmp_path, monkeypatch, how, records):
-    monkeypatch.setattr(_cuts, "RECORDS", records)
+    monkeypatch.setattr(_repeats, "RECORDS", records)
     found = dedup(tmp_path, CORPUS, Line(max_count=2), Minhash(ngram=2), **how)
     assert outcome(found, "line") == outcome(whole, "line")
     assert repeated(found, "line") == repeated(whole, "line")

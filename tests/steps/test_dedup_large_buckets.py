@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from conftest import docs
 from corpusmill.report.run_files import RunFiles
-from corpusmill.steps.dedup import _decisions, _near, _sketches
+from corpusmill.steps.dedup import _candidates, _decide, _routes, _sketches
 from corpusmill.steps.dedup.minhash import Minhash
 from corpusmill.store import unit_io
 from dedup_runs import Found, dedup, folders, grams, jaccard, named, some
@@ -60,7 +60,7 @@ def slow_decisions(texts: Sequence[str], step: Minhash, most_leaders: int) -> di
     lanes = math.prod(step.shape)
     sketches = [[word >> bit & 15 for word in row for bit in range(0, 64, 4)] for row in keys.arrays["sketch"].tolist()]
     middle = step.threshold + (1 - step.threshold) / 16  # of four bits a lane
-    spread = _near.CERTAIN * (middle * (1 - middle) / lanes) ** 0.5
+    spread = _candidates.CERTAIN_DEVIATIONS * (middle * (1 - middle) / lanes) ** 0.5
     low, high = max(middle - spread, 0), min(middle + spread, 1)
     pairs = set()
     for band in keys.bands.T.tolist():
@@ -103,10 +103,10 @@ def facts(found: Found) -> dict[str, Any]:
 @pytest.fixture
 def small(monkeypatch):
     """All but the first document of a bucket meet leaders only, and few documents are decided at a time."""
-    monkeypatch.setattr(_near, "FULL", 1)
-    monkeypatch.setattr(_decisions, "BLOCK", 256)  # the first ones are smaller
-    monkeypatch.setattr(_decisions, "MOST", 255)
-    monkeypatch.setattr(_sketches, "SKETCHES", 7)
+    monkeypatch.setattr(_candidates, "PAIRED_RANKS", 1)
+    monkeypatch.setattr(_routes, "BLOCK_DOCUMENTS", 256)  # the first ones are smaller
+    monkeypatch.setattr(_decide, "MAX_KEPT_LEADERS", 255)
+    monkeypatch.setattr(_sketches, "MAX_SKETCHES", 7)
     monkeypatch.setattr(unit_io, "CACHED", 0.0)  # no file is kept in memory
 
 
@@ -117,7 +117,7 @@ def test_decisions_are_those_of_the_specification(tmp_path, monkeypatch):
     @some
     @given(st.one_of(corpora, chains()), st.sets(st.integers(1, 20), max_size=3), st.booleans())
     def check(texts, cuts, many):
-        monkeypatch.setattr(_sketches, "MANY", 1 if many else 1 << 20)
+        monkeypatch.setattr(_sketches, "MANY_PARTITIONS", 1 if many else 1 << 20)
         documents = named(texts)
         cuts = sorted(cut for cut in cuts if cut < len(documents))
         found = dedup(next(place), documents, STEP, cuts=cuts, unit=300, partition_bytes=500)
@@ -131,15 +131,15 @@ def test_decisions_are_those_of_the_specification(tmp_path, monkeypatch):
 def test_how_many_are_full_or_decided_at_a_time_changes_nothing(tmp_path, monkeypatch, keep):
     place = folders(tmp_path)
     step = Minhash(ngram=1, bands=6, rows=1, threshold=0.6, keep=keep)
-    monkeypatch.setattr(_decisions, "MOST", 255)
+    monkeypatch.setattr(_decide, "MAX_KEPT_LEADERS", 255)
 
     @settings(some, max_examples=6)
     @given(st.one_of(corpora, chains()))
     def check(texts):
         found = []
         for full, block in ((64, 1 << 16), (0, 64), (3, 128)):
-            monkeypatch.setattr(_near, "FULL", full)
-            monkeypatch.setattr(_decisions, "BLOCK", block)
+            monkeypatch.setattr(_candidates, "PAIRED_RANKS", full)
+            monkeypatch.setattr(_routes, "BLOCK_DOCUMENTS", block)
             found.append(dedup(next(place), named(texts), step).twins("minhash"))
         assert found[0] == found[1] == found[2]
 
@@ -166,13 +166,13 @@ def test_the_work_in_one_bucket_is_linear_in_its_documents(tmp_path):
         assert counted[1200][name] < 6 * counted[300][name]
 
 
-@pytest.mark.parametrize(("limit", "fact"), [("MOST", "not_verified"), ("ROUNDS", "not_followed")])
+@pytest.mark.parametrize(("limit", "fact"), [("MAX_KEPT_LEADERS", "not_verified"), ("MAX_ROUNDS", "not_followed")])
 def test_beyond_the_limits_what_is_dropped_is_right_and_what_was_not_compared_is_counted(
     tmp_path, monkeypatch, limit, fact
 ):
-    monkeypatch.setattr(_near, "FULL", 1)
-    monkeypatch.setattr(_decisions, "BLOCK", 64)
-    monkeypatch.setattr(_decisions, limit, 1)
+    monkeypatch.setattr(_candidates, "PAIRED_RANKS", 1)
+    monkeypatch.setattr(_routes, "BLOCK_DOCUMENTS", 64)
+    monkeypatch.setattr(_decide, limit, 1)
     documents = hot(300)
     found = dedup(tmp_path, documents, Minhash(ngram=1, bands=8, rows=3, threshold=0.8))
     sets = {name: grams(text, 1) for name, text in documents.items()}

@@ -16,9 +16,9 @@ from corpusmill.errors import RecipeError
 from corpusmill.execute.serial import Serial
 from corpusmill.ops.checks import check
 from corpusmill.recipe.model import Recipe
-from corpusmill.steps.dedup import _near
+from corpusmill.steps.dedup import _candidates
 from corpusmill.steps.dedup.exact import Exact
-from corpusmill.steps.dedup.minhash import LANES, MEETS, Minhash, meets, solve
+from corpusmill.steps.dedup.minhash import MAX_LANES, TARGET_RECALL, Minhash, collision_probability, solve
 from dedup_runs import WORDS, dedup, folders, grams, jaccard, named, slow_twins, some, texts
 
 shapes = st.sampled_from([(1, "words"), (2, "words"), (4, "characters")])
@@ -28,7 +28,7 @@ thresholds = st.sampled_from([0.3, 0.5, 0.8])
 @pytest.fixture
 def every_pair(monkeypatch):
     """Every pair that meets is a candidate, however unlike its sketches."""
-    monkeypatch.setattr(_near, "CERTAIN", 1e9)
+    monkeypatch.setattr(_candidates, "CERTAIN_DEVIATIONS", 1e9)
 
 
 @pytest.mark.usefixtures("every_pair")
@@ -169,7 +169,7 @@ def test_one_whose_twin_goes_is_compared_with_what_its_twin_goes_for(tmp_path):
 
 def test_there_are_no_chains(tmp_path, monkeypatch):
     """B is like A, and C like B: C is not like A, and stays."""
-    monkeypatch.setattr(_near, "CERTAIN", 1e9)
+    monkeypatch.setattr(_candidates, "CERTAIN_DEVIATIONS", 1e9)
     a, b, c = "a b c d e f g h", "c d e f g h i j", "e f g h i j k l"
     step = Minhash(ngram=1, bands=64, rows=1, threshold=0.6)
     found = dedup(tmp_path, {"a": a, "b": b, "c": c}, step)
@@ -188,23 +188,25 @@ def test_bands_and_rows_are_solved_from_the_threshold(threshold, shape):
 @given(st.floats(0.05, 1.0))
 def test_what_is_solved_meets_often_enough_with_as_many_rows_as_can_be(threshold):
     bands, rows = solve(threshold)
-    assert bands * rows <= LANES
+    assert bands * rows <= MAX_LANES
 
-    assert meets(threshold, bands, rows) >= MEETS - 1e-9 or (bands, rows) == (LANES, 1)
-    assert bands == 1 or rows == 1 or meets(threshold, bands - 1, rows) < MEETS
-    assert meets(threshold, LANES // (rows + 1), rows + 1) < MEETS + 1e-9 or rows == LANES
+    assert collision_probability(threshold, bands, rows) >= TARGET_RECALL - 1e-9 or (bands, rows) == (MAX_LANES, 1)
+    assert bands == 1 or rows == 1 or collision_probability(threshold, bands - 1, rows) < TARGET_RECALL
+    assert (
+        collision_probability(threshold, MAX_LANES // (rows + 1), rows + 1) < TARGET_RECALL + 1e-9 or rows == MAX_LANES
+    )
 
 
 @given(st.floats(0.05, 1.0), st.integers(1, 40))
 def test_of_bands_and_rows_the_one_that_is_given_stays_and_the_other_is_solved(threshold, number):
     bands, rows = solve(threshold, bands=number)
     assert bands == number
-    assert meets(threshold, bands, rows) >= MEETS - 1e-9 or rows == 1
-    assert meets(threshold, bands, rows + 1) < MEETS + 1e-9 or bands * (rows + 1) > LANES
+    assert collision_probability(threshold, bands, rows) >= TARGET_RECALL - 1e-9 or rows == 1
+    assert collision_probability(threshold, bands, rows + 1) < TARGET_RECALL + 1e-9 or bands * (rows + 1) > MAX_LANES
     bands, rows = solve(threshold, rows=number)
     assert rows == number
-    assert meets(threshold, bands, rows) >= MEETS - 1e-9 or bands == max(LANES // number, 1)
-    assert bands == 1 or meets(threshold, bands - 1, rows) < MEETS
+    assert collision_probability(threshold, bands, rows) >= TARGET_RECALL - 1e-9 or bands == max(MAX_LANES // number, 1)
+    assert bands == 1 or collision_probability(threshold, bands - 1, rows) < TARGET_RECALL
 
 
 @pytest.mark.parametrize(
@@ -230,7 +232,7 @@ def test_the_step_says_how_many_pairs_meet(parameters, remark):
 
 def test_the_bands_that_it_asks_for_are_enough():
     assert Minhash(threshold=0.01).remarks[0].endswith("rows: 1 and bands: 368")
-    assert meets(0.01, 368, 1) >= MEETS > meets(0.01, 367, 1)
+    assert collision_probability(0.01, 368, 1) >= TARGET_RECALL > collision_probability(0.01, 367, 1)
     assert not Minhash(threshold=0.01, rows=1, bands=368).remarks[0].startswith("warning: ")
 
 

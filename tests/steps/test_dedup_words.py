@@ -16,8 +16,8 @@ from corpusmill.report.figures.emptied import emptied, warnings
 from corpusmill.report.figures.pairs import pairs
 from corpusmill.report.page import page
 from corpusmill.report.tables import RunTables
-from corpusmill.steps.dedup import _near
-from corpusmill.steps.dedup._compare import SHOWN, Rejected
+from corpusmill.steps.dedup import _candidates
+from corpusmill.steps.dedup._decide import MAX_REJECTED, RejectedPairs
 from corpusmill.steps.dedup.minhash import Minhash
 from corpusmill.text.addresses import parse, site_keys
 from dedup_runs import dedup, folders, grams, jaccard, named, some
@@ -45,7 +45,7 @@ PIECES = [
 @pytest.fixture
 def every_pair(monkeypatch):
     """Every pair that meets is a candidate, however unlike its sketches."""
-    monkeypatch.setattr(_near, "CERTAIN", 1e9)
+    monkeypatch.setattr(_candidates, "CERTAIN_DEVIATIONS", 1e9)
 
 
 def plain(text):
@@ -123,14 +123,14 @@ def test_a_document_that_says_more_than_the_one_before_it_stays_if_it_must_be_co
 @given(st.lists(st.tuples(st.integers(0, 2**40), st.integers(0, 2**40)), max_size=300), st.lists(st.integers(0, 300)))
 def test_the_sample_of_rejected_pairs_does_not_depend_on_the_order_in_which_they_come(pairs_, cuts):
     documents = np.array(pairs_, np.int64).reshape(-1, 2)
-    whole = Rejected().with_more(documents)
-    parts = Rejected()
+    whole = RejectedPairs().add(documents)
+    parts = RejectedPairs()
     for start, stop in pairwise([0, *sorted(cut for cut in cuts if cut < len(documents)), len(documents)]):
-        parts = parts.with_more(documents[start:stop][::-1])
+        parts = parts.add(documents[start:stop][::-1])
     assert parts.hashes.tolist() == whole.hashes.tolist()
     assert parts.documents.tolist() == whole.documents.tolist()
     assert {tuple(pair) for pair in whole.documents.tolist()} <= set(pairs_)
-    assert len(whole.hashes) == min(SHOWN, len(set(pairs_)))
+    assert len(whole.hashes) == min(MAX_REJECTED, len(set(pairs_)))
 
 
 def test_pairs_that_were_compared_and_stay_are_in_the_report_with_what_would_be_lost(tmp_path):

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from corpusmill.steps.keys import ADDRESS, APPLIES, EarlierKeys, KeyStage, keyed, keys_and_rows, were_kept
 from corpusmill.steps.sorted_numbers import absent, sort_distinct
-from corpusmill.steps.verdict_tables import ROWS, UNITS
+from corpusmill.steps.verdict_tables import ROWS, UNITS, UnitRange, VerdictWriter, unit_ranges
 from corpusmill.store.arrays import Arrays
 from corpusmill.store.unit_io import UnitIO, Upstream
 from corpusmill.store.units import OutputFiles, Results
@@ -89,6 +89,15 @@ class KeyFiles(NamedTuple):
     def own(self) -> int:
         """The number of the first document of this run."""
         return int(self.starts[self.earlier])
+
+    def own_files(self, inputs: UnitRange) -> range:
+        """The numbers of the files of some units of this run's pass."""
+        return range(self.earlier + inputs.first, self.earlier + inputs.stop)
+
+    def verdict_writer(self, inputs: UnitRange, io: UnitIO, schema: pa.Schema) -> VerdictWriter:
+        """What writes the verdicts on some units of this run's pass."""
+        numbers = self.own_files(inputs)
+        return VerdictWriter(io, self.starts[numbers.start : numbers.stop + 1], schema)
 
     @property
     def own_starts(self) -> NDArray[np.int64]:
@@ -201,6 +210,25 @@ def partition_ranges(keys: KeyStage, bands: int) -> Planner:
         return ranges(keys, upstream, bands * keys.partitions_per_band, together)
 
     return units
+
+
+def pass_units(keys: KeyStage, *outputs: tuple[str, str]) -> Planner:
+    """A unit for some neighbouring units of the pass each: it depends on all keys, and on these outputs of stages."""
+
+    def units(upstream: Upstream) -> list[PlannedUnit]:
+        content, digests = keys_content(keys, upstream), output_digests(upstream, outputs)
+        return [PlannedUnit(part, (*content, repr(part), *digests)) for part in unit_ranges(keys, upstream)]
+
+    return units
+
+
+def single_unit(*outputs: tuple[str, str]) -> Planner:
+    """The only unit of a stage, which depends on these outputs of stages."""
+    return lambda upstream: [PlannedUnit(Everything(), output_digests(upstream, outputs))]
+
+
+def output_digests(upstream: Upstream, outputs: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+    return tuple(digest(upstream.results(stage)[output]) for stage, output in outputs)
 
 
 def grouped(files: int) -> int:
@@ -322,6 +350,13 @@ def dropped_documents(files: KeyFiles, io: UnitIO, number: int) -> NDArray[np.in
     rows = _dropped_rows(files, number, io)
     arrays = io.arrays(files.keys[number], files.scattered)
     return np.union1d(rows, np.flatnonzero(~np.asarray(arrays[APPLIES]))) if APPLIES in arrays else rows
+
+
+def is_present(files: KeyFiles, io: UnitIO, number: int) -> NDArray[np.bool_]:
+    """(documents,) of a file: whether a step looks at each, see `dropped_documents`."""
+    present = np.ones(int(files.starts[number + 1] - files.starts[number]), bool)
+    present[dropped_documents(files, io, number)] = False
+    return present
 
 
 def _dropped_rows(files: KeyFiles, number: int, io: UnitIO) -> NDArray[np.int64]:

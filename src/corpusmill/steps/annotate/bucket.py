@@ -14,12 +14,12 @@ from corpusmill.errors import RecipeError
 from corpusmill.steps import Columns
 from corpusmill.steps.annotate._quantiles import NONE, Cells, Runs, by_cell, edges_by_cell, least_reaching
 from corpusmill.steps.annotate._quantiles import Keys as SortedKeys
-from corpusmill.steps.corpus import Everything, KeyFiles, after, digest, dropped_documents, key_files, keys_content
+from corpusmill.steps.corpus import Everything, KeyFiles, after, is_present, key_files, pass_units, single_unit
 from corpusmill.steps.keys import VERDICT, Keys, KeyStage
 from corpusmill.steps.ranks import LARGEST, ordered
-from corpusmill.steps.verdict_tables import UnitRange, VerdictWriter, unit_ranges
-from corpusmill.store.unit_io import UnitIO, Upstream
-from corpusmill.store.work import PlannedUnit, Planner, Stage
+from corpusmill.steps.verdict_tables import UnitRange
+from corpusmill.store.unit_io import UnitIO
+from corpusmill.store.work import Stage
 
 MOST = 1000  # buckets
 CELLS = 1 << 10  # of ranks, at least
@@ -72,14 +72,14 @@ class Bucket:
         self._check_edges()
 
     def _check_edges(self) -> None:
-        given = dict(self.edges)
-        object.__setattr__(self, "edges", tuple(sorted(given.items())))
-        if given and set(given) != set(self.by):
-            missing = sorted(set(given) ^ set(self.by))[0]
+        by_signal = dict(self.edges)
+        object.__setattr__(self, "edges", tuple(sorted(by_signal.items())))
+        if by_signal and set(by_signal) != set(self.by):
+            missing = sorted(set(by_signal) ^ set(self.by))[0]
             raise RecipeError(
                 f'edges must be of all signals in by and of no other: "{missing}" is in one of them alone'
             )
-        for signal, edges in given.items():
+        for signal, edges in by_signal.items():
             if len(edges) != self.buckets - 1:
                 raise RecipeError(
                     f"edges of {signal}: {self.buckets} buckets have {self.buckets - 1} edges between them, "
@@ -102,38 +102,24 @@ class Bucket:
     def stages(self, keys: KeyStage) -> list[Stage]:
         ranks, grid, places, cut = (f"{keys.label}-{name}" for name in ("ranks", "grid", "places", "cut"))
 
-        def ranked(upstream: Upstream) -> list[PlannedUnit]:
-            content = keys_content(keys, upstream)
-            return [PlannedUnit(part, (*content, repr(part))) for part in unit_ranges(keys, upstream)]
-
-        def once(*of: tuple[str, str]) -> Planner:
-            return lambda upstream: [
-                PlannedUnit(Everything(), tuple(digest(upstream.results(stage)[output]) for stage, output in of))
-            ]
-
-        def judged(stage: str, output: str) -> Planner:
-            def units(upstream: Upstream) -> list[PlannedUnit]:
-                found = digest(upstream.results(stage)[output])
-                return [PlannedUnit(each.inputs, (*each.content, found)) for each in ranked(upstream)]
-
-            return units
-
         verdicts, values = f"{keys.label}-verdicts", Values(keys, self.by, self.lowest)
         if self.edges:
-            return [Stage(verdicts, BucketVerdicts(values, self.buckets, "", self.edges), after(keys), ranked)]
-        found = [Stage(ranks, BucketRanks(values), after(keys), ranked)]
+            return [
+                Stage(verdicts, BucketVerdicts(values, self.buckets, "", self.edges), after(keys), pass_units(keys))
+            ]
+        stages = [Stage(ranks, BucketRanks(values), after(keys), pass_units(keys))]
         if len(self.by) == 1:
             work = BucketCut(values, self.buckets, ranks, "", "")
-            found += [Stage(cut, work, (ranks,), once((ranks, "ranks")))]
+            stages += [Stage(cut, work, (ranks,), single_unit((ranks, "ranks")))]
         else:
             work = BucketCut(values, self.buckets, ranks, grid, places)
-            found += [
-                Stage(grid, BucketGrid(len(self.by), ranks), (ranks,), once((ranks, "ranks"))),
-                Stage(places, BucketPlaces(values, grid), after(keys, grid), judged(grid, "grid")),
-                Stage(cut, work, (ranks, grid, places), once((ranks, "ranks"), (places, "places"))),
+            stages += [
+                Stage(grid, BucketGrid(len(self.by), ranks), (ranks,), single_unit((ranks, "ranks"))),
+                Stage(places, BucketPlaces(values, grid), after(keys, grid), pass_units(keys, (grid, "grid"))),
+                Stage(cut, work, (ranks, grid, places), single_unit((ranks, "ranks"), (places, "places"))),
             ]
-        work_of_all = BucketVerdicts(values, self.buckets, cut, ())
-        return [*found, Stage(verdicts, work_of_all, after(keys, cut), judged(cut, "edges"))]
+        judge = BucketVerdicts(values, self.buckets, cut, ())
+        return [*stages, Stage(verdicts, judge, after(keys, cut), pass_units(keys, (cut, "edges")))]
 
 
 @dataclass(frozen=True)
@@ -152,23 +138,17 @@ class Values:
     def scores(self, files: KeyFiles, number: int, io: UnitIO) -> tuple[NDArray[np.int64], list[NDArray[np.float64]]]:
         """The rows of the documents of a file, and of each signal their scores: highest is best, NaN is none."""
         arrays = io.arrays(files.keys[number])
-        present = np.ones(len(arrays["value0"]), bool)
-        present[dropped_documents(files, io, number)] = False
-        rows = np.flatnonzero(present)
+        rows = np.flatnonzero(is_present(files, io, number))
         return rows, [sign * arrays[f"value{i}"][rows] for i, sign in enumerate(self.signs)]
 
     def sortable(self, files: KeyFiles, inputs: UnitRange, io: UnitIO) -> list[SortedKeys]:
         """Of each signal (documents,), in the order of documents: numbers that are in the order of scores, NONE without
         a score."""
         parts: list[list[SortedKeys]] = [[np.empty(0, np.uint64)] for _ in self.by]
-        for number in own_files(files, inputs):
-            for found, score in zip(parts, self.scores(files, number, io)[1]):
-                found.append(np.where(np.isnan(score), NONE, ordered(score)))
-        return [np.concatenate(found) for found in parts]
-
-
-def own_files(files: KeyFiles, inputs: UnitRange) -> range:
-    return range(files.earlier + inputs.first, files.earlier + inputs.stop)
+        for number in files.own_files(inputs):
+            for columns, score in zip(parts, self.scores(files, number, io)[1]):
+                columns.append(np.where(np.isnan(score), NONE, ordered(score)))
+        return [np.concatenate(columns) for columns in parts]
 
 
 @dataclass(frozen=True)
@@ -179,7 +159,7 @@ class BucketRanks:
 
     def run(self, inputs: UnitRange, io: UnitIO) -> None:
         keys = self.values.sortable(key_files(self.values.keys, io), inputs, io)
-        arrays = {f"keys{i}": np.sort(each[each != NONE]) for i, each in enumerate(keys)}
+        arrays = {f"keys{i}": np.sort(column[column != NONE]) for i, column in enumerate(keys)}
         io.write_arrays("ranks", sum(map(len, arrays.values())), **arrays)
 
 
@@ -202,8 +182,8 @@ class BucketGrid:
 
     def run(self, inputs: Everything, io: UnitIO) -> None:
         values = runs_of(self.ranks, self.signals, io)
-        most = max(sum(len(run()) for run in runs) for runs in values)
-        cells = max(CELLS, most // IN_CELL + 1)
+        documents = max(sum(len(run()) for run in runs) for runs in values)
+        cells = max(CELLS, documents // IN_CELL + 1)
         shares = np.arange(1, cells) / cells
         io.write_arrays("grid", 0, **{f"keys{i}": least_reaching(runs, shares) for i, runs in enumerate(values)})
 
@@ -245,11 +225,11 @@ class BucketCut:
             paths = io.results(self.places)["places"].paths.to_pylist()
             files: list[Cells] = [partial(io.arrays, path) for path in paths]
             keys = edges_by_cell(runs, grid_of(self.grid, len(runs), io), files, self.buckets)
-        edges = [scores_of(each) for each in keys]
-        io.write_arrays("edges", 0, **{f"edges{i}": each for i, each in enumerate(edges)})
+        edges = [scores_of(column) for column in keys]
+        io.write_arrays("edges", 0, **{f"edges{i}": scores for i, scores in enumerate(edges)})
         io.facts["edges"] = {
-            name: {str(k + 1): float(sign * edge) for k, edge in enumerate(each) if np.isfinite(edge)}
-            for name, sign, each in zip(self.values.by, self.values.signs, edges)
+            name: {str(k + 1): float(sign * edge) for k, edge in enumerate(scores) if np.isfinite(edge)}
+            for name, sign, scores in zip(self.values.by, self.values.signs, edges)
         }
 
 
@@ -277,18 +257,16 @@ class BucketVerdicts:
             arrays = io.arrays(io.results(self.cut)["edges"].path(0))
             edges = [arrays[f"edges{i}"] for i in range(len(self.values.by))]
         else:
-            given = dict(self.edges)
-            edges = [sign * np.array(given[name]) for name, sign in zip(self.values.by, self.values.signs)]
+            by_signal = dict(self.edges)
+            edges = [sign * np.array(by_signal[name]) for name, sign in zip(self.values.by, self.values.signs)]
         counts = np.zeros(self.buckets, np.int64)
-        numbers = own_files(files, inputs)
-        verdicts = VerdictWriter(io, files.starts[numbers.start : numbers.stop + 1], Bucket.verdict)
-        for number in numbers:
+        verdicts = files.verdict_writer(inputs, io, Bucket.verdict)
+        for number in files.own_files(inputs):
             rows, scores = self.values.scores(files, number, io)
             bucket = buckets_of(scores, edges)
             counts += np.bincount(bucket[bucket >= 0], minlength=self.buckets)
-            kept = pa.nulls(len(rows), pa.string())
-            found = pa.array(bucket.astype(np.int32), mask=bucket < 0)
-            verdicts.write(rows + files.starts[number], [kept, found])
+            column = pa.array(bucket.astype(np.int32), mask=bucket < 0)
+            verdicts.write(rows + files.starts[number], [pa.nulls(len(rows), pa.string()), column])
         verdicts.close()
         io.facts["buckets"] = {str(k): int(count) for k, count in enumerate(counts.tolist())}
 
@@ -296,7 +274,7 @@ class BucketVerdicts:
 def buckets_of(scores: list[NDArray[np.float64]], edges: list[Edges]) -> NDArray[np.int64]:
     """(documents,) the highest bucket that one of the scores reaches; -1 without scores."""
     best = np.full(len(scores[0]), -1)
-    for score, each in zip(scores, edges):
-        there = ~np.isnan(score)
-        best[there] = np.maximum(best[there], np.searchsorted(each, score[there], "right"))
+    for score, lower in zip(scores, edges):
+        rows = np.flatnonzero(~np.isnan(score))
+        best[rows] = np.maximum(best[rows], np.searchsorted(lower, score[rows], "right"))
     return best

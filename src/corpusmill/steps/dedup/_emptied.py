@@ -21,16 +21,17 @@ from corpusmill.steps.corpus import (
     dropped_documents,
     key_files,
 )
-from corpusmill.steps.dedup._duplicates import DuplicateVerdicts
+from corpusmill.steps.dedup._verdicts import DuplicateVerdicts
 from corpusmill.steps.keys import KeyStage
+from corpusmill.steps.sorted_numbers import within
 from corpusmill.steps.verdict_tables import UnitRange
 from corpusmill.store.unit_io import UnitIO, Upstream
 from corpusmill.store.work import PlannedUnit, Stage
 from corpusmill.text.addresses import parse, site_keys, sites
 
 SITE = "site"  # an array of the keys: of each document `addresses.site_keys`
-MOST = 20  # domains that are named
-TOGETHER = 1 << 20  # counts that are added up at a time
+MAX_DOMAINS = 20  # that are named
+MAX_COUNTS = 1 << 20  # that are added up at a time
 SITES = ("site", "came", "lost", "first")
 Sites = tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]  # see `write_sites`
 
@@ -45,12 +46,11 @@ class NearVerdicts(DuplicateVerdicts):
     """And the output `sites`: see `write_sites`."""
 
     def run(self, inputs: UnitRange, io: UnitIO) -> None:
-        gone = self.write(inputs, io)
-        write_sites(io, key_files(self.keys, io), inputs, gone)
+        write_sites(io, key_files(self.keys, io), inputs, self.write(inputs, io))
 
 
 def write_sites(io: UnitIO, files: KeyFiles, units: UnitRange, dropped: NDArray[np.int64]) -> None:
-    """Write `sites`: the domains of some units by hash, rising, how many of their documents came to the step, how many
+    """Write `sites`: the domains of some units by hash, rising, how many of their documents reached the step, how many
     it drops, and the first of these.
 
     dropped   documents by number, rising
@@ -58,39 +58,36 @@ def write_sites(io: UnitIO, files: KeyFiles, units: UnitRange, dropped: NDArray[
     parts: list[Sites] = []
     for number in range(files.earlier + units.first, files.earlier + units.stop):
         start, end = files.starts[number : number + 2].tolist()
-        all_ = io.arrays(files.keys[number], files.scattered).part(SITE, 0, end - start)
-        came = all_ != 0
-        came[dropped_documents(files, io, number)] = False
-        here = np.flatnonzero(came)
-        gone = np.zeros(end - start, bool)
-        gone[dropped[slice(*np.searchsorted(dropped, [start, end]))] - start] = True
-        # By file, so that what is held is as large as the domains are many, and not the documents.
-        parts.append(_added_up(all_[here], np.ones(len(here), np.int64), gone[here].astype(np.int64), here + start))
-    columns = _joined(parts)
+        site = io.arrays(files.keys[number], files.scattered).part(SITE, 0, end - start)
+        reached = site != 0
+        reached[dropped_documents(files, io, number)] = False
+        rows = np.flatnonzero(reached)
+        is_dropped = np.zeros(end - start, np.int64)
+        is_dropped[within(dropped, start, end) - start] = 1
+        # By file, so that memory grows with the number of domains, and not of documents.
+        parts.append(_sum_by_site(site[rows], np.ones(len(rows), np.int64), is_dropped[rows], rows + start))
+    columns = _join_sites(parts)
     io.write_arrays("sites", len(columns[0]), **dict(zip(SITES, columns)))
 
 
-def _joined(parts: Iterable[Sequence[NDArray[Any]]]) -> Sites:
+def _join_sites(parts: Iterable[Sequence[NDArray[Any]]]) -> Sites:
     none = np.empty(0, np.int64)
-    site, came, lost, first = (
-        np.concatenate(column) for column in zip((none.astype(np.uint64), none, none, none), *parts)
-    )
-    return _added_up(site, came, lost, first)
+    return _sum_by_site(*(np.concatenate(column) for column in zip((none.astype(np.uint64), none, none, none), *parts)))
 
 
-def _added_up(
-    site: NDArray[np.uint64], came: NDArray[np.int64], lost: NDArray[np.int64], first: NDArray[np.int64]
+def _sum_by_site(
+    site: NDArray[np.uint64], reached: NDArray[np.int64], lost: NDArray[np.int64], first: NDArray[np.int64]
 ) -> Sites:
     """Each site once. `first` is the smallest of those that lost any; where none did, it says nothing."""
     order = np.argsort(site, kind="stable")
-    site, came, lost = site[order], came[order], lost[order]
+    site, reached, lost = site[order], reached[order], lost[order]
     first = np.where(lost > 0, first[order], np.iinfo(np.int64).max)
     begins = np.flatnonzero(np.append(True, site[1:] != site[:-1])[: len(site)])
     if not len(begins):
-        return site, came, lost, first
+        return site, reached, lost, first
     return (
         site[begins],
-        np.add.reduceat(came, begins),
+        np.add.reduceat(reached, begins),
         np.add.reduceat(lost, begins),
         np.minimum.reduceat(first, begins),
     )
@@ -106,8 +103,8 @@ def emptied_stage(keys: KeyStage, verdicts: str) -> Stage:
 
 @dataclass(frozen=True)
 class EmptiedDomains:
-    """The fact `emptied`: name of a domain -> [documents that came to the step, those that it dropped], of the domains
-    that lost more than EMPTIED of them: of many the MOST that lost most documents."""
+    """The fact `emptied`: name of a domain -> [documents that reached the step, those that it dropped], of the domains
+    that lost more than EMPTIED of them: of many the MAX_DOMAINS that lost most documents."""
 
     keys: KeyStage
     verdicts: str
@@ -115,7 +112,7 @@ class EmptiedDomains:
     def run(self, inputs: Everything, io: UnitIO) -> None:
         results = io.results(self.verdicts)["sites"]
         paths = results.paths.to_pylist()
-        rounds = int(results.rows.sum()) // TOGETHER + 1
+        rounds = int(results.rows.sum()) // MAX_COUNTS + 1
         edges = [(k << 64) // rounds for k in range(1, rounds)]  # hashes are evenly distributed
         begins = [0] * len(paths)
         none = np.empty(0, np.int64)
@@ -128,15 +125,15 @@ class EmptiedDomains:
                 stop = len(site) if edge is None else int(np.searchsorted(site, np.uint64(edge)))
                 parts.append([arrays[name][begins[i] : stop].copy() for name in SITES])
                 begins[i] = stop
-            new = _joined(parts)
+            new = _join_sites(parts)
             rows = np.flatnonzero((new[2] >= EMPTIED_LEAST) & (new[2] > EMPTIED * new[1]))
-            found = [np.concatenate([old, more[rows]]) for old, more in zip(best, new)]
-            most = np.lexsort((found[0], -found[2]))[:MOST]
-            best = found[0][most], found[1][most], found[2][most], found[3][most]
+            merged = [np.concatenate([old, column[rows]]) for old, column in zip(best, new)]
+            top = np.lexsort((merged[0], -merged[2]))[:MAX_DOMAINS]
+            best = merged[0][top], merged[1][top], merged[2][top], merged[3][top]
         files = key_files(self.keys, io)
-        _, came, lost, first = best
-        named = [_name(io, files, document) for document in first.tolist()]
-        io.facts["emptied"] = {name: [int(came[i]), int(lost[i])] for i, name in enumerate(named)}
+        _, reached, lost, first = best
+        names = [_name(io, files, document) for document in first.tolist()]
+        io.facts["emptied"] = {name: [int(reached[i]), int(lost[i])] for i, name in enumerate(names)}
 
 
 def _name(io: UnitIO, files: KeyFiles, document: int) -> str:

@@ -25,7 +25,7 @@ from corpusmill.steps.corpus import (
     partitions,
     places,
 )
-from corpusmill.steps.dedup._duplicates import DuplicateVerdicts, verdict_stage, write_decided
+from corpusmill.steps.dedup._verdicts import DuplicateVerdicts, verdict_stage, write_decided
 from corpusmill.steps.keys import KeyStage
 from corpusmill.steps.verdict_tables import UnitRange, ranges_of
 from corpusmill.store.unit_io import UnitIO, Upstream
@@ -67,9 +67,9 @@ class ExactGroups:
         files = key_files(self.keys, io)
         columns = ("rank",) if self.ranked else ()
         pairs = [self.duplicates(part, files.own) for part in partitions(inputs, files, io, ("low",), columns)]
-        kept, documents = (np.concatenate(side) for side in zip(*pairs))
-        order = np.lexsort((documents, kept))
-        io.write_arrays("duplicates", len(documents), duplicate_of=kept[order], documents=documents[order])
+        heads, documents = (np.concatenate(side) for side in zip(*pairs))
+        order = np.lexsort((documents, heads))
+        io.write_arrays("duplicates", len(documents), duplicate_of=heads[order], documents=documents[order])
 
     def duplicates(self, part: Partition, own: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Of every duplicate the document that is kept instead, and the duplicate."""
@@ -88,18 +88,18 @@ class ExactGroups:
 
 @dataclass(frozen=True)
 class ExactNames:
-    """The duplicates of some neighbouring documents, with their names: see _duplicates.py."""
+    """The duplicates of some neighbouring documents, with their names: see _verdicts.py."""
 
     keys: KeyStage
 
     def run(self, inputs: UnitRange, io: UnitIO) -> None:
         files = key_files(self.keys, io)
-        documents, kept = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+        documents, heads = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
         for path in io.results(f"{self.keys.label}-group")["duplicates"].paths.to_pylist():
             arrays = io.arrays(path)
-            here = slice(*np.searchsorted(arrays["duplicate_of"], [inputs.start, inputs.end]))
-            documents.append(arrays["documents"][here].copy())
-            kept.append(arrays["duplicate_of"][here].copy())
+            rows = slice(*np.searchsorted(arrays["duplicate_of"], [inputs.start, inputs.end]))
+            documents.append(arrays["documents"][rows].copy())
+            heads.append(arrays["duplicate_of"][rows].copy())
         dropped = np.concatenate(documents)
         order = np.argsort(dropped, kind="stable")
-        write_decided(io, files.own, dropped[order], np.concatenate(kept)[order], partial(ids_of, io, files))
+        write_decided(io, files.own, dropped[order], np.concatenate(heads)[order], partial(ids_of, io, files))

@@ -27,9 +27,9 @@ CHOICES = {
     "punctuation": ("both", "keep", "drop"),
     "rule": ("similar", "contained"),
 }
-LANES = 128  # of the sketch, at most, where bands and rows are solved
-MEETS = 0.975  # the probability at the threshold that they are solved for
-FEW = 0.9  # below this, so many pairs are missed that the run says so
+MAX_LANES = 128  # of the sketch, where bands and rows are solved
+TARGET_RECALL = 0.975  # of pairs at the threshold, that they are solved for
+LOW_RECALL = 0.9  # below this, so many pairs are missed that the run says so
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,11 +98,10 @@ class Minhash:
             raise RecipeError(f"need ngram, bands, rows >= 1, got {self.ngram}, {self.bands}, {self.rows}")
         if not 0 < self.threshold <= 1:
             raise RecipeError(f"need 0 < threshold <= 1, got {self.threshold}")
-        for name, known in CHOICES.items():
-            if (given := getattr(self, name)) not in known:
-                near = did_you_mean(str(given), known)
-                said = " or ".join(f'"{one}"' for one in known)
-                raise RecipeError(f'{name} is {said}, got "{given}"{near}')
+        for name, choices in CHOICES.items():
+            if (value := getattr(self, name)) not in choices:
+                listed = " or ".join(f'"{choice}"' for choice in choices)
+                raise RecipeError(f'{name} is {listed}, got "{value}"{did_you_mean(str(value), choices)}')
         if not 0 <= self.most_lost <= 1:
             raise RecipeError(f"need 0 <= most_lost <= 1, got {self.most_lost}")
         check_keep(self.keep)
@@ -115,17 +114,17 @@ class Minhash:
     @property
     def remarks(self) -> tuple[str, ...]:
         bands, rows = self.shape
-        found = meets(self.threshold, bands, rows)
-        said = f"two documents of similarity {self.threshold:g} meet with probability {found:.2f}"
-        said += f" ({bands} bands × {rows} rows)"
-        if found >= FEW:
-            return (said,)
-        missed = f"so {1 - found:.0%} of such pairs are missed"
+        recall = collision_probability(self.threshold, bands, rows)
+        remark = f"two documents of similarity {self.threshold:g} meet with probability {recall:.2f}"
+        remark += f" ({bands} bands × {rows} rows)"
+        if recall >= LOW_RECALL:
+            return (remark,)
+        missed = f"so {1 - recall:.0%} of such pairs are missed"
         if self.bands is not None or self.rows is not None:  # as published recipes have it: chosen, and no mistake
-            best = meets(self.threshold, *solve(self.threshold))
-            return (f"{said}, {missed}, as its bands and rows ask for; without them the probability is {best:.2f}",)
-        enough = math.ceil(math.log1p(-MEETS) / math.log1p(-self.threshold))
-        return (f"warning: {said}, {missed}; give it a higher threshold, or rows: 1 and bands: {enough}",)
+            best = collision_probability(self.threshold, *solve(self.threshold))
+            return (f"{remark}, {missed}, as its bands and rows ask for; without them the probability is {best:.2f}",)
+        enough = math.ceil(math.log1p(-TARGET_RECALL) / math.log1p(-self.threshold))
+        return (f"warning: {remark}, {missed}; give it a higher threshold, or rows: 1 and bands: {enough}",)
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -141,7 +140,7 @@ class Minhash:
         """The ways in which documents are compared; keys are made by the first.
 
         With punctuation comes first: two documents that are equal so are equal without it, too, so one that has met its
-        equal need not be compared with others (`high` of `buckets.candidates`).
+        equal need not be compared with others (`high` of `buckets.candidate_pairs`).
         """
         gaps: dict[str, tuple[Gaps, ...]] = {"both": ("space", "symbols"), "keep": ("space",), "drop": ("punctuation",)}
         numbers, case = self.numbers == "fold", self.case == "fold"
@@ -170,10 +169,10 @@ class Minhash:
         return near_stages(keys, self.shinglings, self.shape, self.threshold, most_lost, self.mark)
 
 
-def meets(similarity: float, bands: int, rows: int) -> float:
+def collision_probability(similarity: float, bands: int, rows: int) -> float:
     """The probability that two documents of this similarity share a band.
 
-    >>> round(meets(0.8, 16, 7), 4)
+    >>> round(collision_probability(0.8, 16, 7), 4)
     0.9769
     """
     return 1 - (1 - similarity**rows) ** bands
@@ -182,21 +181,21 @@ def meets(similarity: float, bands: int, rows: int) -> float:
 def solve(threshold: float, bands: int | None = None, rows: int | None = None) -> tuple[int, int]:
     """The bands and rows for a threshold; those that are given are kept.
 
-    The most rows for which a pair at the threshold meets with probability MEETS, and as few bands for that as suffice,
-    with LANES lanes at most; where that cannot be, the most bands of the fewest rows.
+    The most rows for which a pair at the threshold meets with probability TARGET_RECALL, and as few bands for that as
+    suffice, with MAX_LANES lanes at most; where that cannot be, the most bands of the fewest rows.
 
     >>> solve(0.8), solve(0.5), solve(1.0)
     ((16, 7), (28, 3), (1, 128))
     >>> solve(0.7, bands=10), solve(0.7, rows=4), solve(0.7, 16, 7)
     ((10, 3), (14, 4), (16, 7))
     """
-    best = (bands or max(LANES // (rows or 1), 1)), (rows or 1)
-    for tried in range(1, LANES + 1) if rows is None else (rows,):
-        met = threshold**tried
-        enough = math.ceil(math.log(1 - MEETS) / math.log1p(-met)) if met < 1 else 1
-        if max(enough, bands or 1) * tried > LANES or (bands is not None and enough > bands):
+    best = (bands or max(MAX_LANES // (rows or 1), 1)), (rows or 1)
+    for count in range(1, MAX_LANES + 1) if rows is None else (rows,):
+        equal_rows = threshold**count
+        enough = math.ceil(math.log(1 - TARGET_RECALL) / math.log1p(-equal_rows)) if equal_rows < 1 else 1
+        if max(enough, bands or 1) * count > MAX_LANES or (bands is not None and enough > bands):
             break
-        best = bands or enough, tried
+        best = bands or enough, count
     return best
 
 

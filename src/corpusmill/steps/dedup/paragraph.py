@@ -1,17 +1,11 @@
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
-import pyarrow as pa
-
-from corpusmill.steps import Columns
-from corpusmill.steps.dedup._cuts import NONE, REPEATS, Repeats
-from corpusmill.steps.keys import Keys, KeyStage
-from corpusmill.store.work import Stage
+from corpusmill.steps.dedup._repeats import CutsRepeats
 
 
 @dataclass(frozen=True, kw_only=True)
-class Paragraph:
+class Paragraph(CutsRepeats):
     """Cut out paragraphs that occur elsewhere in the corpus.
 
     The same as dedup/line in every respect, for paragraphs: the text between blank lines, be it one line or several.
@@ -22,29 +16,5 @@ class Paragraph:
     Source: after Wenzek et al. 2020 (CCNet), arXiv:1911.00359, section 3.1
     """
 
-    key_parameters: ClassVar[tuple[str, ...]] = ("match", "min_characters")
-    needs: ClassVar[tuple[str, ...]] = ()
-    verdict: ClassVar[pa.Schema] = REPEATS
-    default_signals: ClassVar[Mapping[str, Any]] = NONE
-    reads_text: ClassVar[bool] = True
-    cuts: ClassVar[bool] = True
+    kind: ClassVar[Literal["lines", "paragraphs"]] = "paragraphs"
     keys_per_document: ClassVar[int] = 4
-
-    match: Literal["text", "folded"] = "folded"  # without case, punctuation, accents …, or as it is
-    min_characters: int = 30  # shorter paragraphs are never removed
-    max_count: int = 1  # how many copies of a paragraph are kept in the whole corpus
-    keep_first: bool = True  # keep these copies; false removes all copies
-    min_left: float | None = None  # share of the bytes of all paragraphs
-    mark: bool = False
-
-    def __post_init__(self) -> None:
-        self.repeats()
-
-    def repeats(self) -> Repeats:
-        return Repeats.of_step("paragraphs", self)
-
-    def keys(self, docs: pa.RecordBatch, signals: Columns) -> Keys:
-        return self.repeats().keys(docs["text"])
-
-    def stages(self, keys: KeyStage) -> list[Stage]:
-        return self.repeats().stages(keys)

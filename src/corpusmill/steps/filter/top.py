@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from corpusmill.errors import RecipeError
 from corpusmill.steps import Columns
-from corpusmill.steps.corpus import Everything, after, digest, dropped_documents, key_files, keys_content
+from corpusmill.steps.corpus import Everything, after, is_present, key_files, pass_units, single_unit
 from corpusmill.steps.keys import VERDICT, Keys, KeyStage
 from corpusmill.steps.ranks import SIDES, RankLine, Run, line_at, opened, ordered, run_of, weight
-from corpusmill.steps.verdict_tables import UnitRange, VerdictWriter, unit_ranges
-from corpusmill.store.unit_io import UnitIO, Upstream
-from corpusmill.store.work import PlannedUnit, Stage
+from corpusmill.steps.verdict_tables import UnitRange
+from corpusmill.store.unit_io import UnitIO
+from corpusmill.store.work import Stage
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,21 +65,11 @@ class Top:
     def stages(self, keys: KeyStage) -> list[Stage]:
         ranks, cut = f"{keys.label}-ranks", f"{keys.label}-cut"
 
-        def ranked(upstream: Upstream) -> list[PlannedUnit]:
-            content = keys_content(keys, upstream)
-            return [PlannedUnit(part, (*content, repr(part))) for part in unit_ranges(keys, upstream)]
-
-        def one_unit(upstream: Upstream) -> list[PlannedUnit]:
-            return [PlannedUnit(Everything(), (digest(upstream.results(ranks)["ranks"]),))]
-
-        def judged(upstream: Upstream) -> list[PlannedUnit]:
-            line = digest(upstream.results(cut)["line"])
-            return [PlannedUnit(each.inputs, (*each.content, line)) for each in ranked(upstream)]
-
+        judge = TopVerdicts(keys, cut, self.lowest)
         return [
-            Stage(ranks, TopRanks(keys, self.lowest), after(keys), ranked),
-            Stage(cut, TopCut(ranks, self.keep, self.lowest), (ranks,), one_unit),
-            Stage(f"{keys.label}-verdicts", TopVerdicts(keys, cut, self.lowest), after(keys, cut), judged),
+            Stage(ranks, TopRanks(keys, self.lowest), after(keys), pass_units(keys)),
+            Stage(cut, TopCut(ranks, self.keep, self.lowest), (ranks,), single_unit((ranks, "ranks"))),
+            Stage(f"{keys.label}-verdicts", judge, after(keys, cut), pass_units(keys, (cut, "line"))),
         ]
 
 
@@ -105,11 +95,9 @@ class TopRanks:
     def run(self, inputs: UnitRange, io: UnitIO) -> None:
         files = key_files(self.keys, io)
         keys, documents, weights = [np.empty(0, np.uint64)], [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-        for number in range(files.earlier + inputs.first, files.earlier + inputs.stop):
+        for number in files.own_files(inputs):
             arrays = io.arrays(files.keys[number])
-            present = np.ones(len(arrays["value"]), bool)
-            present[dropped_documents(files, io, number)] = False
-            rows = np.flatnonzero(present)
+            rows = np.flatnonzero(is_present(files, io, number))
             keys.append(worth(arrays["value"][rows], self.lowest))
             documents.append(rows + files.starts[number])
             weights.append(arrays["weight"][rows])
@@ -151,12 +139,11 @@ class TopVerdicts:
         files = key_files(self.keys, io)
         arrays = io.arrays(io.results(self.cut)["line"].path(0))
         line = RankLine(int(arrays["key"][0]), int(arrays["document"][0]))
-        numbers = range(files.earlier + inputs.first, files.earlier + inputs.stop)
-        verdicts = VerdictWriter(io, files.starts[numbers.start : numbers.stop + 1], VERDICT)
-        for number in numbers:
+        verdicts = files.verdict_writer(inputs, io, VERDICT)
+        for number in files.own_files(inputs):
             value = np.asarray(io.arrays(files.keys[number])["value"])
-            beyond = ~line.before(worth(value, self.lowest), np.arange(len(value)) + files.starts[number])
-            beyond[dropped_documents(files, io, number)] = False
-            rows = np.flatnonzero(beyond) + files.starts[number]
+            documents = np.arange(len(value)) + files.starts[number]
+            dropped = ~line.before(worth(value, self.lowest), documents) & is_present(files, io, number)
+            rows = documents[dropped]
             verdicts.write(rows, [pa.array(["keep"] * len(rows), pa.string())])
         verdicts.close()

@@ -5,9 +5,9 @@ draw      one unit: goes through each source in order, a part at a time, and say
 verdicts  a unit is some neighbouring units of the pass: what of this is about their documents
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -15,17 +15,20 @@ import pyarrow.compute as pc
 import xxhash
 from numpy.typing import NDArray
 
-from corpusmill.steps.corpus import after, digest, dropped_documents, key_files, keys_content
-from corpusmill.steps.keys import VERDICT, KeyStage
+from corpusmill.errors import RecipeError, did_you_mean
+from corpusmill.steps.corpus import Everything, after, digest, is_present, key_files, keys_content, pass_units
+from corpusmill.steps.keys import VERDICT, Keys, KeyStage
 from corpusmill.steps.ranks import END, RankLine
-from corpusmill.steps.verdict_tables import UnitRange, VerdictWriter, unit_ranges
+from corpusmill.steps.verdict_tables import UnitRange, VerdictWriter
 from corpusmill.store.unit_io import UnitIO, Upstream
 from corpusmill.store.work import PlannedUnit, Stage
+from corpusmill.tokens.budget import amount
 from corpusmill.tokens.mixing import Quota, fitting
+from corpusmill.tokens.sampling import sampling_hash
 
 Measure = Literal["tokens", "bytes", "documents"]
 DOWN_SAMPLED = "down_sampled"
-TOGETHER = 1 << 20  # documents of a source that are gone through at a time
+MAX_DRAWN = 1 << 20  # documents of a source that are gone through at a time
 COPIES = pa.schema([*VERDICT, ("copies", pa.int64())])
 
 
@@ -35,32 +38,98 @@ def code(source: str) -> int:
 
 
 def draw_stages(
-    keys: KeyStage, measure: Measure, special: int, count: str, planned: Callable[[Upstream], tuple[Quota, ...]]
+    keys: KeyStage, unit: Measure, plan: Callable[[Mapping[str, Mapping[str, int]]], tuple[Quota, ...]]
 ) -> list[Stage]:
     """
-    special   tokens that are added to the size of each document
-    count     the stage that `planned` looks at
-    planned   what each source is to give
+    plan   what each source is to give, of how many `documents` it has and their `size`
     """
-    ranks, draw = f"{keys.label}-ranks", f"{keys.label}-draw"
+    count, ranks, draw = (f"{keys.label}-{name}" for name in ("count", "ranks", "draw"))
+    special = keys.special_tokens_per_document if unit == "tokens" else 0
 
-    def ranked(upstream: Upstream) -> list[PlannedUnit]:
-        content = keys_content(keys, upstream)
-        return [PlannedUnit(part, (*content, repr(part))) for part in unit_ranges(keys, upstream)]
+    def counted(upstream: Upstream) -> list[PlannedUnit]:
+        return [PlannedUnit(Everything(), keys_content(keys, upstream))]
 
     def drawn(upstream: Upstream) -> list[PlannedUnit]:
-        quotas = planned(upstream)
+        totals = upstream.results(count).facts["totals"]
+        quotas = plan({source: totals[source] for source in keys.sources})
         return [PlannedUnit(Quotas(quotas), (digest(upstream.results(ranks)["ranks"]), repr(quotas)))]
 
-    def judged(upstream: Upstream) -> list[PlannedUnit]:
-        drawn = digest(upstream.results(draw)["drawn"])
-        return [PlannedUnit(each.inputs, (*each.content, drawn)) for each in ranked(upstream)]
-
+    judge = SourceVerdicts(keys, unit, draw)
     return [
-        Stage(ranks, RankSources(keys, special), after(keys), ranked),
-        Stage(draw, DrawSources(keys.label, keys.sources, measure, ranks), (count, ranks), drawn),
-        Stage(f"{keys.label}-verdicts", SourceVerdicts(keys, measure, draw), after(keys, draw), judged),
+        Stage(count, CountSources(keys, special), after(keys), counted),
+        Stage(ranks, RankSources(keys, special), after(keys), pass_units(keys)),
+        Stage(draw, DrawSources(keys.label, keys.sources, unit, ranks), (count, ranks), drawn),
+        Stage(f"{keys.label}-verdicts", judge, after(keys, draw), pass_units(keys, (draw, "drawn"))),
     ]
+
+
+def draw_keys(docs: pa.RecordBatch, unit: Measure, seed: int, codes: NDArray[np.uint64]) -> Keys:
+    """`size`, `luck` and `source` (documents,), the code of each document's source."""
+    if unit == "tokens":
+        size = docs["tokens"]  # those around its text are added where it is known how many they are
+    elif unit == "bytes":
+        size = pc.max_element_wise(pc.binary_length(docs["text"]), 1)  # so that the empty one is something, too
+    else:
+        size = pa.array(np.ones(len(docs), np.int64))
+    arrays = {
+        "size": size.to_numpy(zero_copy_only=False).astype(np.int64),
+        "luck": sampling_hash(docs["id"], seed, "mix"),
+        "source": codes,
+    }
+    return Keys(np.empty((len(docs), 0), np.uint64), arrays)
+
+
+def check_draw(unit: str, budget: float | str | None) -> None:
+    """Raises RecipeError for another unit, or a budget that is none."""
+    if unit not in get_args(Measure):
+        raise RecipeError(f'unit is "tokens", "bytes" or "documents", got "{unit}"')
+    try:
+        amount(1 if budget is None else budget)
+    except ValueError as error:
+        raise RecipeError(f"budget: {error}") from None
+
+
+def missing_tokenizer(unit: Measure, tokenizer: bool) -> str | None:
+    """What keeps a mix that counts in this unit from work in a recipe with a tokenizer, or without one."""
+    if unit != "tokens" or tokenizer:
+        return None
+    return "counts tokens, and no step makes them; add tokenize/bpe below it, or count in bytes: {unit: bytes}"
+
+
+def unknown_source(names: Iterable[str], sources: tuple[str, ...]) -> str | None:
+    """What is wrong with the first of the names that is not one of the recipe's sources."""
+    for name in names:
+        if name not in sources:
+            near = did_you_mean(name, sources) or "."
+            return f'names "{name}", and no source is called that{near} The recipe reads: {", ".join(sources)}'
+    return None
+
+
+@dataclass(frozen=True)
+class CountSources:
+    """How much there is of each source; `special` tokens are added to the size of each document."""
+
+    keys: KeyStage
+    special: int
+
+    def run(self, inputs: Everything, io: UnitIO) -> None:
+        files = key_files(self.keys, io)
+        totals = {source: {"documents": 0, "size": 0} for source in self.keys.sources}
+        total = 0
+        for number, path in enumerate(files.keys):
+            arrays = io.arrays(path)
+            present = is_present(files, io, number)
+            total += int(present.sum())
+            for source, counts in totals.items():
+                own = present & (arrays["source"] == np.uint64(code(source)))
+                counts["documents"] += int(own.sum())
+                counts["size"] += int(arrays["size"][own].sum()) + self.special * int(own.sum())
+        if total != sum(counts["documents"] for counts in totals.values()):
+            raise RecipeError(
+                f"a step has changed the source of documents: a mix knows those that the recipe reads, "
+                f"{', '.join(self.keys.sources)}"
+            )
+        io.facts["totals"] = totals
 
 
 @dataclass(frozen=True)
@@ -77,25 +146,23 @@ class RankSources:
         parts: list[list[tuple[NDArray[Any], ...]]] = [
             [(np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0, np.int64))] for _ in codes
         ]
-        for number in range(files.earlier + inputs.first, files.earlier + inputs.stop):
+        for number in files.own_files(inputs):
             arrays = io.arrays(files.keys[number])
-            present = np.ones(len(arrays["size"]), bool)
-            present[dropped_documents(files, io, number)] = False
-            for found, source in zip(parts, codes):
+            present = is_present(files, io, number)
+            for part, source in zip(parts, codes):
                 rows = np.flatnonzero(present & (arrays["source"] == source))
-                found.append((arrays["luck"][rows], rows + files.starts[number], arrays["size"][rows] + self.special))
-        columns, least = [], []
-        for found in parts:
-            luck, documents, size = (np.concatenate(column) for column in zip(*found))
+                part.append((arrays["luck"][rows], rows + files.starts[number], arrays["size"][rows] + self.special))
+        columns, smallest = [], []
+        for part in parts:
+            luck, documents, size = (np.concatenate(column) for column in zip(*part))
             # Documents with the same id have the same hash: the earlier is drawn first.
             order = np.argsort(luck, kind="stable")
             columns.append((luck[order], documents[order], size[order]))
-            least.append(int(size.min(initial=np.iinfo(np.int64).max)))
+            smallest.append(int(size.min(initial=np.iinfo(np.int64).max)))
         luck, documents, size = (np.concatenate(column) for column in zip(*columns))
         starts = np.cumsum([0, *(len(column[0]) for column in columns)])
-        io.write_arrays(
-            "ranks", len(luck), luck=luck, documents=documents, size=size, starts=starts, least=np.array(least)
-        )
+        ranks = {"luck": luck, "documents": documents, "size": size, "starts": starts, "least": np.array(smallest)}
+        io.write_arrays("ranks", len(luck), **ranks)
 
 
 @dataclass(frozen=True)
@@ -131,23 +198,23 @@ class DrawSources:
     def run(self, inputs: Quotas, io: UnitIO) -> None:
         paths = io.results(self.ranks)["ranks"].paths.to_pylist()
         quotas = {quota.source: quota for quota in inputs.quotas}
-        full, lines, more = [], [], []
+        full, lines, extra = [], [], []
         mix: dict[str, dict[str, float]] = {}
         epochs = 1
         for number, source in enumerate(self.sources):
             if source not in quotas:
                 full.append(1)  # as often as it is there
                 lines.append(RankLine(0, 0))
-                more.append(np.empty(0, np.int64))
+                extra.append(np.empty(0, np.int64))
                 continue
             quota = quotas[source]
-            times, rest = divmod(quota.wanted, max(quota.there, 1))
-            drawn = once_more(io, paths, number, quota.documents, rest)
+            times, remaining = divmod(quota.wanted, max(quota.there, 1))
+            drawn = draw_once_more(io, paths, number, quota.documents, remaining)
             full.append(times)
             lines.append(drawn.line)
-            more.append(drawn.more)
+            extra.append(drawn.documents)
             if quota.documents:
-                epochs = max(epochs, times + (drawn.documents > 0))
+                epochs = max(epochs, times + (drawn.count > 0))
             mix[source] = summary(quota, times, drawn)
         io.facts["mix"] = mix
         io.notes |= {"unit": self.measure, "epochs": epochs}
@@ -157,8 +224,8 @@ class DrawSources:
             full=np.array(full, np.int64),
             luck=np.array([line.key for line in lines], np.uint64),
             document=np.array([line.document for line in lines], np.int64),
-            more=np.concatenate([np.empty(0, np.int64), *more]),
-            starts=np.cumsum([0, *map(len, more)]),
+            more=np.concatenate([np.empty(0, np.int64), *extra]),
+            starts=np.cumsum([0, *map(len, extra)]),
         )
 
 
@@ -168,53 +235,53 @@ class DrawnDocuments:
     their size."""
 
     line: RankLine
-    more: NDArray[np.int64]
-    documents: int
+    documents: NDArray[np.int64]
+    count: int
     size: int
 
 
-def once_more(io: UnitIO, paths: Sequence[str], source: int, documents: int, room: int) -> DrawnDocuments:
-    """Draws each document of a source in turn that fits into the room that is left."""
-    line, more = END, [np.empty(0, np.int64)]
+def draw_once_more(io: UnitIO, paths: Sequence[str], source: int, documents: int, limit: int) -> DrawnDocuments:
+    """Draws each document of a source in turn that fits, with those before it, into a size of `limit`."""
+    line, behind = END, [np.empty(0, np.int64)]
     count, size = 0, 0
-    least = min((int(io.arrays(path)["least"][source]) for path in paths), default=0)
-    for luck, numbers, sizes in parts(io, paths, source, documents):
+    smallest = min((int(io.arrays(path)["least"][source]) for path in paths), default=0)
+    for luck, numbers, sizes in in_order(io, paths, source, documents):
         if not len(luck):
             continue
-        if room - size < least:
+        if limit - size < smallest:
             if line == END:
                 line = RankLine(int(luck[0]), int(numbers[0]))
             break
-        taken = fitting(sizes, room - size)
-        count += int(taken.sum())
-        size += int(sizes[taken].sum())
-        if line == END and not taken.all():
-            first = int(np.argmin(taken))
+        fits = fitting(sizes, limit - size)
+        count += int(fits.sum())
+        size += int(sizes[fits].sum())
+        if line == END and not fits.all():
+            first = int(np.argmin(fits))
             line = RankLine(int(luck[first]), int(numbers[first]))
-            taken[:first] = False
+            fits[:first] = False
         if line != END:
-            more.append(numbers[taken])
-    return DrawnDocuments(line, np.sort(np.concatenate(more)), count, size)
+            behind.append(numbers[fits])
+    return DrawnDocuments(line, np.sort(np.concatenate(behind)), count, size)
 
 
-def parts(
+def in_order(
     io: UnitIO, paths: Sequence[str], source: int, documents: int
 ) -> Iterator[tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64]]]:
-    """`luck`, `documents` and `size` of all documents of a source in order, about TOGETHER at a time: hashes are evenly
-    distributed."""
-    rounds = documents // TOGETHER + 1
+    """`luck`, `documents` and `size` of all documents of a source in order, about MAX_DRAWN at a time: hashes
+    are evenly distributed."""
+    rounds = documents // MAX_DRAWN + 1
     begins = [0] * len(paths)
     for k in range(1, rounds + 1):
-        found: list[tuple[NDArray[Any], ...]] = [(np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0, np.int64))]
+        parts: list[tuple[NDArray[Any], ...]] = [(np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0, np.int64))]
         for i, path in enumerate(paths):
             arrays = io.arrays(path)
-            here = slice(*arrays["starts"][source : source + 2].tolist())
-            luck = arrays["luck"][here]
+            start, end = arrays["starts"][source : source + 2].tolist()
+            luck = arrays["luck"][start:end]
             stop = len(luck) if k == rounds else int(np.searchsorted(luck, np.uint64((k << 64) // rounds)))
-            some = slice(here.start + begins[i], here.start + stop)
-            found.append(tuple(arrays[name][some].copy() for name in ("luck", "documents", "size")))
+            rows = slice(start + begins[i], start + stop)
+            parts.append(tuple(arrays[name][rows].copy() for name in ("luck", "documents", "size")))
             begins[i] = stop
-        luck, numbers, size = (np.concatenate(column) for column in zip(*found))
+        luck, numbers, size = (np.concatenate(column) for column in zip(*parts))
         order = np.lexsort((numbers, luck))
         yield luck[order], numbers[order], size[order]
 
@@ -227,8 +294,8 @@ def summary(quota: Quota, times: int, drawn: DrawnDocuments) -> dict[str, float]
         "share": quota.share,
         "wanted": quota.wanted,
         "drawn": times * quota.there + drawn.size,
-        "drawn_documents": quota.documents if times else drawn.documents,
-        "appearances": times * quota.documents + drawn.documents,
+        "drawn_documents": quota.documents if times else drawn.count,
+        "appearances": times * quota.documents + drawn.count,
     }
 
 
@@ -242,21 +309,25 @@ class SourceVerdicts:
         files = key_files(self.keys, io)
         results = io.results(self.draw)
         drawn = io.arrays(results["drawn"].path(0))
-        numbers = range(files.earlier + inputs.first, files.earlier + inputs.stop)
-        verdicts = VerdictWriter(io, files.starts[numbers.start : numbers.stop + 1], COPIES)
-        for number in numbers:
+        verdicts = files.verdict_writer(inputs, io, COPIES)
+        for number in files.own_files(inputs):
             arrays = io.arrays(files.keys[number])
             documents = np.arange(len(arrays["luck"])) + files.starts[number]
             times = np.ones(len(documents), np.int64)
-            for place, source in enumerate(self.keys.sources):
+            for i, source in enumerate(self.keys.sources):
                 rows = np.flatnonzero(arrays["source"] == np.uint64(code(source)))
-                line = RankLine(int(drawn["luck"][place]), int(drawn["document"][place]))
-                more = drawn["more"][slice(*drawn["starts"][place : place + 2].tolist())]
-                again = line.before(arrays["luck"][rows], documents[rows]) | np.isin(documents[rows], more)
-                times[rows] = drawn["full"][place] + again
-            times[dropped_documents(files, io, number)] = 1
-            rows = np.flatnonzero(times != 1)
-            reasons = pc.if_else(pa.array(times[rows] == 0), DOWN_SAMPLED, pa.scalar(None, pa.string()))
-            verdicts.write(documents[rows], [reasons, pa.array(times[rows])])
+                line = RankLine(int(drawn["luck"][i]), int(drawn["document"][i]))
+                behind = drawn["more"][slice(*drawn["starts"][i : i + 2].tolist())]
+                once_more = line.before(arrays["luck"][rows], documents[rows]) | np.isin(documents[rows], behind)
+                times[rows] = drawn["full"][i] + once_more
+            times[~is_present(files, io, number)] = 1
+            write_copies(verdicts, files.starts[number], times)
         verdicts.close()
         io.notes |= {"unit": self.measure, "epochs": int(results.numbers("epochs")[0])}
+
+
+def write_copies(verdicts: VerdictWriter, start: int, copies: NDArray[np.int64]) -> None:
+    """The verdicts on the documents of a file, by how often each is drawn, where that is not once."""
+    rows = np.flatnonzero(copies != 1)
+    reasons = pc.if_else(pa.array(copies[rows] == 0), DOWN_SAMPLED, pa.scalar(None, pa.string()))
+    verdicts.write(rows + start, [reasons, pa.array(copies[rows])])

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, get_args
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -11,16 +11,21 @@ import pyarrow.compute as pc
 
 from corpusmill.errors import RecipeError, did_you_mean
 from corpusmill.steps import Columns
-from corpusmill.steps.corpus import Everything, after, keys_content
-from corpusmill.steps.keys import VERDICT, Keys, KeyStage
-from corpusmill.steps.mix._draw import Measure, code, draw_stages
+from corpusmill.steps.keys import Keys, KeyStage
+from corpusmill.steps.mix._draw import (
+    COPIES,
+    Measure,
+    check_draw,
+    code,
+    draw_keys,
+    draw_stages,
+    missing_tokenizer,
+    unknown_source,
+)
 from corpusmill.steps.mix._presets import TOPICS, topic_shares
-from corpusmill.steps.mix.sources import CountSources
-from corpusmill.store.unit_io import Upstream
-from corpusmill.store.work import PlannedUnit, Stage
+from corpusmill.store.work import Stage
 from corpusmill.tokens.budget import amount
 from corpusmill.tokens.mixing import Quota, most_of_curve, normalised, upsampling
-from corpusmill.tokens.sampling import sampling_hash
 
 SOURCE = "source"
 OTHER = "other"  # without a topic that has a share, or without a bucket
@@ -58,7 +63,7 @@ class MixBuckets:
     2025), whose curve is monotone and capped, too; its form is another
     """
 
-    verdict: ClassVar[pa.Schema] = pa.schema([*VERDICT, ("copies", pa.int64())])
+    verdict: ClassVar[pa.Schema] = COPIES
     default_signals: ClassVar[Mapping[str, Any]] = {"copies": 1}
     reads_text: ClassVar[bool] = False
     cuts: ClassVar[bool] = False
@@ -84,7 +89,7 @@ class MixBuckets:
         if self.preset is not None and self.preset not in TOPICS:
             near = did_you_mean(self.preset, TOPICS) or "."
             raise RecipeError(f'there are no topics of "{self.preset}"{near} There are those of: {", ".join(TOPICS)}.')
-        given = self._given()
+        given = self._shares()
         if given is None and self.topic != SOURCE:
             raise RecipeError(
                 f"how much of the mix is each topic? Give the shares of those that {self.topic} has, as in "
@@ -103,17 +108,13 @@ class MixBuckets:
             raise RecipeError(f"need cap > 0, got {self.cap}")
         if not 0 <= self.discard < 1:
             raise RecipeError(f"need 0 <= discard < 1, a share of the tokens of each topic; got {self.discard}")
-        if self.unit not in get_args(Measure):
-            raise RecipeError(f'unit is "tokens", "bytes" or "documents", got "{self.unit}"')
-        try:
-            amount(self.budget)
-        except ValueError as error:
-            raise RecipeError(f"budget: {error}") from None
+        check_draw(self.unit, self.budget)
 
-    def _given(self) -> dict[str, float] | None:
-        return (
-            topic_shares(self.preset) if self.preset is not None else None if self.shares is None else dict(self.shares)
-        )
+    def _shares(self) -> dict[str, float] | None:
+        """topic -> share; None: the topics are sources, in proportion to their tokens."""
+        if self.preset is not None:
+            return topic_shares(self.preset)
+        return None if self.shares is None else dict(self.shares)
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -121,41 +122,25 @@ class MixBuckets:
 
     def incompatibility(self, sources: tuple[str, ...], tokenizer: bool) -> str | None:
         """What keeps the step from work in a recipe that reads these sources, and what to do about it."""
-        if self.unit == "tokens" and not tokenizer:
-            return "counts tokens, and no step makes them; add tokenize/bpe below it, or count in bytes: {unit: bytes}"
-        if self.topic == SOURCE:
-            for name in self._given() or ():
-                if name not in sources:
-                    near = did_you_mean(name, sources) or "."
-                    return f'names "{name}", and no source is called that{near} The recipe reads: {", ".join(sources)}'
-        return None
+        if problem := missing_tokenizer(self.unit, tokenizer):
+            return problem
+        return unknown_source(self._shares() or (), sources) if self.topic == SOURCE else None
 
     def for_sample(self, share: float) -> "MixBuckets":
         """This mix of a sample of the input, for an estimate of what all of it takes."""
         return replace(self, budget=max(round(amount(self.budget) * share), 1), cap=math.inf)
 
     def topics(self, sources: tuple[str, ...]) -> tuple[str, ...]:
-        given = self._given()
+        given = self._shares()
         return sources if given is None else tuple(given)
 
     def groups(self, sources: tuple[str, ...]) -> tuple[str, ...]:
         """The names of all buckets, those of a topic together, from the lowest quality up; and of what is in none."""
-        return *(_named(topic, k) for topic in self.topics(sources) for k in range(self.buckets)), OTHER
+        return *(_bucket_name(topic, k) for topic in self.topics(sources) for k in range(self.buckets)), OTHER
 
     def keys(self, docs: pa.RecordBatch, signals: Columns) -> Keys:
         """`size`, `luck` and `source`, the code of its bucket's name (documents,)."""
-        if self.unit == "tokens":
-            size = docs["tokens"]  # those around its text are added where it is known how many they are
-        elif self.unit == "bytes":
-            size = pc.max_element_wise(pc.binary_length(docs["text"]), 1)
-        else:
-            size = pa.array(np.ones(len(docs), np.int64))
-        arrays = {
-            "size": size.to_numpy(zero_copy_only=False).astype(np.int64),
-            "luck": sampling_hash(docs["id"], self.seed, "mix"),
-            "source": self._codes(docs, signals),
-        }
-        return Keys(np.empty((len(docs), 0), np.uint64), arrays)
+        return draw_keys(docs, self.unit, self.seed, self._codes(docs, signals))
 
     def _codes(self, docs: pa.RecordBatch, signals: Columns) -> Any:
         bucket = signals[self.quality]
@@ -172,30 +157,17 @@ class MixBuckets:
         topic = docs["source"] if self.topic == SOURCE else signals[self.topic]
         named = pc.cast(topic, pa.string()).dictionary_encode()
         place = named.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-        known = self._given()
+        known = self._shares()
         codes = np.full(len(docs), code(OTHER), np.uint64)
         for at, name in enumerate(named.dictionary.to_pylist()):
             if known is None or name in known:
                 for k in np.unique(number[(place == at) & (number >= 0)]).tolist():
-                    codes[(place == at) & (number == k)] = code(_named(name, k))
+                    codes[(place == at) & (number == k)] = code(_bucket_name(name, k))
         return codes
 
     def stages(self, keys: KeyStage) -> list[Stage]:
         keys = replace(keys, sources=self.groups(keys.sources))
-        count = f"{keys.label}-count"
-        special = keys.special_tokens_per_document if self.unit == "tokens" else 0
-
-        def counted(upstream: Upstream) -> list[PlannedUnit]:
-            return [PlannedUnit(Everything(), keys_content(keys, upstream))]
-
-        def planned(upstream: Upstream) -> tuple[Quota, ...]:
-            totals = upstream.results(count).facts["totals"]
-            return self.plan({group: totals[group] for group in keys.sources})
-
-        return [
-            Stage(count, CountSources(keys, special), after(keys), counted),
-            *draw_stages(keys, self.unit, special, count, planned),
-        ]
+        return draw_stages(keys, self.unit, self.plan)
 
     def plan(self, totals: Mapping[str, Mapping[str, int]]) -> tuple[Quota, ...]:
         """What each bucket is to give.
@@ -210,7 +182,7 @@ class MixBuckets:
             for first in range(0, len(names), self.buckets)
         }
         there = {topic: sum(totals[name]["size"] for name in some) for topic, some in topics.items()}
-        given = self._given() or there
+        given = self._shares() or there
         if not any(there.values()):
             return tuple(Quota(name, counts["documents"], counts["size"], 0.0, 0) for name, counts in totals.items())
         budget = amount(self.budget)
@@ -238,5 +210,5 @@ class MixBuckets:
         return *quotas, Quota(OTHER, rest["documents"], rest["size"], 0.0, 0)
 
 
-def _named(topic: str, bucket: int) -> str:
+def _bucket_name(topic: str, bucket: int) -> str:
     return f"{topic}/{bucket}"

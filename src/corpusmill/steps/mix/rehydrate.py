@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from corpusmill import assets
 from corpusmill.errors import AssetError, RecipeError
 from corpusmill.steps import Columns
-from corpusmill.steps.corpus import after, dropped_documents, key_files, keys_content
+from corpusmill.steps.corpus import after, is_present, key_files, pass_units
 from corpusmill.steps.keys import VERDICT, Keys, KeyStage
-from corpusmill.steps.mix._draw import DOWN_SAMPLED
-from corpusmill.steps.verdict_tables import UnitRange, VerdictWriter, unit_ranges
-from corpusmill.store.unit_io import UnitIO, Upstream
-from corpusmill.store.work import PlannedUnit, Stage
+from corpusmill.steps.mix._draw import COPIES, write_copies
+from corpusmill.steps.verdict_tables import UnitRange
+from corpusmill.store.unit_io import UnitIO
+from corpusmill.store.work import Stage
 
 Weights = tuple[tuple[int, int], ...]  # (cluster size from which on, how often), by size
 # What the makers of FineWeb2 first tried with success for all languages.
@@ -99,11 +99,7 @@ class Rehydrate:
         return Keys(np.empty((len(docs), 0), np.uint64), {"copies": copies})
 
     def stages(self, keys: KeyStage) -> list[Stage]:
-        def drawn(upstream: Upstream) -> list[PlannedUnit]:
-            content = keys_content(keys, upstream)
-            return [PlannedUnit(part, (*content, repr(part))) for part in unit_ranges(keys, upstream)]
-
-        return [Stage(f"{keys.label}-verdicts", DrawByCopies(keys), after(keys), drawn)]
+        return [Stage(f"{keys.label}-verdicts", DrawByCopies(keys), after(keys), pass_units(keys))]
 
 
 def times(size: NDArray[np.int64], weights: Weights) -> NDArray[np.int64]:
@@ -165,19 +161,16 @@ class DrawByCopies:
 
     def run(self, inputs: UnitRange, io: UnitIO) -> None:
         files = key_files(self.keys, io)
-        numbers = range(files.earlier + inputs.first, files.earlier + inputs.stop)
-        verdicts = VerdictWriter(io, files.starts[numbers.start : numbers.stop + 1], Rehydrate.verdict)
-        most, documents, appearances = 1, 0, 0
-        for number in numbers:
+        verdicts = files.verdict_writer(inputs, io, COPIES)
+        epochs, documents, appearances = 1, 0, 0
+        for number in files.own_files(inputs):
             copies = np.array(io.arrays(files.keys[number])["copies"])
-            gone = dropped_documents(files, io, number)
-            documents += len(copies) - len(gone)
-            copies[gone] = 1
-            appearances += int(copies.sum()) - len(gone)
-            most = max(most, int(copies.max(initial=1)))
-            rows = np.flatnonzero(copies != 1)
-            reasons = pc.if_else(pa.array(copies[rows] == 0), DOWN_SAMPLED, pa.scalar(None, pa.string()))
-            verdicts.write(rows + files.starts[number], [reasons, pa.array(copies[rows])])
+            present = is_present(files, io, number)
+            documents += int(present.sum())
+            appearances += int(copies[present].sum())
+            copies[~present] = 1
+            epochs = max(epochs, int(copies.max(initial=1)))
+            write_copies(verdicts, files.starts[number], copies)
         verdicts.close()
         io.facts["rehydrated"] = {"documents": documents, "appearances": appearances}
-        io.notes |= {"unit": "documents", "epochs": most}
+        io.notes |= {"unit": "documents", "epochs": epochs}

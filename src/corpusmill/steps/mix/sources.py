@@ -1,23 +1,28 @@
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, get_args
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from corpusmill.errors import RecipeError, did_you_mean
 from corpusmill.steps import Columns
-from corpusmill.steps.corpus import Everything, after, dropped_documents, key_files, keys_content
-from corpusmill.steps.keys import VERDICT, Keys, KeyStage
-from corpusmill.steps.mix._draw import Measure, code, draw_stages
+from corpusmill.steps.keys import Keys, KeyStage
+from corpusmill.steps.mix._draw import (
+    COPIES,
+    Measure,
+    check_draw,
+    code,
+    draw_keys,
+    draw_stages,
+    missing_tokenizer,
+    unknown_source,
+)
 from corpusmill.steps.mix._presets import preset
-from corpusmill.store.unit_io import UnitIO, Upstream
-from corpusmill.store.work import PlannedUnit, Stage
+from corpusmill.store.work import Stage
 from corpusmill.tokens.budget import amount
 from corpusmill.tokens.mixing import Quota, by_temperature, largest_budget, normalised
-from corpusmill.tokens.sampling import sampling_hash
 
 EPOCHS = 4.0  # Muennighoff et al. 2023, arXiv:2305.16264: up to 4 epochs are nearly as good as new data
 
@@ -51,7 +56,7 @@ class Sources:
     Source: temperature: Conneau et al. 2020, arXiv:1911.02116; epochs: Muennighoff et al. 2023, arXiv:2305.16264
     """
 
-    verdict: ClassVar[pa.Schema] = pa.schema([*VERDICT, ("copies", pa.int64())])
+    verdict: ClassVar[pa.Schema] = COPIES
     default_signals: ClassVar[Mapping[str, Any]] = {"copies": 1}
     reads_text: ClassVar[bool] = False
     cuts: ClassVar[bool] = False
@@ -96,27 +101,19 @@ class Sources:
         limits = self.max_epochs if isinstance(self.max_epochs, tuple) else (("all", self.max_epochs),)
         if wrong := [f"{source}: {most}" for source, most in limits if not most > 0]:
             raise RecipeError(f"max_epochs is above 0, got {', '.join(wrong)}")
-        if self.unit not in get_args(Measure):
-            raise RecipeError(f'unit is "tokens", "bytes" or "documents", got "{self.unit}"')
-        if self.budget is not None:
-            try:
-                amount(self.budget)
-            except ValueError as error:
-                raise RecipeError(f"budget: {error}") from None
+        check_draw(self.unit, self.budget)
 
     def incompatibility(self, sources: tuple[str, ...], tokenizer: bool) -> str | None:
         """What keeps the step from work in a recipe that reads these sources, and what to do about it."""
-        if self.unit == "tokens" and not tokenizer:
-            return "counts tokens, and no step makes them; add tokenize/bpe below it, or count in bytes: {unit: bytes}"
+        if problem := missing_tokenizer(self.unit, tokenizer):
+            return problem
         limits = self.max_epochs if isinstance(self.max_epochs, tuple) else ()
-        for name in [*self._named(), *(source for source, _ in limits)]:
-            if name not in sources:
-                near = did_you_mean(name, sources) or "."
-                return f'names "{name}", and no source is called that{near} The recipe reads: {", ".join(sources)}'
-        double = sorted({name for name in self._named() if self._named().count(name) > 1})
+        if unknown := unknown_source([*self._sources(), *(source for source, _ in limits)], sources):
+            return unknown
+        double = sorted({name for name in self._sources() if self._sources().count(name) > 1})
         if double:
             return f'names "{double[0]}" twice; every source has one place in a mix'
-        missing = [name for name in sources if name not in self._named()]
+        missing = [name for name in sources if name not in self._sources()]
         if self.temperature is None and missing:
             what = f"give it a weight, as in {{{missing[0]}: 0}} to leave it out"
             what = what if self.weights else f"map a source of {self.preset} to it in `preset_sources`"
@@ -128,41 +125,18 @@ class Sources:
         budget = None if self.budget is None else max(amount(self.budget) * share, 1.0)
         return replace(self, budget=budget, max_epochs=math.inf)
 
-    def _named(self) -> list[str]:
+    def _sources(self) -> list[str]:
         """The sources that the parameters name."""
         return [source for source, _ in self.weights or ()] + [
             s for _, ours in self.preset_sources for s in several(ours)
         ]
 
     def keys(self, docs: pa.RecordBatch, signals: Columns) -> Keys:
-        if self.unit == "tokens":
-            size = docs["tokens"]  # those around its text are added where it is known how many they are
-        elif self.unit == "bytes":
-            size = pc.max_element_wise(pc.binary_length(docs["text"]), 1)  # so that the empty one is something, too
-        else:
-            size = pa.array(np.ones(len(docs), np.int64))
-        arrays = {
-            "size": size.to_numpy(zero_copy_only=False).astype(np.int64),
-            "luck": sampling_hash(docs["id"], self.seed, "mix"),
-            "source": np.array([code(source) for source in docs["source"].to_pylist()], np.uint64),
-        }
-        return Keys(np.empty((len(docs), 0), np.uint64), arrays)
+        codes = np.array([code(source) for source in docs["source"].to_pylist()], np.uint64)
+        return draw_keys(docs, self.unit, self.seed, codes)
 
     def stages(self, keys: KeyStage) -> list[Stage]:
-        count = f"{keys.label}-count"
-        special = keys.special_tokens_per_document if self.unit == "tokens" else 0
-
-        def counted(upstream: Upstream) -> list[PlannedUnit]:
-            return [PlannedUnit(Everything(), keys_content(keys, upstream))]
-
-        def planned(upstream: Upstream) -> tuple[Quota, ...]:
-            totals = upstream.results(count).facts["totals"]
-            return self.plan({source: totals[source] for source in keys.sources})
-
-        return [
-            Stage(count, CountSources(keys, special), after(keys), counted),
-            *draw_stages(keys, self.unit, special, count, planned),
-        ]
+        return draw_stages(keys, self.unit, self.plan)
 
     def plan(self, totals: Mapping[str, Mapping[str, int]]) -> tuple[Quota, ...]:
         """What each source is to give.
@@ -232,31 +206,3 @@ class Sources:
 
 def several(ours: str | Iterable[str]) -> tuple[str, ...]:
     return (ours,) if isinstance(ours, str) else tuple(ours)
-
-
-@dataclass(frozen=True)
-class CountSources:
-    """How much there is of each source; `special` tokens are added to the size of each document."""
-
-    keys: KeyStage
-    special: int
-
-    def run(self, inputs: Everything, io: UnitIO) -> None:
-        files = key_files(self.keys, io)
-        totals = {source: {"documents": 0, "size": 0} for source in self.keys.sources}
-        total = 0
-        for number, path in enumerate(files.keys):
-            arrays = io.arrays(path)
-            present = np.ones(len(arrays["source"]), bool)
-            present[dropped_documents(files, io, number)] = False
-            total += int(present.sum())
-            for source, counts in totals.items():
-                here = present & (arrays["source"] == np.uint64(code(source)))
-                counts["documents"] += int(here.sum())
-                counts["size"] += int(arrays["size"][here].sum()) + self.special * int(here.sum())
-        if total != sum(counts["documents"] for counts in totals.values()):
-            raise RecipeError(
-                f"a step has changed the source of documents: a mix knows those that the recipe reads, "
-                f"{', '.join(self.keys.sources)}"
-            )
-        io.facts["totals"] = totals

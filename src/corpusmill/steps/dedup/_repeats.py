@@ -10,13 +10,14 @@ stage reads, so no more than 28 bytes a piece travel: hash, document, number, si
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from corpusmill.errors import RecipeError
+from corpusmill.steps import Columns
 from corpusmill.steps.corpus import (
     RECORDS,
     DocumentFile,
@@ -34,8 +35,8 @@ from corpusmill.store.work import PlannedUnit, Stage
 from corpusmill.text.buckets import shared
 from corpusmill.text.pieces import TextPieces, occurrences, piece_hashes, pieces, spans_without
 
-MOST = 100  # of the pieces, those that occur most often are reported
-SHOWN = 2000  # characters of each
+MAX_REPORTED = 100  # pieces: those that occur most often
+MAX_CHARACTERS = 2000  # that are reported of each
 
 REPEATS = pa.schema(
     [
@@ -45,10 +46,9 @@ REPEATS = pa.schema(
         ("repeated_share", pa.float64()),  # of the bytes of all its pieces
     ]
 )
-NONE = {"repeats": 0, "repeated_bytes": 0, "repeated_share": 0.0}
 REPEATED = pa.schema(  # the table `repeated`: of each of the most repeated pieces, by the unit of its first occurrence
     [
-        ("text", pa.string()),  # as it is there, its first SHOWN characters
+        ("text", pa.string()),  # as it is there, its first MAX_CHARACTERS characters
         ("occurrences", pa.int64()),
         ("documents", pa.int64()),
         ("bytes", pa.int64()),  # of all occurrences
@@ -57,46 +57,24 @@ REPEATED = pa.schema(  # the table `repeated`: of each of the most repeated piec
 )
 
 
-class RepeatsStep(Protocol):
-    """A step with the parameters of `Repeats`."""
-
-    @property
-    def match(self) -> Literal["text", "folded"]: ...
-    @property
-    def min_characters(self) -> int: ...
-    @property
-    def max_count(self) -> int: ...
-    @property
-    def keep_first(self) -> bool: ...
-    @property
-    def min_left(self) -> float | None: ...
-    @property
-    def mark(self) -> bool: ...
-
-
 @dataclass(frozen=True, kw_only=True)
-class Repeats:
-    """What `dedup/line` and `dedup/paragraph` do, with their parameters."""
+class CutsRepeats:
+    """What `dedup/line` and `dedup/paragraph` have in common: all but the kind of piece."""
 
-    of: Literal["lines", "paragraphs"]
-    match: Literal["text", "folded"]
-    min_characters: int
-    max_count: int
-    keep_first: bool
-    min_left: float | None
-    mark: bool
+    kind: ClassVar[Literal["lines", "paragraphs"]]
+    key_parameters: ClassVar[tuple[str, ...]] = ("match", "min_characters")
+    needs: ClassVar[tuple[str, ...]] = ()
+    verdict: ClassVar[pa.Schema] = REPEATS
+    default_signals: ClassVar[Mapping[str, Any]] = {"repeats": 0, "repeated_bytes": 0, "repeated_share": 0.0}
+    reads_text: ClassVar[bool] = True
+    cuts: ClassVar[bool] = True
 
-    @staticmethod
-    def of_step(of: Literal["lines", "paragraphs"], step: "RepeatsStep") -> "Repeats":
-        return Repeats(
-            of=of,
-            match=step.match,
-            min_characters=step.min_characters,
-            max_count=step.max_count,
-            keep_first=step.keep_first,
-            min_left=step.min_left,
-            mark=step.mark,
-        )
+    match: Literal["text", "folded"] = "folded"  # without case, punctuation, accents …, or as it is
+    min_characters: int = 30  # shorter ones are never removed
+    max_count: int = 1  # how many copies are kept in the whole corpus
+    keep_first: bool = True  # keep these copies; false removes all copies
+    min_left: float | None = None  # share of the bytes of all lines or paragraphs
+    mark: bool = False
 
     def __post_init__(self) -> None:
         if self.match not in ("text", "folded"):
@@ -109,11 +87,11 @@ class Repeats:
         if self.min_left is not None and not 0 < self.min_left <= 1:
             raise RecipeError(f"min_left is a share: need 0 < min_left <= 1, got {self.min_left}")
 
-    def keys(self, texts: pa.LargeStringArray) -> Keys:
-        parts = pieces(texts, self.of)
-        hashes, long = piece_hashes(texts, parts, self.match == "folded", self.min_characters)
+    def keys(self, docs: pa.RecordBatch, signals: Columns) -> Keys:
+        parts = pieces(docs["text"], self.kind)
+        hashes, long = piece_hashes(docs["text"], parts, self.match == "folded", self.min_characters)
         chosen = np.flatnonzero(long)
-        document, number = numbered(parts)
+        document, number = document_and_number(parts)
         payload = {
             "low": hashes[chosen, 1],
             "number": number[chosen].astype(np.uint32),
@@ -126,8 +104,8 @@ class Repeats:
 
         def by_partitions(upstream: Upstream) -> list[PlannedUnit]:
             records = int(upstream.results(keys.stage).numbers(keys.output).sum())
-            each = records // keys.partitions_per_band + 1
-            return ranges(keys, upstream, keys.partitions_per_band, RECORDS // each)
+            per_partition = records // keys.partitions_per_band + 1
+            return ranges(keys, upstream, keys.partitions_per_band, RECORDS // per_partition)
 
         def by_documents(upstream: Upstream) -> list[PlannedUnit]:
             docs = upstream.results(keys.stage)["docs"]
@@ -144,7 +122,7 @@ class Repeats:
         ]
 
 
-def numbered(parts: TextPieces) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def document_and_number(parts: TextPieces) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """(pieces,) the document of each, and its number there."""
     document = np.repeat(np.arange(len(parts.offsets) - 1), np.diff(parts.offsets))
     return document, np.arange(len(document)) - parts.offsets[document]
@@ -152,18 +130,19 @@ def numbered(parts: TextPieces) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 @dataclass(frozen=True)
 class RepeatGroups:
-    """Output `repeats` has the document and number of every piece that is cut, in order; `most` what MOST says."""
+    """Output `repeats` has the document and number of every piece that is cut, in order; `most` those that
+    occur most often."""
 
     keys: KeyStage
-    repeats: Repeats
+    step: CutsRepeats
 
     def run(self, inputs: PartitionRange, io: UnitIO) -> None:
         parts = partitions(inputs, key_files(self.keys, io), io, ("low", "number", "bytes"))
-        cut, most, compared = zip(*((*self.count(part), len(part.keys)) for part in parts))
+        cut, top, compared = zip(*((*self.count(part), len(part.keys)) for part in parts))
         documents, number = (np.concatenate(column) for column in zip(*cut))
         order = np.lexsort((number, documents))
         io.write_arrays("repeats", len(order), documents=documents[order], number=number[order])
-        io.write_arrays("most", 0, **first_of(most))
+        io.write_arrays("most", 0, **first_of(top))
         io.facts["compared"] = sum(compared)
 
     def count(self, part: Partition) -> tuple[tuple[NDArray[np.int64], NDArray[np.uint32]], dict[str, NDArray[Any]]]:
@@ -177,12 +156,12 @@ class RepeatGroups:
         same = (part.keys[rows] == part.keys[head[bucket[rows]]]) & (low[rows] == low[head[bucket[rows]]])
         rows = rows[same]
         documents, bucket = part.documents[rows], bucket[rows]
-        before, many, different, total = occurrences(bucket, buckets, documents, size[rows].astype(np.int64))
-        cut = (many[bucket] > self.repeats.max_count) & (
-            (before >= self.repeats.max_count) if self.repeats.keep_first else True
+        before, count, different, total = occurrences(bucket, buckets, documents, size[rows].astype(np.int64))
+        cut = (count[bucket] > self.step.max_count) & (
+            (before >= self.step.max_count) if self.step.keep_first else True
         )
-        most = {
-            "occurrences": many,
+        statistics = {
+            "occurrences": count,
             "bytes": total,
             "high": part.keys[head],
             "low": low[head],
@@ -190,56 +169,56 @@ class RepeatGroups:
             "documents": part.documents[head],
             "number": number[head].astype(np.int64),
         }
-        return (documents[cut], number[rows][cut].astype(np.uint32)), first_of([most])
+        return (documents[cut], number[rows][cut].astype(np.uint32)), first_of([statistics])
 
 
 def first_of(tables: Any) -> dict[str, NDArray[Any]]:
-    """The MOST pieces that occur most often; of equals those with more bytes, then by hash: in any order they came."""
+    """The MAX_REPORTED pieces that occur most often; of equals those with more bytes, then by hash."""
     joined = {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}
-    order = np.lexsort((joined["low"], joined["high"], -joined["bytes"], -joined["occurrences"]))[:MOST]
+    order = np.lexsort((joined["low"], joined["high"], -joined["bytes"], -joined["occurrences"]))[:MAX_REPORTED]
     return {name: column[order] for name, column in joined.items()}
 
 
 @dataclass(frozen=True)
 class RepeatVerdicts:
     keys: KeyStage
-    repeats: Repeats
+    step: CutsRepeats
 
     def run(self, inputs: DocumentFile, io: UnitIO) -> None:
         files = key_files(self.keys, io)
         path = files.docs[inputs.number]
         start, stop = files.starts[inputs.number : inputs.number + 2].tolist()
         counted = io.results(f"{self.keys.label}-group")
-        repeats, most = (counted[name].paths.to_pylist() for name in ("repeats", "most"))
-        cut = [within(io.arrays(file), start, stop) for file in repeats]
+        repeats, top = (counted[name].paths.to_pylist() for name in ("repeats", "most"))
+        cut = [cut_pieces(io.arrays(file), start, stop) for file in repeats]
         documents, number = (np.concatenate(column) for column in zip(*cut))
         order = np.lexsort((number, documents))
         documents, number = documents[order], number[order]
-        shown = first_of([{name: column.copy() for name, column in io.arrays(file).items()} for file in most])
-        own = (shown["documents"] >= start) & (shown["documents"] < stop)
-        shown = {name: column[own] for name, column in shown.items()}
-        texts: dict[int, tuple[str, str]] = {}  # place in `shown` -> text, id
+        reported = first_of([{name: column.copy() for name, column in io.arrays(file).items()} for file in top])
+        own = (reported["documents"] >= start) & (reported["documents"] < stop)
+        reported = {name: column[own] for name, column in reported.items()}
+        texts: dict[int, tuple[str, str]] = {}  # row of `reported` -> text, id
         for name, schema in (("verdicts", REPEATS), ("cuts", CUTS)):
             io.write(name, pa.RecordBatch.from_pylist([], schema=schema))
         row = start
         batches = io.parquet(path).iter_batches(1024, columns=["id", "text"], use_threads=False)
         for batch in batches if len(documents) or own.any() else ():
-            stops = row + len(batch)
-            first, last = np.searchsorted(documents, [row, stops])
-            asked = np.flatnonzero((shown["documents"] >= row) & (shown["documents"] < stops))
-            wanted = np.unique(np.concatenate([documents[first:last], shown["documents"][asked]]))
-            if len(wanted):
-                taken = batch.take(pa.array(wanted - row))
-                parts = pieces(taken["text"], self.repeats.of)
+            end = row + len(batch)
+            first, last = np.searchsorted(documents, [row, end])
+            rows = np.flatnonzero((reported["documents"] >= row) & (reported["documents"] < end))
+            needed = np.unique(np.concatenate([documents[first:last], reported["documents"][rows]]))
+            if len(needed):
+                docs = batch.take(pa.array(needed - row))
+                parts = pieces(docs["text"], self.step.kind)
                 is_cut = np.zeros(len(parts.start), bool)
-                is_cut[parts.offsets[np.searchsorted(wanted, documents[first:last])] + number[first:last]] = True
-                self.judge(wanted - start, taken["text"], parts, is_cut, io)
-                for i in asked.tolist():
-                    at = int(np.searchsorted(wanted, shown["documents"][i]))
-                    texts[i] = piece(taken["text"][at], parts, at, int(shown["number"][i])), taken["id"][at].as_py()
-            row = stops
+                is_cut[parts.offsets[np.searchsorted(needed, documents[first:last])] + number[first:last]] = True
+                self.judge(needed - start, docs["text"], parts, is_cut, io)
+                for i in rows.tolist():
+                    at = int(np.searchsorted(needed, reported["documents"][i]))
+                    texts[i] = piece(docs["text"][at], parts, at, int(reported["number"][i])), docs["id"][at].as_py()
+            row = end
         columns = [pa.array([texts[i][0] for i in range(len(texts))], pa.string())]
-        columns += [pa.array(shown[name], pa.int64()) for name in ("occurrences", "different", "bytes")]
+        columns += [pa.array(reported[name], pa.int64()) for name in ("occurrences", "different", "bytes")]
         columns += [pa.array([texts[i][1] for i in range(len(texts))], pa.string())]
         io.write("repeated", pa.record_batch(columns, schema=REPEATED))
         io.facts["repeats"] = len(documents)
@@ -253,36 +232,38 @@ class RepeatVerdicts:
         io: UnitIO,
     ) -> None:
         """Write the verdicts and cuts of some documents of the unit, of which some have pieces that are cut."""
-        owner, _ = numbered(parts)
+        owner, _ = document_and_number(parts)
         size = parts.end - parts.start
-        whole = np.bincount(owner, size, len(documents)).astype(np.int64)
+        total = np.bincount(owner, size, len(documents)).astype(np.int64)
         repeated = np.bincount(owner[is_cut], size[is_cut], len(documents)).astype(np.int64)
-        some = np.flatnonzero(repeated)
+        rows = np.flatnonzero(repeated)
         io.facts["repeated_bytes"] = io.facts.get("repeated_bytes", 0) + int(repeated.sum())
-        # What has nothing left is dropped as empty, when it is cut.
-        left = whole - repeated
-        poor = (left > 0) & (left < (self.repeats.min_left or 0) * whole) & (not self.repeats.mark)
+        # A document of which nothing is left is dropped as empty, when it is cut.
+        remaining = total - repeated
+        short = (remaining > 0) & (remaining < (self.step.min_left or 0) * total) & (not self.step.mark)
         columns = {
-            "document": documents[some],
-            "reason": ["min_left" if few else None for few in poor[some].tolist()],
-            "repeats": np.bincount(owner[is_cut], minlength=len(documents))[some],
-            "repeated_bytes": repeated[some],
-            "repeated_share": repeated[some] / whole[some],
+            "document": documents[rows],
+            "reason": ["min_left" if is_short else None for is_short in short[rows].tolist()],
+            "repeats": np.bincount(owner[is_cut], minlength=len(documents))[rows],
+            "repeated_bytes": repeated[rows],
+            "repeated_share": repeated[rows] / total[rows],
         }
         io.write("verdicts", pa.RecordBatch.from_pydict(columns, schema=REPEATS))
-        if not self.repeats.mark:
+        if not self.step.mark:
             spans = spans_without(texts, parts, is_cut)
             columns = {"document": documents[spans[:, 0]], "start": spans[:, 1], "stop": spans[:, 2]}
             io.write("cuts", pa.RecordBatch.from_pydict(columns, schema=CUTS))
 
 
-def within(arrays: Mapping[str, NDArray[Any]], start: int, stop: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def cut_pieces(
+    arrays: Mapping[str, NDArray[Any]], start: int, stop: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The part of a unit's `repeats` that is about documents from start to stop; copied, so that the file is closed."""
-    here = slice(*np.searchsorted(arrays["documents"], [start, stop]))
-    return arrays["documents"][here].copy(), arrays["number"][here].astype(np.int64)
+    rows = slice(*np.searchsorted(arrays["documents"], [start, stop]))
+    return arrays["documents"][rows].copy(), arrays["number"][rows].astype(np.int64)
 
 
 def piece(text: pa.LargeStringScalar, parts: TextPieces, document: int, number: int) -> str:
     at = parts.offsets[document] + number
     raw: bytes = text.as_py().encode()
-    return raw[parts.start[at] : parts.end[at]].decode().strip()[:SHOWN]
+    return raw[parts.start[at] : parts.end[at]].decode().strip()[:MAX_CHARACTERS]

@@ -1,4 +1,4 @@
-"""What has been decided on duplicates, and the verdicts of that: brought home to the units of the pass.
+"""The verdicts: what was decided on duplicates, as a table for each unit of the pass.
 
 A unit that decides writes `decided`, in the order of documents, with all that a verdict says. A unit of verdicts reads
 its documents out of all of these, so that it holds as much as it writes.
@@ -20,7 +20,7 @@ from corpusmill.store.unit_io import UnitIO, Upstream
 from corpusmill.store.units import Resources
 from corpusmill.store.work import PlannedUnit, Stage
 
-NONE = -1  # `duplicate_of` of a document that is kept
+NOT_DROPPED = -1  # `duplicate_of` of a document that is kept
 
 
 def write_decided(
@@ -32,7 +32,7 @@ def write_decided(
     similarity: NDArray[np.float64] | None = None,
     lost: NDArray[np.float64] | None = None,
 ) -> None:
-    """Write `decided`: the duplicates, and those of this run that are kept instead, with `duplicate_of` NONE.
+    """Write `decided`: the duplicates, and those of this run that are kept instead, with `duplicate_of` NOT_DROPPED.
 
     own            the number of the first document of this run
     documents      (documents,) the duplicates, rising; all of the duplicates of what they are duplicates of
@@ -42,19 +42,19 @@ def write_decided(
                    (documents,) how alike the two are, and the share that is lost; None: the step does not say
     """
     heads, sizes = np.unique(duplicate_of, return_counts=True)
-    kept = heads[heads >= own]
-    rows = np.concatenate([documents, kept])
+    own_heads = heads[heads >= own]
+    rows = np.concatenate([documents, own_heads])
     order = np.argsort(rows, kind="stable")
     rows = rows[order]
-    to = np.concatenate([duplicate_of, np.full(len(kept), NONE)])[order]
+    to = np.concatenate([duplicate_of, np.full(len(own_heads), NOT_DROPPED)])[order]
     at = np.searchsorted(heads, np.where(to < 0, rows, to))
-    beside: dict[str, NDArray[Any]] = {
-        name: np.concatenate([values, np.full(len(kept), np.nan)])[order]
+    columns: dict[str, NDArray[Any]] = {
+        name: np.concatenate([values, np.full(len(own_heads), np.nan)])[order]
         for name, values in (("similarity", similarity), ("lost", lost))
         if values is not None
     }
-    beside |= {"head": ids(heads)[at], "size": sizes[at] + 1}
-    io.write_arrays("decided", len(rows), documents=rows, duplicate_of=to, **beside)
+    columns |= {"head": ids(heads)[at], "size": sizes[at] + 1}
+    io.write_arrays("decided", len(rows), documents=rows, duplicate_of=to, **columns)
 
 
 def verdict_stage(work: "DuplicateVerdicts") -> Stage:
@@ -92,43 +92,42 @@ class DuplicateVerdicts:
         """Write the verdicts; returns the duplicates, rising."""
         files = key_files(self.keys, io)
         paths = io.results(self.decided)["decided"].paths.to_pylist()
-        table = _decided(io, paths, inputs.start, inputs.end)
+        table = _read_decided(io, paths, inputs.start, inputs.end)
         starts = files.starts[files.earlier + inputs.first : files.earlier + inputs.stop + 1]
-        near = "lost" in table
-        verdicts = VerdictWriter(io, starts, NEAR_DUPLICATES if near else DUPLICATES)
+        verdicts = VerdictWriter(io, starts, NEAR_DUPLICATES if "lost" in table else DUPLICATES)
         for at in range(0, len(table["documents"]), ROWS):
-            some = {name: values[at : at + ROWS] for name, values in table.items()}
-            verdicts.write(some["documents"], self.columns(some, files.own, near))
+            rows = {name: values[at : at + ROWS] for name, values in table.items()}
+            verdicts.write(rows["documents"], self.columns(rows, files.own))
         verdicts.close()
-        return np.asarray(table["documents"][table["duplicate_of"] != NONE])
+        return np.asarray(table["documents"][table["duplicate_of"] != NOT_DROPPED])
 
-    def columns(self, some: dict[str, NDArray[Any]], own: int, near: bool) -> list[pa.Array]:
-        to = some["duplicate_of"]
-        kept = to == NONE
-        digits = np.ascontiguousarray(some["head"]).tobytes().hex()
+    def columns(self, rows: dict[str, NDArray[Any]], own: int) -> list[pa.Array]:
+        to = rows["duplicate_of"]
+        is_kept = to == NOT_DROPPED
+        digits = np.ascontiguousarray(rows["head"]).tobytes().hex()
         cluster = pa.array([digits[i : i + 32] for i in range(0, len(digits), 32)], pa.string())
         reasons = pa.array(np.where(to >= own, self.reason, "against").tolist(), pa.string())
         none = pa.scalar(None, pa.string())
-        alike = some["similarity"] if near else np.ones(len(to))
+        similarity = rows["similarity"] if "lost" in rows else np.ones(len(to))
         return [
-            pa.nulls(len(to), pa.string()) if self.mark else pc.if_else(pa.array(kept), none, reasons),
-            pc.if_else(pa.array(kept), none, cluster),
-            pa.array(alike, pa.float64(), mask=kept),
+            pa.nulls(len(to), pa.string()) if self.mark else pc.if_else(pa.array(is_kept), none, reasons),
+            pc.if_else(pa.array(is_kept), none, cluster),
+            pa.array(similarity, pa.float64(), mask=is_kept),
             cluster,
-            pa.array(some["size"]),
-            *([pa.array(some["lost"], pa.float64(), mask=kept)] if near else []),
+            pa.array(rows["size"]),
+            *([pa.array(rows["lost"], pa.float64(), mask=is_kept)] if "lost" in rows else []),
         ]
 
 
-def _decided(io: UnitIO, paths: Sequence[str], start: int, end: int) -> dict[str, NDArray[Any]]:
+def _read_decided(io: UnitIO, paths: Sequence[str], start: int, end: int) -> dict[str, NDArray[Any]]:
     """What was decided on documents [start, end), in their order."""
     parts: list[dict[str, NDArray[Any]]] = []
     for path in paths:
         arrays = io.arrays(path)
-        here = slice(*np.searchsorted(arrays["documents"], [start, end]))
+        rows = slice(*np.searchsorted(arrays["documents"], [start, end]))
         # Copies, so that the file is not held; one empty part tells which columns there are.
-        if here.start < here.stop or not parts:
-            parts.append({name: values[here].copy() for name, values in arrays.items()})
+        if rows.start < rows.stop or not parts:
+            parts.append({name: values[rows].copy() for name, values in arrays.items()})
     order = np.argsort(np.concatenate([part["documents"] for part in parts]), kind="stable")
     # A column at a time, so that no two are held twice.
     return {name: np.concatenate([part.pop(name) for part in parts])[order] for name in tuple(parts[0])}
