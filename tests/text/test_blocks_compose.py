@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corpusmill.text.blocks.complete import complete
@@ -90,6 +91,29 @@ def test_headings_of_kept_text_are_kept():
     assert composed("<p>a<h2>T</h2>", "markdown", [1, 0]) == "a"
 
 
+ATOMS = [
+    "<p>",
+    "a",
+    "b ",
+    "<ul>",
+    "<li>",
+    "</ul>",
+    "<table>",
+    "<tr>",
+    "<td>",
+    "</table>",
+    "<pre>",
+    "</pre>",
+    "<h2>",
+    "</h2>",
+    "\n",
+    "`",
+    "|",
+]
+
+
+@given(st.lists(st.sampled_from(ATOMS), max_size=25).map("".join), st.data())
+@settings(max_examples=60)
 def test_structure_only_adds_blocks_and_a_second_time_adds_none_of_lists(html, data):
     page = scan(html.encode())
     keep = np.array(data.draw(st.lists(st.booleans(), min_size=len(page.blocks), max_size=len(page.blocks))), bool)
