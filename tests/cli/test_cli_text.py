@@ -13,6 +13,7 @@ from corpusmill.cli.terminal import (
     MIN_CELL_WIDTH,
     NBSP,
     cell_width,
+    first_few,
     fits,
     folded,
     heading,
@@ -176,3 +177,17 @@ def test_a_table_fits_if_texts_may_be_cut(monkeypatch, width, expected):
 def test_numbers_are_never_cut(monkeypatch):
     monkeypatch.setenv("COLUMNS", "20")
     assert not fits(("n",), [("1" * 30,)], ())
+
+
+@given(st.lists(st.text("abc", min_size=1, max_size=3), max_size=12), st.integers(1, 8))
+def test_the_first_items_and_the_number_of_the_others(items, limit):
+    text = first_few(items, limit)
+    names, _, others = text.partition(" and ")
+    shown = names.split(", ") if names else []
+    assert shown == items[:limit]
+    assert (int(others.removesuffix(" more")) if others else 0) == max(0, len(items) - limit)
+
+
+def test_a_large_number_of_others_has_commas():
+    assert first_few(["a"] * 12_345, 2) == "a, a and 12,343 more"
+    assert first_few([], 3) == ""

@@ -183,12 +183,10 @@ def _print_served(served: dict[str, list["Served"]]) -> None:
         print(f"{name}  in {'steps' if len(batches) > 1 else 'step'} {listed}")
 
 
-def _as_json(
-    match: "PassageMatch", served: dict[str, list["Served"]] | None, forgotten_ids: Collection[str]
-) -> dict[str, Any]:
+def _as_json(match: "PassageMatch", served: dict[str, list["Served"]] | None, out: Collection[str]) -> dict[str, Any]:
     from dataclasses import asdict
 
-    record = asdict(match) | {"forgotten": sorted(forgotten_ids)}
+    record = asdict(match) | {"forgotten": sorted(out)}
     if served is not None:
         record["steps"] = {name: [batch._asdict() for batch in batches] for name, batches in served.items()}
     return record

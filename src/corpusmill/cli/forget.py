@@ -56,9 +56,7 @@ def forget(
     ] = False,
     key: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE", help=f"Sign the manifest with this key, or that in {KEY_VARIABLE}.", show_default=False
-        ),
+        typer.Option(metavar="FILE", help=f"Sign the manifest with it, or that in {KEY_VARIABLE}.", show_default=False),
     ] = None,
     check: Annotated[
         Path | None,
@@ -110,9 +108,7 @@ def forget(
         rows = None if served is None else [entry._asdict() for entry in served]
         outcome: dict[str, Any] = {"removed": list(request.removed), "dry_run": dry_run, "served": rows}
         print_json(
-            about
-            | outcome
-            | {"manifest": result.path if result else None, "changed": list(result.changed) if result else []}
+            about | outcome | {"manifest": result and result.path, "changed": list(result.changed) if result else []}
         )
         return
     _print(request, served, result)

@@ -113,9 +113,8 @@ def assigned(recipe: "Shipped", inputs: Sequence[str]) -> dict[str, str]:
         if not equals or name.upper() not in recipe.inputs:
             if len(recipe.inputs) != 1:
                 takes = " ".join(f"--input {variable.lower()}=PATH" for variable in recipe.inputs) or "none"
-                raise RecipeError(
-                    f"--input {value}: {recipe.name} reads {len(recipe.inputs)} inputs. It takes: {takes}"
-                )
+                count = len(recipe.inputs)
+                raise RecipeError(f"--input {value}: {recipe.name} reads {count} inputs. It takes: {takes}")
             (name,), path = recipe.inputs, value
         if name.upper() in paths:
             raise RecipeError(

@@ -4,17 +4,8 @@ from typing import Any
 
 from corpusmill.cli.terminal import print_table
 from corpusmill.errors import InputError
-from corpusmill.tokens.budget import (
-    BESIROGLU,
-    HOFFMANN,
-    PUBLISHED_RUNS,
-    TOKENS_PER_PARAMETER,
-    Given,
-    ModelPlan,
-    amount,
-    in_words,
-    with_ratio,
-)
+from corpusmill.tokens import budget
+from corpusmill.tokens.budget import PUBLISHED_RUNS, Given, ModelPlan, amount, in_words, with_ratio
 
 
 def quantity(params: str | None, flops: str | None, tokens: str | None) -> tuple[Given, float]:
@@ -34,9 +25,9 @@ def quantity(params: str | None, flops: str | None, tokens: str | None) -> tuple
 def optimal(quantity: Given, value: float) -> dict[str, ModelPlan]:
     """The compute-optimal model by each estimate."""
     return {
-        "20 tokens per parameter": with_ratio(quantity, value, TOKENS_PER_PARAMETER),
-        "Besiroglu et al. 2024": BESIROGLU.optimal(quantity, value),
-        "Hoffmann et al. 2022, approach 3": HOFFMANN.optimal(quantity, value),
+        "20 tokens per parameter": with_ratio(quantity, value, budget.TOKENS_PER_PARAMETER),
+        "Besiroglu et al. 2024": budget.BESIROGLU.optimal(quantity, value),
+        "Hoffmann et al. 2022, approach 3": budget.HOFFMANN.optimal(quantity, value),
     }
 
 
@@ -46,9 +37,7 @@ def record(quantity: Given, value: float, model: ModelPlan) -> dict[str, Any]:
         "plan": _quantities(model),
         "compute_optimal": {name: _quantities(fit) for name, fit in optimal(quantity, value).items()},
         "training": in_words(model),
-        "published": {
-            name: {**_quantities(entry), "training": in_words(entry)} for name, entry in PUBLISHED_RUNS.items()
-        },
+        "published": {name: _quantities(run) | {"training": in_words(run)} for name, run in PUBLISHED_RUNS.items()},
         "as_others": {
             name: _quantities(with_ratio("params", model.params, entry.ratio)) for name, entry in PUBLISHED_RUNS.items()
         },

@@ -42,9 +42,7 @@ def of_run(run: Path | None) -> tuple[dict[str, int] | None, dict[str, float]]:
     tables = RunTables(run)
     mix = next((mix for mix in mixes(tables) if mix.unit == "tokens"), None)
     if mix:
-        return {entry.source: entry.there for entry in mix.sources}, {
-            entry.source: entry.share for entry in mix.sources
-        }
+        return {part.source: part.there for part in mix.sources}, {part.source: part.share for part in mix.sources}
     flow = tables.files.waterfall()
     rows = flow.rows
     if not flow.documents_in:

@@ -68,9 +68,8 @@ def print_rows(answer: "QueryResult") -> None:
     """A table; where a line is too narrow for all columns, the rows one below the other."""
     shown = answer.rows[:MAX_ROWS_SHOWN]
     rows = [[cell(value) for value in row] for row in shown]
-    text_columns = [
-        i for i in range(len(answer.columns)) if not all(isinstance(row[i], int | float | None) for row in shown)
-    ]
+    numbers = [all(isinstance(row[i], int | float | None) for row in shown) for i in range(len(answer.columns))]
+    text_columns = [i for i, is_number in enumerate(numbers) if not is_number]
     if fits(answer.columns, rows, text_columns):
         print_table(answer.columns, rows, left_columns=text_columns)
     else:

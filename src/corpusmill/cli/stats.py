@@ -95,10 +95,8 @@ def print_tokens(tables: "RunTables", tokens: "TokenStatistics") -> None:
     from corpusmill.report.figures.tokens import group_table, token_text
 
     totals = tokens.all
-    print(
-        f"\n{plural(totals.tokens, 'token')} in {plural(totals.documents, 'document')}, {size(totals.bytes)}; ", end=""
-    )
-    print(f"plus {number(tokens.ends)} BOS and EOS tokens")
+    amount = f"{plural(totals.tokens, 'token')} in {plural(totals.documents, 'document')}, {size(totals.bytes)}"
+    print(f"\n{amount}; plus {number(tokens.ends)} BOS and EOS tokens")
     used = share(tokens.distinct, tokens.vocabulary)
     print(f"{number(tokens.distinct)} of {number(tokens.vocabulary)} vocabulary tokens in use ({used})")
     for title, groups in (("source", tokens.sources), ("language", tokens.languages)):

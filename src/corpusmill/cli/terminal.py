@@ -11,7 +11,7 @@ import sys
 from collections.abc import Collection, Iterator, Sequence
 from functools import cache
 from textwrap import wrap
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Literal, TextIO
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -233,9 +233,8 @@ def _rich_lines(
     table = Table(box=box.SIMPLE_HEAD, header_style="bold", padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
     head, *others = rows
     for number, name in enumerate(head):
-        table.add_column(
-            Text(name), justify="left" if number in left_columns else "right", no_wrap=True, overflow="crop"
-        )
+        justify: Literal["left", "right"] = "left" if number in left_columns else "right"
+        table.add_column(Text(name), justify=justify, no_wrap=True, overflow="crop")
     for number, row in enumerate(others):
         style = styles[number] if number < len(styles) else ""
         table.add_row(*(Text(text, style if i == 0 else "") for i, text in enumerate(row)))
