@@ -54,7 +54,7 @@ def test_whole_shards_have_no_problems(folder):
 @pytest.mark.parametrize("size", [0, 1, 7, 1000])
 def test_a_file_of_tokens_of_another_size(folder, name, size):
     data = (folder / name).read_bytes()
-    (folder / name).write_bytes((data * 30)[:size])
+    (folder / name).write_bytes((data * 100)[:size])
     assert f"{name}: has {size} bytes, the index says {len(data)}" in problem(folder)
 
 

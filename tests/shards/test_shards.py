@@ -131,7 +131,7 @@ def test_best_fit_in_one_shard_is_best_fit_of_all_documents():
 @pytest.mark.parametrize("method", ["concat", "best_fit"])
 @pytest.mark.parametrize(("long", "chunk"), [(1 << 16, 1 << 21), (1, 8), (6, 8), (10, 1 << 21), (6, 3)])
 def test_chunks_and_stretches_of_any_size_are_the_same_tokens(monkeypatch, method, long, chunk):
-    monkeypatch.setattr(pack_module, "LONG", long)
+    monkeypatch.setattr(pack_module, "LONG_STRETCH", long)
     monkeypatch.setattr(pack_module, "CHUNK_TOKENS", chunk)
     units = cut([5, 17, 2, 30, 1], [2])
     packed = pack(planned(units, method, 4, 1000).shards[0], units, EOS)

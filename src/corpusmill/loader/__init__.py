@@ -11,7 +11,7 @@
     rows      the rows of a folder of shards
     columns   the columns of a batch: targets, document numbers, positions
     exposure  the steps in which training sees a document
-    arguments arguments, checked
+    arguments  what a training loop passes, checked
     stages    StageLoader: pre-training, annealing, long context, one after the other
     loss      which tokens have no loss, by the index of the shards
     masks     which token may attend to which

@@ -273,7 +273,7 @@ class Shards:
         parts = []
         first = int(np.searchsorted(self.edges, start, "right")) - 1
         for number in range(first, len(self.index.shards)):
-            if (edge := int(self.edges[number])) >= stop:
+            if (edge := int(self.edges[number])) >= stop or start == stop:
                 break
             entry = self.index.shards[number]
             parts.append((entry, max(start - edge, 0), min(stop - edge, entry.tokens), edge))
