@@ -122,8 +122,8 @@ class Captures:
     def find(self, origin: str, kind: str) -> Capture | None:
         """The capture of a host; if there is none, that of the same host by the other of http and https."""
         scheme, _, host = origin.partition("://")
-        other = {"http": "https", "https": "http"}[scheme]
-        return self._find(origin, kind) or (self._find(f"{other}://{host}", kind) if ":" not in host else None)
+        other_scheme = {"http": "https", "https": "http"}[scheme]
+        return self._find(origin, kind) or (self._find(f"{other_scheme}://{host}", kind) if ":" not in host else None)
 
     def _find(self, origin: str, kind: str) -> Capture | None:
         key = np.uint64(key_of(origin, kind))
@@ -137,7 +137,7 @@ class Captures:
         return Capture(batch["status"][row].as_py(), batch["body"][row].as_py(), batch["date"][row].as_py())
 
 
-def collect(found: Iterator[CapturedAnswer], out: Path, memory_mb: int = 1024) -> int:
+def collect(answers: Iterator[CapturedAnswer], out: Path, memory_mb: int = 1024) -> int:
     """Write the table of captures; returns how many there are. Without any, nothing is written.
 
     The latest capture of a file counts, and of equally late ones that of the first content in order, so the order in
@@ -160,7 +160,7 @@ def collect(found: Iterator[CapturedAnswer], out: Path, memory_mb: int = 1024) -
                 "CREATE TABLE found (key UBIGINT, origin VARCHAR, kind VARCHAR, date VARCHAR, status INTEGER, "
                 "body VARCHAR, target VARCHAR)"
             )
-            for rows in _parts(found):  # noqa: B007 - DuckDB finds it by its name
+            for rows in _parts(answers):  # noqa: B007 - DuckDB finds it by its name
                 database.execute("INSERT INTO found SELECT * FROM rows")
             database.execute(
                 "CREATE TABLE kept AS SELECT found.* FROM found JOIN (SELECT arg_max(rowid, (coalesce(date, ''), "
@@ -175,24 +175,24 @@ def collect(found: Iterator[CapturedAnswer], out: Path, memory_mb: int = 1024) -
             answer = database.sql(
                 "SELECT key, origin, kind, date, status, body FROM kept ORDER BY key, kind, origin"
             ).to_arrow_reader(ROWS)
-            made, count = Path(scratch) / "table", 0
-            with pa.ipc.new_file(made, TABLE) as writer:
+            table, count = Path(scratch) / "table", 0
+            with pa.ipc.new_file(table, TABLE) as writer:
                 for batch in answer:
                     writer.write_batch(batch.cast(TABLE))
                     count += len(batch)
             del answer
         if count:
-            made.replace(out)
+            table.replace(out)
     return count
 
 
-def _parts(found: Iterator[CapturedAnswer]) -> Iterator[pa.Table]:
+def _parts(answers: Iterator[CapturedAnswer]) -> Iterator[pa.Table]:
     """The captures, in tables of some megabytes."""
     rows: list[dict[str, Any]] = []
     size = 0
-    for one in found:
-        rows.append({"key": key_of(one.origin, one.kind), **{name: getattr(one, name) for name in COLUMNS}})
-        size += len(one.body)
+    for answer in answers:
+        rows.append({"key": key_of(answer.origin, answer.kind), **{name: getattr(answer, name) for name in COLUMNS}})
+        size += len(answer.body)
         if size > 16 << 20 or len(rows) == 16 * ROWS:
             yield pa.Table.from_pylist(rows, FOUND)
             rows, size = [], 0

@@ -192,7 +192,7 @@ class Unkept:
 
     def run(self, inputs: DocumentFile, io: UnitIO) -> None:
         file = self.earlier.files[inputs.number]
-        before = sum(other.rows for other in self.earlier.files[: inputs.number])
+        before = sum(earlier.rows for earlier in self.earlier.files[: inputs.number])
         columns = list(ADDRESS)
         dropped = np.empty(0, np.int64)
         if file.kept:
@@ -205,8 +205,8 @@ def partition_ranges(keys: KeyStage, bands: int) -> Planner:
 
     def units(upstream: Upstream) -> list[PlannedUnit]:
         rows = upstream.results(keys.stage)[keys.output].rows
-        each = (keys.earlier.rows + int(rows.sum())) // keys.partitions_per_band + 1
-        together = grouped(len(keys.earlier.files) + len(rows)) // each
+        per_partition = (keys.earlier.rows + int(rows.sum())) // keys.partitions_per_band + 1
+        together = grouped(len(keys.earlier.files) + len(rows)) // per_partition
         return ranges(keys, upstream, bands * keys.partitions_per_band, together)
 
     return units
@@ -266,12 +266,14 @@ def partitions(
         read.append(_piece(inputs, files, slices, _dropped_rows(files, number, io), payload, columns))
     ends = [piece.ends.tolist() for piece in read]
     for part in range(inputs.stop - inputs.first):
-        here = [slice(*each[part : part + 2]) for each in ends]
-        keys = _joined([piece.keys[some] for piece, some in zip(read, here)], np.uint64)
-        documents = _joined([piece.rows[some] for piece, some in zip(read, here)], np.int64)
-        documents += np.repeat(files.starts[:-1], [each[part + 1] - each[part] for each in ends])
+        slices_of_part = [slice(*ends_of_file[part : part + 2]) for ends_of_file in ends]
+        keys = _joined([piece.keys[rows] for piece, rows in zip(read, slices_of_part)], np.uint64)
+        documents = _joined([piece.rows[rows] for piece, rows in zip(read, slices_of_part)], np.int64)
+        documents += np.repeat(
+            files.starts[:-1], [ends_of_file[part + 1] - ends_of_file[part] for ends_of_file in ends]
+        )
         carried = {
-            name: _joined([piece.carried[name][some] for piece, some in zip(read, here)])
+            name: _joined([piece.carried[name][rows] for piece, rows in zip(read, slices_of_part)])
             for name in (*payload, *columns)
         }
         yield Partition(keys, documents, carried)
@@ -316,8 +318,8 @@ def _with_slices(
     columns: tuple[str, ...],
 ) -> "Slices":
     arrays = io.arrays(path, files.scattered)
-    held = int(arrays.part("partitions", 0, 1)[0])
-    first, stop = inputs.first * held // files.partitions, -(-inputs.stop * held // files.partitions)
+    stored = int(arrays.part("partitions", 0, 1)[0])
+    first, stop = inputs.first * stored // files.partitions, -(-inputs.stop * stored // files.partitions)
     offsets = arrays.part("offsets", first, stop + 1).astype(np.int64)
     begin, end = offsets[[0, -1]].tolist()
     for name in (*keyed(arrays), *payload):
@@ -325,7 +327,7 @@ def _with_slices(
     for name in columns:
         if name in arrays:
             arrays.will_read(name, 0, arrays.rows(name))
-    return Slices(arrays, held, offsets)
+    return Slices(arrays, stored, offsets)
 
 
 def ahead(opened: Iterator[Callable[[], T]], io: UnitIO, files: KeyFiles) -> Iterator[T]:
@@ -398,8 +400,8 @@ def _piece(
     columns: tuple[str, ...],
 ) -> RecordPiece:
     """Without the records of dropped rows."""
-    arrays, held, offsets = slices
-    if held == files.partitions:
+    arrays, stored, offsets = slices
+    if stored == files.partitions:
         start, stop = offsets[[0, -1]].tolist()
         ends = offsets - start
         read: Callable[[str], NDArray[Any]] = partial(arrays.copied, start=start, stop=stop)
@@ -412,13 +414,17 @@ def _piece(
         ends = np.cumsum([0, *map(len, records)])
     keys, row = keys_and_rows(arrays, read)
     carried = {name: read(name) for name in payload}
-    if held == files.partitions:
+    if stored == files.partitions:
         for name in (*keyed(arrays), *payload):
             arrays.has_read(name, start, stop)
     if len(dropped):
-        kept = absent(row, dropped)
-        keys, row, carried = keys[kept], row[kept], {name: values[kept] for name, values in carried.items()}
-        ends = np.append(0, np.cumsum(kept))[ends]
+        remaining = absent(row, dropped)
+        keys, row, carried = (
+            keys[remaining],
+            row[remaining],
+            {name: values[remaining] for name, values in carried.items()},
+        )
+        ends = np.append(0, np.cumsum(remaining))[ends]
     carried |= {name: arrays.take(name, row) if name in arrays else np.zeros(len(row)) for name in columns}
     return RecordPiece(keys, row, carried, ends)
 
@@ -429,17 +435,17 @@ def _records(partition: int, partitions: int, arrays: Arrays) -> tuple[int, NDAr
     A file may have its bands cut into more or fewer partitions than are asked for.
     """
     band, part = divmod(partition, partitions)
-    held = int(arrays.part("partitions", 0, 1)[0])
+    stored = int(arrays.part("partitions", 0, 1)[0])
     offsets = arrays["offsets"]
-    if held >= partitions:
-        ratio = held // partitions
-        first = band * held + part * ratio
+    if stored >= partitions:
+        ratio = stored // partitions
+        first = band * stored + part * ratio
         start, stop = int(offsets[first]), int(offsets[first + ratio])
         if ratio == 1:
             return start, np.arange(stop - start)
         _, row = keys_and_rows(arrays, partial(arrays.part, start=start, stop=stop))
         return start, np.argsort(row, kind="stable")
-    first = band * held + part // (partitions // held)
+    first = band * stored + part // (partitions // stored)
     start, stop = int(offsets[first]), int(offsets[first + 1])
     keys, _ = keys_and_rows(arrays, partial(arrays.part, start=start, stop=stop))
     top = keys >> np.uint64(64 - (partitions.bit_length() - 1))
@@ -450,7 +456,7 @@ def by_document(io: UnitIO, files: KeyFiles, documents: NDArray[np.int64], name:
     """Rows of an array by document, for sorted document numbers."""
     sample = io.arrays(files.keys[-1], files.scattered).part(name, 0, 0)
     rows = np.empty((len(documents), *sample.shape[1:]), sample.dtype)
-    wanted = [
+    requests = [
         (path, first, stop, start)
         for path, start, first, stop in zip(
             files.keys,
@@ -465,7 +471,7 @@ def by_document(io: UnitIO, files: KeyFiles, documents: NDArray[np.int64], name:
         arrays.will_need(name, own)
         return arrays, own, first, stop
 
-    for arrays, own, first, stop in ahead((partial(begun, *each) for each in wanted), io, files):
+    for arrays, own, first, stop in ahead((partial(begun, *request) for request in requests), io, files):
         rows[first:stop] = arrays.take(name, own)
     return rows
 
@@ -492,9 +498,9 @@ def preference(io: UnitIO, files: KeyFiles, documents: NDArray[np.int64]) -> NDA
 
 def places(documents: NDArray[np.int64], rank: NDArray[Any], own: int) -> NDArray[np.int64]:
     order = np.lexsort((documents, np.where(documents < own, -np.inf, rank)))
-    place = np.empty(len(documents), np.int64)
-    place[order] = np.arange(len(documents))
-    return place
+    ranks = np.empty(len(documents), np.int64)
+    ranks[order] = np.arange(len(documents))
+    return ranks
 
 
 def ids_of(io: UnitIO, files: KeyFiles, documents: NDArray[np.int64]) -> NDArray[np.uint8]:

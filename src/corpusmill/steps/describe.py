@@ -83,9 +83,9 @@ def source(doc: str) -> str:
 
 def parameters(step: type[Any]) -> tuple[Parameter, ...]:
     """The fields of a step, in order."""
-    hints, beside = get_type_hints(step), notes(step)
+    hints, comments = get_type_hints(step), notes(step)
     return tuple(
-        Parameter(field.name, spell(hints[field.name]), default(field), beside.get(field.name, ""))
+        Parameter(field.name, spell(hints[field.name]), default(field), comments.get(field.name, ""))
         for field in dataclasses.fields(step)
     )
 

@@ -95,37 +95,37 @@ def find(name: str) -> Callable[[Document], Any]:
     if not colon or not all(part.isidentifier() for part in (*module.split("."), *path.split("."))):
         raise RecipeError(f'"{name}" is not the name of a function; it is written module:name')
     try:
-        found: Any = import_module(module)
+        attribute: Any = import_module(module)
         for part in path.split("."):
-            found = getattr(found, part)
+            attribute = getattr(attribute, part)
     except (ImportError, AttributeError) as error:
         raise RecipeError(f'cannot import the function "{name}": {error}') from error
     except Exception as error:  # whatever the module does when it is imported
         raise RecipeError(f'cannot import the function "{name}": {raised(error)}') from error
-    if isinstance(found, OfFunction):
-        return found._call
-    if isinstance(found, type) or not callable(found):
-        raise RecipeError(f'"{name}" is not a function, but {_kind(found)}')
-    return found  # type: ignore[no-any-return]
+    if isinstance(attribute, OfFunction):
+        return attribute._call
+    if isinstance(attribute, type) or not callable(attribute):
+        raise RecipeError(f'"{name}" is not a function, but {_kind(attribute)}')
+    return attribute  # type: ignore[no-any-return]
 
 
-def of(step: type[S], function: Callable[[Document], Any]) -> S:
+def step_of(step: type[S], function: Callable[[Document], Any]) -> S:
     """A step that calls a function, which need not be bound to its name yet: so this can decorate it.
 
     Raises RecipeError if it cannot be found by a name.
     """
-    made = step.__new__(step)
-    vars(made).update(function=named(function), _call=function)
-    return made
+    instance = step.__new__(step)
+    vars(instance).update(function=import_name(function), _call=function)
+    return instance
 
 
-def named(function: Callable[..., Any]) -> str:
+def import_name(function: Callable[..., Any]) -> str:
     """`module:name` of a function. Raises RecipeError if it cannot be found by that, as a lambda cannot."""
     name = getattr(function, "__qualname__", None)
     if name is None or "<" in name:
-        what = "a lambda" if name and "<lambda>" in name else f'"{name}"' if name else _kind(function)
+        kind = "a lambda" if name and "<lambda>" in name else f'"{name}"' if name else _kind(function)
         raise RecipeError(
-            f"{what} cannot be a step: workers import a function by its name. Give it one with `def`, at the top level "
+            f"{kind} cannot be a step: workers import a function by its name. Give it one with `def`, at the top level "
             "of a module."
         )
     return f"{function.__module__}:{name}"

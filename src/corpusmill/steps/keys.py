@@ -55,8 +55,8 @@ def keys_and_rows(
     """(records,) uint64 and uint32, of what is read of the arrays of a file."""
     if "records" not in arrays:
         return read("keys"), read("row")
-    found = read("records")
-    return without_row(found), row_of(found)
+    packed = read("records")
+    return without_row(packed), row_of(packed)
 
 
 def records(keys: NDArray[np.uint64], rows: NDArray[np.uint32]) -> NDArray[np.uint64]:
@@ -202,9 +202,9 @@ CUTS = pa.schema(
 ADDRESS = ("id", "file", "position")  # what tells documents apart: an input may give an id twice
 
 
-def were_kept(documents: pa.Table, kept: pa.Table) -> NDArray[np.bool_]:
+def were_kept(documents: pa.Table, remaining: pa.Table) -> NDArray[np.bool_]:
     """(documents,) which of them are among the kept; both have the columns of ADDRESS."""
-    columns = [[table[name].cast(pa.string()) for name in ADDRESS] for table in (documents, kept)]
+    columns = [[table[name].cast(pa.string()) for name in ADDRESS] for table in (documents, remaining)]
     joined = [pc.binary_join_element_wise(*parts, "\0", null_handling="replace") for parts in columns]
     among: NDArray[np.bool_] = pc.is_in(joined[0], joined[1].combine_chunks()).to_numpy()
     return among

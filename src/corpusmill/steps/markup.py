@@ -52,12 +52,12 @@ def _hopeful(texts: pa.LargeStringArray) -> pa.BooleanArray:
 
 
 def _judged(texts: pa.LargeStringArray, leave_code: bool) -> pa.BooleanArray:
-    said = unquoted(texts)
-    tags, alike = tag_counts(said)
+    unquoted_text = unquoted(texts)
+    tags, alike = tag_counts(unquoted_text)
     many = pc.greater_equal(tags, pc.multiply(pc.cast(alike, pa.float64()), MIN_SHARE))
-    fragment = pc.and_(pc.and_(many, pc.greater(tags, 0)), is_arranged(said))
+    fragment = pc.and_(pc.and_(many, pc.greater(tags, 0)), is_arranged(unquoted_text))
     if leave_code:
-        unsure = pc.and_not(fragment, begins_with_block(said))
+        unsure = pc.and_not(fragment, begins_with_block(unquoted_text))
         fragment = pc.and_not(fragment, _among(unsure, texts, _is_code))
     return pc.or_(is_page(texts), fragment)
 

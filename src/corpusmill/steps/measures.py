@@ -186,6 +186,6 @@ MEASURES = {
 }
 
 
-def ratio(part: NDArray[np.int64], whole: NDArray[np.int64]) -> NDArray[np.float64]:
-    """part / whole, and 0.0 where whole is 0."""
-    return np.divide(part, whole, out=np.zeros(len(part)), where=whole != 0)
+def ratio(part: NDArray[np.int64], total: NDArray[np.int64]) -> NDArray[np.float64]:
+    """part / total, and 0.0 where total is 0."""
+    return np.divide(part, total, out=np.zeros(len(part)), where=total != 0)

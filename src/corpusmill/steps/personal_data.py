@@ -121,12 +121,12 @@ class PersonalData:
         total = np.bincount(document, minlength=len(self.texts))
         columns["found"] = pa.array(total, pa.int32())
         if with_spans:
-            each = pa.StructArray.from_arrays(
+            spans = pa.StructArray.from_arrays(
                 [pa.array(self.kinds, pa.string()).take(pa.array(kind)), *(pa.array(self.spans[:, c]) for c in (2, 3))],
                 fields=list(SPANS.value_type),
             )
             offsets = pa.array(np.concatenate([[0], np.cumsum(total)]), pa.int32())
-            columns["spans"] = pa.ListArray.from_arrays(offsets, each, type=SPANS)
+            columns["spans"] = pa.ListArray.from_arrays(offsets, spans, type=SPANS)
         return columns
 
     def values(self, spans: NDArray[np.int64]) -> Iterator[tuple[str, str]]:
@@ -154,19 +154,19 @@ def find(
     names = [name for name in SCANNED if KIND_OF[name] in kinds]
     search = _Search(names, public_only, forms, regions or Nowhere())
     spans = search(texts, np.arange(len(texts)))
-    more = spans
-    while len(more):
-        rows = np.unique(more[:, 0])
+    new = spans
+    while len(new):
+        rows = np.unique(new[:, 0])
         in_rows = spans[np.isin(spans[:, 0], rows)]
         in_rows[:, 0] = np.searchsorted(rows, in_rows[:, 0])
-        more = search(_blanked(texts.take(pa.array(rows)), in_rows), rows)
-        more[:, 0] = rows[more[:, 0]]
-        spans = np.concatenate([spans, more])
+        new = search(_blanked(texts.take(pa.array(rows)), in_rows), rows)
+        new[:, 0] = rows[new[:, 0]]
+        spans = np.concatenate([spans, new])
     spans = spans[np.lexsort((spans[:, 2], spans[:, 0]))]
-    wanted = tuple(kind for kind in KNOWN if kind in kinds)
-    number = [wanted.index(KIND_OF[name]) if KIND_OF[name] in wanted else -1 for name in SCANNED]
+    listed = tuple(kind for kind in KNOWN if kind in kinds)
+    number = [listed.index(KIND_OF[name]) if KIND_OF[name] in listed else -1 for name in SCANNED]
     spans[:, 1] = np.array(number, np.int64)[spans[:, 1]]
-    return PersonalData(texts, spans, wanted)
+    return PersonalData(texts, spans, listed)
 
 
 @dataclass(frozen=True)
@@ -179,13 +179,13 @@ class _Search:
     regions: RegionSettings
 
     def __call__(self, texts: pa.LargeStringArray, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        more = self.forms == "any"
-        forms = Forms(more, not self.public_only, more, _DocumentRegions(self.regions, rows), networks=more)
+        any_form = self.forms == "any"
+        forms = Forms(any_form, not self.public_only, any_form, _DocumentRegions(self.regions, rows), networks=any_form)
         spans = pii_spans(texts, [name for name in self.names if name in KINDS], forms)
         if numbers := [name for name in self.names if name not in KINDS]:
-            found = ids.id_spans(view(texts), numbers)
-            found[:, 1] += len(KINDS)
-            spans = merged(found, spans)
+            national = ids.id_spans(view(texts), numbers)
+            national[:, 1] += len(KINDS)
+            spans = merged(national, spans)
         return spans[~not_public(texts, spans)] if self.public_only else spans
 
 
@@ -213,23 +213,23 @@ def _blanked(texts: pa.LargeStringArray, spans: NDArray[np.int64]) -> pa.LargeSt
     )
 
 
-def check_kinds(step: str, known: tuple[str, ...], kinds: tuple[str, ...]) -> None:
+def check_kinds(step: str, choices: tuple[str, ...], kinds: tuple[str, ...]) -> None:
     """Raises RecipeError unless `kinds` names one or more of the kinds that the step knows."""
-    takes = f"It takes any of {', '.join(known)}"
+    takes = f"It takes any of {', '.join(choices)}"
     if not kinds:
         raise RecipeError(f"{step}: kinds is empty. {takes}")
     for kind in kinds:
-        if kind not in known:
-            raise RecipeError(f'{step}: there is no kind "{kind}"{did_you_mean(kind, known) or "."} {takes}')
+        if kind not in choices:
+            raise RecipeError(f'{step}: there is no kind "{kind}"{did_you_mean(kind, choices) or "."} {takes}')
 
 
 def check_countries(step: str, countries: tuple[str, ...]) -> None:
     """Raises RecipeError unless each is a country with a numbering plan."""
     for country in countries:
         if country not in COUNTRIES:
-            near = did_you_mean(country.upper(), COUNTRIES) or "."
+            hint = did_you_mean(country.upper(), COUNTRIES) or "."
             raise RecipeError(
-                f'{step}: countries has "{country}", which is no country with telephone numbers{near} '
+                f'{step}: countries has "{country}", which is no country with telephone numbers{hint} '
                 "It takes codes of ISO 3166 in two capitals, such as DE or US"
             )
 

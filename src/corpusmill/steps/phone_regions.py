@@ -43,8 +43,8 @@ class PhoneRegions:
         return self._column("metadata")
 
     def _column(self, name: str) -> Sequence[pa.Scalar]:
-        there: bool = name in self.docs.schema.names
-        column: Sequence[pa.Scalar] = self.docs[name] if there else pa.nulls(self.docs.num_rows, pa.string())
+        exists: bool = name in self.docs.schema.names
+        column: Sequence[pa.Scalar] = self.docs[name] if exists else pa.nulls(self.docs.num_rows, pa.string())
         return column
 
 

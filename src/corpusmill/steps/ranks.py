@@ -61,25 +61,25 @@ def line_at(runs: Runs, bound: float) -> RankLine:
         """The weight of all documents with this key or a smaller one."""
         return sum(int(run["sums"][int(np.searchsorted(run["keys"], np.uint64(key), "right"))]) for run in opened(runs))
 
-    key = least(0, LARGEST, lambda key: up_to(key) > bound)
+    key = smallest_passing(0, LARGEST, lambda key: up_to(key) > bound)
     before, last = up_to(key - 1) if key else 0, 0
-    some: list[tuple[Callable[[], Run], slice]] = []
+    tied: list[tuple[Callable[[], Run], slice]] = []
     for run, arrays in zip(runs, opened(runs)):
         tie = slice(*(int(np.searchsorted(arrays["keys"], np.uint64(key), side)) for side in SIDES))
         if tie.start < tie.stop:
-            some.append((run, tie))
+            tied.append((run, tie))
             last = max(last, int(arrays["documents"][tie.stop - 1]))
 
     def with_ties(document: int) -> int:
         """The same of this document and those before it, of those that have the key."""
-        found = before
-        for run, tie in some:
+        total = before
+        for run, tie in tied:
             arrays = run()
             end = tie.start + int(np.searchsorted(arrays["documents"][tie], document, "right"))
-            found += int(arrays["sums"][end] - arrays["sums"][tie.start])
-        return found
+            total += int(arrays["sums"][end] - arrays["sums"][tie.start])
+        return total
 
-    return RankLine(key, least(0, last, lambda document: with_ties(document) > bound))
+    return RankLine(key, smallest_passing(0, last, lambda document: with_ties(document) > bound))
 
 
 def opened(runs: Runs) -> Iterator[Run]:
@@ -87,7 +87,7 @@ def opened(runs: Runs) -> Iterator[Run]:
     return (run() for run in runs)
 
 
-def least(low: int, high: int, right: Callable[[int], bool]) -> int:
+def smallest_passing(low: int, high: int, right: Callable[[int], bool]) -> int:
     """The smallest number from `low` to `high` that is right; all greater ones are, too, and `high` is."""
     while low < high:
         middle = (low + high) // 2

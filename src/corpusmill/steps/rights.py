@@ -63,16 +63,16 @@ class WhatIsSaid:
         return None if self.captures is None else load(self.captures, Captures)
 
     def columns(self, docs: pa.RecordBatch) -> Columns:
-        held: dict[str, list[Any]] = {name: [None] * len(docs) for name in SCHEMA}
+        values_by_name: dict[str, list[Any]] = {name: [None] * len(docs) for name in SCHEMA}
         table, names = self._table(), frozenset(agent.lower() for agent in self.agents)
         columns = (docs[name].to_pylist() for name in ("raw", "charset", "url", "metadata"))
         for row, (raw, charset, url, metadata) in enumerate(zip(*columns)):
-            said = self._said(raw, charset, url, metadata, table, names)
-            for name, value in said.items():
-                held[name][row] = value
-        return {name: pa.array(values, SCHEMA[name]) for name, values in held.items()}
+            row_values = self._values(raw, charset, url, metadata, table, names)
+            for name, value in row_values.items():
+                values_by_name[name][row] = value
+        return {name: pa.array(values, SCHEMA[name]) for name, values in values_by_name.items()}
 
-    def _said(
+    def _values(
         self,
         raw: bytes | None,
         charset: str | None,
@@ -81,7 +81,7 @@ class WhatIsSaid:
         table: Captures | None,
         names: frozenset[str],
     ) -> dict[str, Any]:
-        said: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         header = _header(metadata)
         page = None
         if raw is not None and (may_say(raw) or licences.may_name_any(raw)):
@@ -92,26 +92,26 @@ class WhatIsSaid:
         file = table.find(origin, "tdmrep") if table and origin else None
         signals = settings(header.get("content_signal", ""))
         if of_host is not None and url is not None:
-            said |= self._robots(of_host, url, signals)
+            values |= self._robots(of_host, url, signals)
         if raw is not None or "x_robots_tag" in header:
-            found = directives(elements, header.get("x_robots_tag", ""), names)
-            said |= {"noindex": "noindex" in found, "noai": not NO_AI.isdisjoint(found)}
-            said["directives"] = ",".join(found) or None
-        held = reservation(
+            directive_names = directives(elements, header.get("x_robots_tag", ""), names)
+            values |= {"noindex": "noindex" in directive_names, "noai": not NO_AI.isdisjoint(directive_names)}
+            values["directives"] = ",".join(directive_names) or None
+        reserved = reservation(
             elements,
             header.get("tdm_reservation"),
             header.get("tdm_policy"),
             file.body if file and file.status == OK else None,
             url or "",
         )
-        if held is not None:
-            said |= {"tdm": held.reserved, "tdm_how": held.how, "tdm_policy": held.policy}
+        if reserved is not None:
+            values |= {"tdm": reserved.reserved, "tdm_how": reserved.how, "tdm_policy": reserved.policy}
         if signals:
-            said["ai_train"] = signals.get("ai-train")
-            said["content_signal"] = ",".join(f"{name}={value}" for name, value in sorted(signals.items()))
-        if page is not None and (named := licences.licences(page)):
-            said |= {"licence": named[0].name or named[0].url, "licence_type": named[0].type}
-        return said
+            values["ai_train"] = signals.get("ai-train")
+            values["content_signal"] = ",".join(f"{name}={value}" for name, value in sorted(signals.items()))
+        if page is not None and (page_licences := licences.licences(page)):
+            values |= {"licence": page_licences[0].name or page_licences[0].url, "licence_type": page_licences[0].type}
+        return values
 
     def _robots(self, capture: Capture, url: str, signals: dict[str, str]) -> dict[str, Any]:
         """Which agents a host keeps from an address; and to `signals`, what its Content-Signal says to any of them."""
@@ -132,11 +132,11 @@ def _header(metadata: str | None) -> Mapping[str, str]:
     if not metadata or IN_METADATA not in metadata:
         return {}
     try:
-        held = orjson.loads(metadata)
+        fields = orjson.loads(metadata)
     except orjson.JSONDecodeError:
         return {}
     return {
         name.removeprefix("http_"): value
-        for name, value in held.items()
+        for name, value in fields.items()
         if name.startswith("http_") and isinstance(value, str)
     }

@@ -40,18 +40,18 @@ def unit_ranges(keys: KeyStage, upstream: Upstream) -> list[UnitRange]:
     return ranges_of(upstream.results(keys.stage)[keys.output].rows.tolist(), keys.earlier.rows)
 
 
-def ranges_of(rows: Sequence[int], start: int, most: int | None = None) -> list[UnitRange]:
-    """The same of units with so many documents each, of which the first is document `start`; `most` is HOME if not
-    given."""
-    most = HOME if most is None else most
-    found: list[UnitRange] = []
+def ranges_of(rows: Sequence[int], start: int, max_documents: int | None = None) -> list[UnitRange]:
+    """The same of units with so many documents each, of which the first is document `start`; `max_documents` is HOME
+    if not given."""
+    max_documents = HOME if max_documents is None else max_documents
+    ranges: list[UnitRange] = []
     first, end = 0, start
     for unit, count in enumerate(rows):
-        if unit > first and end + count - start > most:
-            found.append(UnitRange(first, unit, start, end))
+        if unit > first and end + count - start > max_documents:
+            ranges.append(UnitRange(first, unit, start, end))
             first, start = unit, end
         end += count
-    return [*found, UnitRange(first, len(rows), start, end)]
+    return [*ranges, UnitRange(first, len(rows), start, end)]
 
 
 def table_of(results: Results, unit: int) -> tuple[int, int]:
@@ -93,9 +93,9 @@ class VerdictWriter:
         numbers = pa.array(documents - self._starts[unit])
         batch = pa.record_batch([numbers, *columns], schema=self._schema)
         self._io.write("verdicts", batch)
-        gone = np.flatnonzero(batch["reason"].is_valid().to_numpy(zero_copy_only=False))
-        self._dropped.append(batch["document"].to_numpy()[gone].astype(np.uint32))
-        self._lost += np.bincount(unit[gone], minlength=len(self._lost))
+        dropped = np.flatnonzero(batch["reason"].is_valid().to_numpy(zero_copy_only=False))
+        self._dropped.append(batch["document"].to_numpy()[dropped].astype(np.uint32))
+        self._lost += np.bincount(unit[dropped], minlength=len(self._lost))
         edges = np.flatnonzero(np.append(True, unit[1:] != unit[:-1])) if len(unit) else np.empty(0, np.int64)
         for first, stop in pairwise([*edges.tolist(), len(unit)]):
             if unit[first] != self._unit:

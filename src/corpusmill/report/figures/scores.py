@@ -140,7 +140,7 @@ def _bounds(tables: RunTables, signal: str) -> Iterator[tuple[str, float]]:
             if "bound" in facts:
                 yield label, facts["bound"]
         if isinstance(step, KeepWhere):
-            for rule_name, condition in step.named():
+            for rule_name, condition in step.named_conditions():
                 drawn = [(name, at) for name, _, at in NUMBER_COMPARISON.findall(condition)]
                 drawn += [(name, at) for name, *ends in BETWEEN_CONDITION.findall(condition) for at in ends]
                 reason = f"{label}.{rule_name}" if step.conditions else label

@@ -35,10 +35,10 @@ def quantile(upto: NDArray[np.int64], count: NDArray[np.int64], total: int) -> N
 
 def counted(runs: Runs, keys: Keys, side: Literal["left", "right"]) -> NDArray[np.int64]:
     """(keys,) how many of all are lower than each key; on the right, those that are equal, too."""
-    found = np.zeros(len(keys), np.int64)
+    counts = np.zeros(len(keys), np.int64)
     for run in runs:
-        found += np.searchsorted(run(), keys, side)
-    return found
+        counts += np.searchsorted(run(), keys, side)
+    return counts
 
 
 def least_reaching(runs: Runs, shares: NDArray[np.float64]) -> Keys:
@@ -47,24 +47,24 @@ def least_reaching(runs: Runs, shares: NDArray[np.float64]) -> Keys:
     shares   rising, above 0 and below 1
     """
     total = sum(len(run()) for run in runs)
-    least = np.full(len(shares), LARGEST, np.uint64)
+    lowest = np.full(len(shares), LARGEST, np.uint64)
     if not total:
-        return least
+        return lowest
     # First the smallest key up to which there are enough: a quantile is lower than that share by half of the equal.
     low = np.zeros(len(shares), np.uint64)
-    while (low < least).any():
-        middle = low + (least - low) // np.uint64(2)
+    while (low < lowest).any():
+        middle = low + (lowest - low) // np.uint64(2)
         enough = counted(runs, middle, "right") / total >= shares
-        low, least = np.where(enough, low, middle + np.uint64(1)), np.where(enough, middle, least)
-    upto = counted(runs, least, "right")
-    reached = quantile(upto, upto - counted(runs, least, "left"), total) >= shares
+        low, lowest = np.where(enough, low, middle + np.uint64(1)), np.where(enough, middle, lowest)
+    upto = counted(runs, lowest, "right")
+    reached = quantile(upto, upto - counted(runs, lowest, "left"), total) >= shares
     after = np.full(len(shares), LARGEST, np.uint64)
     for run in runs:
         keys = run()
-        at = np.searchsorted(keys, least, "right")
-        there = at < len(keys)
-        after[there] = np.minimum(after[there], keys[at[there]])
-    return np.where(reached, least, after)
+        at = np.searchsorted(keys, lowest, "right")
+        inside = at < len(keys)
+        after[inside] = np.minimum(after[inside], keys[at[inside]])
+    return np.where(reached, lowest, after)
 
 
 def by_cell(keys: Sequence[Keys], grid: Sequence[Keys]) -> dict[str, NDArray[Any]]:
@@ -74,10 +74,10 @@ def by_cell(keys: Sequence[Keys], grid: Sequence[Keys]) -> dict[str, NDArray[Any
     keys   of each signal (documents,), NONE without a value; documents without any are left out
     grid   of each signal (cells - 1,), the keys at which the cells behind the first begin
     """
-    own = [np.where(key == NONE, -1, np.searchsorted(each, key, "right")) for key, each in zip(keys, grid)]
+    own = [np.where(key == NONE, -1, np.searchsorted(edges, key, "right")) for key, edges in zip(keys, grid)]
     cell = own[0]
-    for other in own[1:]:
-        cell = np.maximum(cell, other)
+    for column in own[1:]:
+        cell = np.maximum(cell, column)
     order = np.argsort(cell, kind="stable")
     order = order[np.searchsorted(cell[order], 0) :]
     starts = np.searchsorted(cell[order], np.arange(len(grid[0]) + 2))
@@ -100,17 +100,17 @@ def edges_by_cell(signals: Sequence[Runs], grid: Sequence[Keys], files: Sequence
     documents = int(ends[-1])
     totals = [sum(len(run()) for run in runs) for runs in signals]
     edges = [np.full(buckets - 1, LARGEST, np.uint64) for _ in signals]
-    seen, held = -1, None
+    number, content = -1, None
     for k in range(1, buckets):
         share = k / buckets
         # The highest quantile of a cell is that of its end or a little less; the first of the next one is above.
         for cell in np.flatnonzero((counts > 0) & (ends / max(documents, 1) >= share))[:2].tolist():
-            if cell != seen or held is None:
-                seen, held = cell, _Cell(cell, signals, grid, files, totals)
-            final = quantile(ends[cell] - counts[cell] + np.cumsum(held.documents), held.documents, documents)
+            if cell != number or content is None:
+                number, content = cell, _Cell(cell, signals, grid, files, totals)
+            final = quantile(ends[cell] - counts[cell] + np.cumsum(content.documents), content.documents, documents)
             first = int(np.searchsorted(final, share))
             if first < len(final):
-                for edge, key in zip(edges, held.keys_from(held.ranks[first])):
+                for edge, key in zip(edges, content.keys_from(content.ranks[first])):
                     edge[k - 1] = key
                 break
     return edges
@@ -125,9 +125,9 @@ class _Cell:
         self.values: list[Keys] = []
         self.quantiles: list[NDArray[np.float64]] = []
         self.ends: list[int] = []
-        for runs, each, total in zip(signals, grid, totals):
-            low = each[cell - 1] if cell else np.uint64(0)
-            high = each[cell] if cell < len(each) else np.uint64(LARGEST)
+        for runs, edges, total in zip(signals, grid, totals):
+            low = edges[cell - 1] if cell else np.uint64(0)
+            high = edges[cell] if cell < len(edges) else np.uint64(LARGEST)
             bounds = np.array([low, high], np.uint64)
             values, count = tally(keys[slice(*np.searchsorted(keys, bounds))] for keys in (run() for run in runs))
             before = int(counted(runs, bounds[:1], "left")[0])
@@ -138,21 +138,21 @@ class _Cell:
 
     def _ranks(self, cell: int, file: Cells) -> NDArray[np.float64]:
         arrays = file()
-        here = slice(*arrays["starts"][cell : cell + 2].tolist())
-        rank = np.full(here.stop - here.start, -1.0)
+        rows = slice(*arrays["starts"][cell : cell + 2].tolist())
+        rank = np.full(rows.stop - rows.start, -1.0)
         for i, (values, quantiles) in enumerate(zip(self.values, self.quantiles)):
-            keys = arrays[f"keys{i}"][here]
-            there = keys != NONE
-            rank[there] = np.maximum(rank[there], quantiles[np.searchsorted(values, keys[there])])
+            keys = arrays[f"keys{i}"][rows]
+            has_value = keys != NONE
+            rank[has_value] = np.maximum(rank[has_value], quantiles[np.searchsorted(values, keys[has_value])])
         return rank
 
     def keys_from(self, rank: float) -> list[int]:
         """Of each signal the smallest key whose quantile is this at least, or that of the next cell."""
-        found = []
+        edges = []
         for values, quantiles, end in zip(self.values, self.quantiles, self.ends):
             at = int(np.searchsorted(quantiles, rank))
-            found.append(int(values[at]) if at < len(values) else end)
-        return found
+            edges.append(int(values[at]) if at < len(values) else end)
+        return edges
 
 
 def tally(parts: Iterable[NDArray[Any]]) -> tuple[NDArray[Any], NDArray[np.int64]]:

@@ -88,8 +88,8 @@ class Classifier:
     def identity(self) -> Any:
         """What of it matters for results: not on how many cores it runs."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
-        rest = {name: value for name, value in values.items() if name not in ("workers", "threads")}
-        return {"class": "annotate/classifier", **rest, "assets": [digest(name) for name in self.assets]}
+        settings = {name: value for name, value in values.items() if name not in ("workers", "threads")}
+        return {"class": "annotate/classifier", **settings, "assets": [digest(name) for name in self.assets]}
 
     def _scorer(self) -> Scorer:
         settings = ClassifierSettings(

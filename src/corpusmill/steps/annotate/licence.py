@@ -36,11 +36,11 @@ class Licence:
         different: list[int | None] = [None] * len(docs)
         if docs["raw"].null_count < len(docs):
             for row, (page, charset) in enumerate(zip(docs["raw"].to_pylist(), docs["charset"].to_pylist())):
-                found = licences(decode(page, charset)) if page is not None and may_name_any(page) else []
-                if found:
-                    different[row] = len({each.url for each in found})
+                names = licences(decode(page, charset)) if page is not None and may_name_any(page) else []
+                if names:
+                    different[row] = len({licence.url for licence in names})
                     for name in TEXTS:
-                        columns[name][row] = getattr(found[0], name)
+                        columns[name][row] = getattr(names[0], name)
         return {name: pa.array(column, pa.string()) for name, column in columns.items()} | {
             "different": pa.array(different, pa.int32())
         }

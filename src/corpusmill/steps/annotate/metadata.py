@@ -37,8 +37,8 @@ class Metadata:
 
     def __post_init__(self) -> None:
         for field in ("numbers", "texts", "flags"):
-            given = getattr(self, field)
-            object.__setattr__(self, field, tuple(given.items()) if isinstance(given, dict) else tuple(given))
+            value = getattr(self, field)
+            object.__setattr__(self, field, tuple(value.items()) if isinstance(value, dict) else tuple(value))
         names = [name for name, _ in (*self.numbers, *self.texts, *self.flags)]
         if not names:
             raise RecipeError(
@@ -49,16 +49,16 @@ class Metadata:
             raise RecipeError(f"annotate/metadata: two signals have the same name: {', '.join(twice)}")
 
     def signals(self, docs: pa.RecordBatch) -> Columns:
-        rows = [orjson.loads(one) if one else {} for one in docs["metadata"].to_pylist()]
+        rows = [orjson.loads(text) if text else {} for text in docs["metadata"].to_pylist()]
         columns: dict[str, pa.Array] = {}
         kinds = (
             (self.numbers, pa.float64(), as_number),
             (self.texts, pa.string(), as_text),
             (self.flags, pa.bool_(), as_flag),
         )
-        for wanted, kind, convert in kinds:
-            for name, place in wanted:
-                path = place.split(".")
+        for fields, kind, convert in kinds:
+            for name, dotted in fields:
+                path = dotted.split(".")
                 columns[name] = pa.array([convert(value_at(row, path)) for row in rows], kind)
         return columns
 
@@ -67,9 +67,9 @@ def value_at(value: Any, path: list[str]) -> Any:
     """The value at a path of names and places in lists; None if there is none. A name may have dots in it."""
     for at, part in enumerate(path):
         if isinstance(value, dict):
-            rest = ".".join(path[at:])
-            if rest in value:
-                return value[rest]
+            key = ".".join(path[at:])
+            if key in value:
+                return value[key]
             value = value.get(part)
         elif isinstance(value, list) and part.isdecimal() and int(part) < len(value):
             value = value[int(part)]

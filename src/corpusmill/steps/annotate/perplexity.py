@@ -66,12 +66,12 @@ class Perplexity:
     def __post_init__(self) -> None:
         for name in ("models", "low", "high"):
             object.__setattr__(self, name, tuple(sorted(dict(getattr(self, name)).items())))
-        known = Identifier(model=LID_176).labels()
+        labels = Identifier(model=LID_176).labels()
         for name in ("models", "low", "high"):
             for language, _ in getattr(self, name):
-                if language not in known:
-                    near = did_you_mean(language, known) or "."
-                    raise RecipeError(f'{name} has "{language}", which {LID_176} does not know{near}')
+                if language not in labels:
+                    hint = did_you_mean(language, labels) or "."
+                    raise RecipeError(f'{name} has "{language}", which {LID_176} does not know{hint}')
                 if name != "models" and language not in dict(self.models):
                     raise RecipeError(f'{name} has "{language}", for which there is no model in models')
         for cutoffs in (self.cutoffs, *(self._cutoffs(language) for language, _ in self.models)):
@@ -170,8 +170,8 @@ class Perplexity:
 
     @property
     def assets(self) -> tuple[str, ...]:
-        named = (*([self.model] if self.model else []), *(model for _, model in self.models))
-        return named or (PROSE_EN,)
+        models = (*([self.model] if self.model else []), *(model for _, model in self.models))
+        return models or (PROSE_EN,)
 
 
 def load(model: str) -> NgramModel | KenLM:

@@ -31,9 +31,9 @@ class Script:
     def __post_init__(self) -> None:
         for name in self.scripts:
             if name not in SCRIPTS:
-                near = did_you_mean(name, SCRIPTS) or "."
+                hint = did_you_mean(name, SCRIPTS) or "."
                 raise RecipeError(
-                    f'scripts has "{name}", which is not a known script{near} Known: {", ".join(SCRIPTS)}.'
+                    f'scripts has "{name}", which is not a known script{hint} Known: {", ".join(SCRIPTS)}.'
                 )
 
     def signals(self, docs: pa.RecordBatch) -> Columns:

@@ -69,8 +69,8 @@ class Html:
         """The text of each document of HTML; null where there is none."""
         few = pc.less(own_lines(texts), FEW_BLOCKS)
         rows = zip(texts.to_pylist(), is_page(texts).to_pylist(), few.to_pylist())
-        found = escape_tags(pa.array([self._text(html, *about) for html, *about in rows], texts.type))
-        return pc.if_else(pc.match_substring_regex(found, r"\S"), found, None)
+        stripped = escape_tags(pa.array([self._text(html, *about) for html, *about in rows], texts.type))
+        return pc.if_else(pc.match_substring_regex(stripped, r"\S"), stripped, None)
 
     def _text(self, html: str, page: bool, few_blocks: bool) -> str:
         if (size := len(html.encode())) > self.max_mb * 1e6:

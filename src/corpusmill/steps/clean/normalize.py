@@ -68,7 +68,7 @@ class Normalize:
     def transform(self, docs: pa.RecordBatch) -> pa.RecordBatch:
         texts = docs["text"]
         replaced, others = None, None
-        suspects = kinds_in(texts, self._wanted()) != 0
+        suspects = kinds_in(texts, self._character_kinds()) != 0
         if suspects.any():
             before = texts.filter(pa.array(suspects))
             after = self._repaired(before)
@@ -78,16 +78,16 @@ class Normalize:
         new = lay_out(texts, WhiteSpace(self.spaces, self.indentation, newlines), replaced, others)
         return docs if new is texts else with_text(docs, new)
 
-    def _wanted(self) -> int:
+    def _character_kinds(self) -> int:
         """What a text must contain for more than its spaces, tabs and ends of lines to change."""
-        wanted = self._removed()
+        kinds = self._removed()
         if self.entities:
-            wanted |= ENTITY
+            kinds |= ENTITY
         if self.form is not None:
-            wanted |= MAY_CHANGE[self.form]
+            kinds |= MAY_CHANGE[self.form]
         if self.ascii:
-            wanted |= BEYOND_ASCII
-        return wanted
+            kinds |= BEYOND_ASCII
+        return kinds
 
     def _removed(self) -> int:
         """The kinds of characters to replace before the normal form, which neither makes one nor needs one."""

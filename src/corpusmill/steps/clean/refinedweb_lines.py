@@ -96,17 +96,17 @@ class RefinedwebLines:
         text = docs["text"]
         lines = line_shapes(text)
         rule = self._rules(text, lines)
-        phrased, rest = self._cut(text, lines, rule)
+        phrased, shortened = self._cut(text, lines, rule)
         removed, removed_words = rule != KEPT, np.where(rule != KEPT, lines["words"], 0)
-        removed[phrased] = pc.equal(rest, "").to_numpy(zero_copy_only=False)
-        removed_words[phrased] = lines["words"][phrased] - [len(line.split()) for line in rest.to_pylist()]
+        removed[phrased] = pc.equal(shortened, "").to_numpy(zero_copy_only=False)
+        removed_words[phrased] = lines["words"][phrased] - [len(line.split()) for line in shortened.to_pylist()]
 
         def per_document(values: Any) -> NDArray[np.int64]:
             return np.bincount(lines["document"], values, len(docs)).astype(np.int64)
 
         lost = ratio(per_document(removed_words), per_document(lines["words"]))
         remove_blank_ends(lines, removed)
-        spans, replacements = edits(lines, removed, phrased, rest)
+        spans, replacements = edits(lines, removed, phrased, shortened)
         cleaned = replace_spans(text, spans, replacements)
         if self.max_words_removed is not None:
             cleaned = pc.if_else(pa.array(lost > self.max_words_removed), text, cleaned)
@@ -168,11 +168,11 @@ class RefinedwebLines:
             return at[:0], short[:0]
         # One pass for all patterns finds the few lines that have any.
         hit = pc.match_substring_regex(short, "|".join(patterns))
-        at, rest = at[hit.to_numpy(zero_copy_only=False)], short.filter(hit)
+        at, shortened = at[hit.to_numpy(zero_copy_only=False)], short.filter(hit)
         for pattern in patterns:
-            rest = pc.replace_substring_regex(rest, pattern, " ")
-        rest = pc.utf8_trim_whitespace(rest)
-        return at, pc.if_else(pc.match_substring_regex(rest, r"[\pL\pN]"), rest, "")
+            shortened = pc.replace_substring_regex(shortened, pattern, " ")
+        shortened = pc.utf8_trim_whitespace(shortened)
+        return at, pc.if_else(pc.match_substring_regex(shortened, r"[\pL\pN]"), shortened, "")
 
 
 RULES = {"uppercase": 0, "numeric": 1, "counter": 2, "one_word": 3}
@@ -243,13 +243,13 @@ def edits(
     start = begin[cut] - (behind & ~nothing_kept)
     stop = end[cut] + ~((behind & ~nothing_kept) | final)
     remaining = ~removed[changed]
-    kept = changed[remaining]
+    edited = changed[remaining]
     spans = np.concatenate(
         [
             np.column_stack([document[cut], start, stop]),
-            np.column_stack([document[kept], lines["start"][kept], lines["stop"][kept]]),
+            np.column_stack([document[edited], lines["start"][edited], lines["stop"][edited]]),
         ]
     )
     replacements = pa.concat_arrays([pa.array([""] * len(cut), pa.large_string()), texts.filter(pa.array(remaining))])
-    order = np.argsort(np.concatenate([cut, kept]))
+    order = np.argsort(np.concatenate([cut, edited]))
     return spans[order].astype(np.int64), replacements.take(pa.array(order))

@@ -55,9 +55,9 @@ def _check(pattern: str, replacement: str) -> None:
     try:
         empty = pc.match_substring_regex(probe, pattern)[0].as_py()
     except pa.ArrowInvalid as error:
-        what = str(error).removeprefix("Invalid regular expression: ")
+        problem = str(error).removeprefix("Invalid regular expression: ")
         raise RecipeError(
-            f"clean/replace: patterns has no regular expression of RE2: {what}: {pattern} (look-around and "
+            f"clean/replace: patterns has no regular expression of RE2: {problem}: {pattern} (look-around and "
             "back-references do not exist there; (?i) ignores case)"
         ) from None
     if empty:

@@ -52,13 +52,13 @@ class Spans:
         """The spans that are replaced."""
         row = orjson.loads(about)
         number = 0
-        for place, replacement in self.replace:
-            spans = value_at(row, place.split("."))
+        for path, replacement in self.replace:
+            spans = value_at(row, path.split("."))
             if not (spans is None or isinstance(spans, list)):
-                raise ValueError(f"{place} holds {spans!r:.60}, not a list of spans")
+                raise ValueError(f"{path} holds {spans!r:.60}, not a list of spans")
             for span in spans or ():
                 if not _is_span(span):
-                    raise ValueError(f"{place} holds {span!r:.60}, not [start, end, score]")
+                    raise ValueError(f"{path} holds {span!r:.60}, not [start, end, score]")
                 start, end, score = span
                 if score >= self.min_score and start < end:
                     yield start, number, end, replacement

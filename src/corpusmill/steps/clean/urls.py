@@ -39,20 +39,20 @@ class Urls:
 
     def _replaced(self, texts: pa.Array) -> pa.Array:
         if not self.replacement and self.tidy:
-            one = address(self.bare)
-            some = rf"{one}(?:[ \t]+{one})*"
+            url = address(self.bare)
+            urls = rf"{url}(?:[ \t]+{url})*"
             # A line of addresses alone; between words, with the spaces before it, as one space would be left on each
             # side; at the start of a line.
-            for pattern, rest in (
-                (rf"(?im)^[ \t]*{some}[ \t]*\r?\n", ""),
-                (rf"(?i)\r?\n[ \t]*{some}[ \t]*\z", ""),
-                (rf"(?i)(\S)[ \t]+{some}([ \t\n]|\z)", r"\1\2"),
-                (rf"(?im)^{some}[ \t]+", ""),
+            for pattern, remainder in (
+                (rf"(?im)^[ \t]*{urls}[ \t]*\r?\n", ""),
+                (rf"(?i)\r?\n[ \t]*{urls}[ \t]*\z", ""),
+                (rf"(?i)(\S)[ \t]+{urls}([ \t\n]|\z)", r"\1\2"),
+                (rf"(?im)^{urls}[ \t]+", ""),
             ):
-                texts = pc.replace_substring_regex(texts, pattern, rest)
-        kept = r"\1" if self.bare else ""
+                texts = pc.replace_substring_regex(texts, pattern, remainder)
+        before = r"\1" if self.bare else ""
         return pc.replace_substring_regex(
-            texts, f"(?i){anywhere(self.bare)}", kept + self.replacement.replace("\\", "\\\\")
+            texts, f"(?i){anywhere(self.bare)}", before + self.replacement.replace("\\", "\\\\")
         )
 
 
@@ -70,5 +70,5 @@ def anywhere(bare: bool) -> str:
 
 def bare_host() -> str:
     """An expression for a domain with a known top-level domain, or an IPv4 address, and a port."""
-    known = "|".join(sorted(top_level_domains(), key=lambda name: (-len(name), name)))
-    return rf"(?:(?:[a-z0-9][a-z0-9-]*\.)+(?:{known})|[0-9]{{1,3}}(?:\.[0-9]{{1,3}}){{3}})\b(?::[0-9]+)?"
+    domains = "|".join(sorted(top_level_domains(), key=lambda name: (-len(name), name)))
+    return rf"(?:(?:[a-z0-9][a-z0-9-]*\.)+(?:{domains})|[0-9]{{1,3}}(?:\.[0-9]{{1,3}}){{3}})\b(?::[0-9]+)?"

@@ -64,22 +64,22 @@ class Benchmarks:
         Only the first n words of a long answer count. Case and the characters between words make no difference; digits
         do.
         """
-        wanted = [WORDS.findall(answer.casefold())[: self.index.n] for answer in self.answers[item].as_py()]
+        answers = [WORDS.findall(answer.casefold())[: self.index.n] for answer in self.answers[item].as_py()]
         words = f" {' '.join(WORDS.findall(text.casefold()))} "
-        return not any(wanted) or any(f" {' '.join(answer)} " in words for answer in wanted if answer)
+        return not any(answers) or any(f" {' '.join(answer)} " in words for answer in answers if answer)
 
 
-def files(named: Sequence[str]) -> list[Path]:
+def files(names: Sequence[str]) -> list[Path]:
     """The benchmark files that a recipe names by path, folder or pattern, each once.
 
     Raises AssetError if there are none.
     """
-    paths = [path for name in named for each in assets.matching(name) for path in files_of(assets.locate(each))]
+    paths = [path for name in names for pattern in assets.matching(name) for path in files_of(assets.locate(pattern))]
     return list(dict.fromkeys(paths))
 
 
 def benchmarks(
-    named: tuple[str, ...],
+    names: tuple[str, ...],
     fields: FieldsOfFiles,
     n: int,
     shortest: int,
@@ -98,7 +98,7 @@ def benchmarks(
     It is opened once per process and content. Raises AssetError if a file is missing, has no items or not those fields,
     or if no item can be searched for.
     """
-    paths = files(named)
+    paths = files(names)
     about = [FORMAT, fingerprint(build.__module__), asdict(fields), n, shortest, common, misspelt, TEMPLATE]
     about += [[name_of(path), assets.fingerprint(path)] for path in paths]
     digest = hashlib.sha256(json.dumps(about).encode()).hexdigest()[:16]
@@ -111,7 +111,7 @@ def benchmarks(
         short = near.build(texts, shortest, common) if misspelt else NO_ITEMS
         if not (len(index.first) > 1 or len(short.item)):
             raise AssetError(
-                f"{', '.join(named)}: none of the {len(items)} items can be searched for: each has fewer than "
+                f"{', '.join(names)}: none of the {len(items)} items can be searched for: each has fewer than "
                 f"{shortest} words, few distinct words, or only n-grams of over {common} items. "
                 "Lower `shortest`, or raise `common`."
             )
@@ -119,22 +119,22 @@ def benchmarks(
             np.save(folder / f"{name}.npy", getattr(index, name))
         for name in near.ITEM_ARRAYS:
             np.save(folder / f"near-{name}.npy", getattr(short, name))
-        asked = [" ".join(question.split(None, SHOWN)[:SHOWN]) for question in items["question"].to_pylist()]
-        kept = items.select(["benchmark", "id", "answers", "is_context"]).append_column("asked", pa.array(asked))
-        with pa.OSFile(str(folder / "items.arrow"), "wb") as file, pa.ipc.new_file(file, kept.schema) as writer:
-            writer.write_table(kept)
+        questions = [" ".join(question.split(None, SHOWN)[:SHOWN]) for question in items["question"].to_pylist()]
+        stored = items.select(["benchmark", "id", "answers", "is_context"]).append_column("asked", pa.array(questions))
+        with pa.OSFile(str(folder / "items.arrow"), "wb") as file, pa.ipc.new_file(file, stored.schema) as writer:
+            writer.write_table(stored)
 
     return _open(assets.derived(cache_folder(), f"ngrams-{digest}", make), n, shortest, public)
 
 
 def sought(items: pa.Table, n: int, shortest: int) -> pa.LargeStringArray:
     """(items,) the folded text that represents each item."""
-    question = fold(_one(items["question"]))
+    question = fold(_single_array(items["question"]))
     first = [answers[0] if answers else "" for answers in items["answers"].to_pylist()]
     answer = fold(pa.array(first, pa.large_string()))
     texts = []
-    for asked, answered in zip(question.to_pylist(), answer.to_pylist()):
-        words = asked.split()
+    for query, answered in zip(question.to_pylist(), answer.to_pylist()):
+        words = query.split()
         if 0 < len(words) < shortest:
             words += answered.split()[: n - len(words)]
         texts.append(" ".join(words))
@@ -156,10 +156,12 @@ def _open(folder: Path, n: int, shortest: int, public: tuple[str, ...]) -> Bench
     short = {name: mapped(f"near-{name}") for name in near.ITEM_ARRAYS}
     phrase = shortest if arrays["lengths"].any() else n
     items = pa.ipc.open_file(pa.memory_map(str(folder / "items.arrow"))).read_all()
-    benchmark, name, asked, answers = (_one(items[each]) for each in ("benchmark", "id", "asked", "answers"))
+    benchmark, name, question, answers = (
+        _single_array(items[column]) for column in ("benchmark", "id", "asked", "answers")
+    )
     index = OverlapIndex(n, phrase, TEMPLATE, shift_of(arrays["filter"]), **arrays)
     leading = Near(shift_of(short["filter"]), **short)
-    return Benchmarks(benchmark, name, asked, answers, _material(items, public), index, leading)
+    return Benchmarks(benchmark, name, question, answers, _material(items, public), index, leading)
 
 
 def _material(items: pa.Table, patterns: tuple[str, ...]) -> NDArray[np.bool_]:
@@ -168,9 +170,9 @@ def _material(items: pa.Table, patterns: tuple[str, ...]) -> NDArray[np.bool_]:
     if patterns:
         names = zip(items["benchmark"].to_pylist(), items["id"].to_pylist())
         both = ((name, f"{name}/{number}") for name, number in names)
-        material |= [any(fnmatchcase(each, pattern) for pattern in patterns for each in pair) for pair in both]
+        material |= [any(fnmatchcase(value, pattern) for pattern in patterns for value in pair) for pair in both]
     return material
 
 
-def _one(column: pa.ChunkedArray) -> pa.Array:
+def _single_array(column: pa.ChunkedArray) -> pa.Array:
     return pa.concat_arrays(column.chunks) if column.num_chunks != 1 else column.chunk(0)

@@ -58,11 +58,13 @@ def nothing_found(documents: int) -> dict[str, pa.Array]:
     return empty | {"overlap": pa.array(np.zeros(documents))}
 
 
-def columns(text: pa.LargeStringArray, items: Benchmarks, passages: NDArray[Any], least: float) -> dict[str, pa.Array]:
-    """The signals of a batch from the passages in it; `least` is the overlap of a hit."""
+def columns(
+    text: pa.LargeStringArray, items: Benchmarks, passages: NDArray[Any], min_overlap: float
+) -> dict[str, pa.Array]:
+    """The signals of a batch from the passages in it; `min_overlap` is that of a hit."""
     public = items.material[passages["item"]]
-    material = _hits(passages[public], items, least)[0]
-    hits, shown, overlap = _hits(passages[~public], items, least)
+    material = _hits(passages[public], items, min_overlap)[0]
+    hits, shown, overlap = _hits(passages[~public], items, min_overlap)
     documents, first, end = shown["document"], shown["first"], np.minimum(shown["end"], shown["first"] + SHOWN)
     # In one call: to find the words of the documents takes most of the time.
     starts, stops = np.concatenate([first - AROUND, first, end]), np.concatenate([first, end, end + AROUND])
@@ -70,52 +72,52 @@ def columns(text: pa.LargeStringArray, items: Benchmarks, passages: NDArray[Any]
     row = np.full(len(text), -1)  # of each document in the arrays of best matches; -1 becomes null
     row[documents] = np.arange(len(documents))
     at = pa.array(row, mask=row < 0)
-    named = pa.array(shown["item"], pa.int32()).take(at)
-    found = {
-        "benchmark": items.benchmark.take(named),
-        "item": items.id.take(named),
-        "asked": items.asked.take(named),
+    item = pa.array(shown["item"], pa.int32()).take(at)
+    evidence = {
+        "benchmark": items.benchmark.take(item),
+        "item": items.id.take(item),
+        "asked": items.asked.take(item),
     }
     for number, name in enumerate(("before", "passage", "after")):
-        found[name] = around.slice(number * len(shown), len(shown)).take(at)
+        evidence[name] = around.slice(number * len(shown), len(shown)).take(at)
     score = np.zeros(len(text))
     score[documents] = overlap
     return {
         "overlap": pa.array(score),
-        **found,
+        **evidence,
         "hits": _listed(hits, items, len(text)),
         "material": _listed(material, items, len(text)),
     }
 
 
-def matches(text: pa.LargeStringArray, items: Benchmarks, passages: NDArray[Any], least: float) -> list[Match]:
+def matches(text: pa.LargeStringArray, items: Benchmarks, passages: NDArray[Any], min_overlap: float) -> list[Match]:
     """The passages behind the signals of one document, which is all of `text`: the best of each item that is a hit, and
     the best of all, if it is none. Arguments as of `columns`."""
     public = items.material[passages["item"]]
-    found = []
+    listed = []
     for material, own in ((False, passages[~public]), (True, passages[public])):
         if not len(own):
             continue
-        hits, shown, _ = _hits(own, items, least)
+        hits, shown, _ = _hits(own, items, min_overlap)
         is_hit = len(hits) > 0
         chosen = hits if is_hit else shown[: 0 if material else 1]
         where = places(text, chosen, chosen["first"], chosen["end"])[:, 1:].tolist()
-        named = pa.array(chosen["item"], pa.int32())
-        columns = (items.benchmark.take(named).to_pylist(), items.id.take(named).to_pylist())
+        item_index = pa.array(chosen["item"], pa.int32())
+        columns = (items.benchmark.take(item_index).to_pylist(), items.id.take(item_index).to_pylist())
         shares, templates = items.overlap(chosen).tolist(), chosen["template"].tolist()
         for benchmark, item, overlap, (start, stop), template in zip(*columns, shares, where, templates):
-            found.append(Match(benchmark, item, overlap, start, stop, template, is_hit, material))
-    return found
+            listed.append(Match(benchmark, item, overlap, start, stop, template, is_hit, material))
+    return listed
 
 
 def _hits(
-    passages: NDArray[Any], items: Benchmarks, least: float
+    passages: NDArray[Any], items: Benchmarks, min_overlap: float
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.float64]]:
-    """The best passage of each item in each document that has the least overlap, by document, the best first; the best
+    """The best passage of each item in each document whose overlap suffices, by document, the best first; the best
     of each document, however little that is, and its overlap."""
     overlap = items.overlap(passages)
     of_items, of_documents = best_passages(passages, overlap)
-    enough = of_items[overlap[of_items] >= least]
+    enough = of_items[overlap[of_items] >= min_overlap]
     hits, share = passages[enough], overlap[enough]
     order = np.lexsort((hits["item"], -hits["covered"], -share, hits["document"]))
     return hits[order], passages[of_documents], overlap[of_documents]
@@ -123,8 +125,8 @@ def _hits(
 
 def _listed(passages: NDArray[Any], items: Benchmarks, documents: int) -> pa.Array:
     """(documents,) list of HIT; null without any."""
-    named = pa.array(passages["item"], pa.int32())
-    values = [items.benchmark.take(named), items.id.take(named), pa.array(items.overlap(passages))]
+    item = pa.array(passages["item"], pa.int32())
+    values = [items.benchmark.take(item), items.id.take(item), pa.array(items.overlap(passages))]
     values += [pa.array(passages["grams"]), pa.array(passages["template"])]
     hits = pa.StructArray.from_arrays(values, fields=list(HIT))
     ends = np.searchsorted(passages["document"], np.arange(documents + 1))
@@ -137,14 +139,14 @@ def places(
     """(passages, 3) document, first byte and end of the words [first, end) of each, as far as the document has them; 0
     and 0 of no words."""
     documents, row = np.unique(passages["document"], return_inverse=True)
-    most = np.zeros(len(documents), np.int64)
-    np.maximum.at(most, row, end)
-    words, offsets = folded_words(text.take(pa.array(documents)), most)
+    word_limits = np.zeros(len(documents), np.int64)
+    np.maximum.at(word_limits, row, end)
+    words, offsets = folded_words(text.take(pa.array(documents)), word_limits)
     base, count = offsets[row], np.diff(offsets)[row]
     first, end = np.maximum(first, 0), np.minimum(end, count)
-    some = first < end
-    start = np.where(some, words[base + np.where(some, first, 0), 0], 0)
-    stop = np.where(some, words[base + np.where(some, end, 1) - 1, 1], 0)
+    is_span = first < end
+    start = np.where(is_span, words[base + np.where(is_span, first, 0), 0], 0)
+    stop = np.where(is_span, words[base + np.where(is_span, end, 1) - 1, 1], 0)
     return np.stack([passages["document"].astype(np.int64), start, stop], axis=1)
 
 

@@ -49,7 +49,7 @@ class Fields:
         return (self.answer,) if isinstance(self.answer, str) else tuple(self.answer or ())
 
     @property
-    def named(self) -> list[tuple[str, str]]:
+    def required_paths(self) -> list[tuple[str, str]]:
         """(parameter, path) of the fields that every record must have."""
         single = [(name, getattr(self, name)) for name in ("question", "choices", "id", "context")]
         pairs = [*single[:1], *(("answer", path) for path in self.answers), *single[1:]]
@@ -58,14 +58,13 @@ class Fields:
 
 @dataclass(frozen=True)
 class FieldsOfFiles:
-    """The fields of every file: `named` gives those of the benchmarks whose name fits a pattern, the first that does;
-    `others` those of the others."""
+    """The fields of every file: of the first of `by_pattern` that fits the name of the benchmark, else `others`."""
 
     others: Fields
-    named: tuple[tuple[str, Fields], ...] = ()
+    by_pattern: tuple[tuple[str, Fields], ...] = ()
 
-    def of(self, benchmark: str) -> Fields:
-        return next((fields for name, fields in self.named if fnmatchcase(benchmark, name)), self.others)
+    def fields_of(self, benchmark: str) -> Fields:
+        return next((fields for name, fields in self.by_pattern if fnmatchcase(benchmark, name)), self.others)
 
 
 def files_of(path: Path) -> list[Path]:
@@ -98,7 +97,7 @@ def read_items(paths: Sequence[Path], mapping: FieldsOfFiles) -> pa.Table:
     tables, errors = [], []
     for path in paths:
         try:
-            tables.append(_read(path, mapping.of(name_of(path))))
+            tables.append(_read(path, mapping.fields_of(name_of(path))))
         except AssetError as error:
             errors.append(error)
     if errors:
@@ -113,7 +112,7 @@ def _read(path: Path, fields: Fields) -> pa.Table:
         row = _item(path, where, number, record, fields)
         rows.append(row)
         if fields.context is not None:
-            text = _text(where, fields.context, _one(at_path(record, fields.context)))
+            text = _text(where, fields.context, _only_element(at_path(record, fields.context)))
             contexts.setdefault(text, row | {"question": text, "answers": [], "is_context": True})
     if not rows:
         raise AssetError(f"{path}: it has no items, so nothing could be found")
@@ -142,11 +141,13 @@ def _rows(path: Path, fields: Fields) -> Iterator[tuple[str, int, dict[str, Any]
     try:
         with pq.ParquetFile(path) as file:
             columns = file.schema_arrow.names
-            wanted = {name for _, at in fields.named for name in columns if at == name or at.startswith(f"{name}.")}
+            needed = {
+                name for _, at in fields.required_paths for name in columns if at == name or at.startswith(f"{name}.")
+            }
             missing = any(
-                not any(at == name or at.startswith(f"{name}.") for name in columns) for _, at in fields.named
+                not any(at == name or at.startswith(f"{name}.") for name in columns) for _, at in fields.required_paths
             )
-            for batch in file.iter_batches(1024, columns=columns if missing else sorted(wanted), use_threads=False):
+            for batch in file.iter_batches(1024, columns=columns if missing else sorted(needed), use_threads=False):
                 for record in batch.to_pylist():
                     number += 1
                     yield f"{path}: row {number}", number, record
@@ -167,17 +168,17 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def _item(path: Path, where: str, number: int, record: dict[str, Any], fields: Fields) -> dict[str, Any]:
-    for parameter, field in fields.named:
+    for parameter, field in fields.required_paths:
         if at_path(record, field) is MISSING:
-            near = did_you_mean(field, record) or "."
-            raise AssetError(f'{where}: no field "{field}"{near} {_how_to_read(path, record, fields, parameter)}')
-    question = _one(at_path(record, fields.question))
+            hint = did_you_mean(field, record) or "."
+            raise AssetError(f'{where}: no field "{field}"{hint} {_how_to_read(path, record, fields, parameter)}')
+    question = _only_element(at_path(record, fields.question))
     if not isinstance(question, str):
         how = _how_to_read(path, record, fields, "question")
         raise AssetError(f'{where}: "{fields.question}" is not text, but {_shown(question)}. {how}')
     return {
         "benchmark": name_of(path),
-        "id": str(number if fields.id is None else _one(at_path(record, fields.id))),
+        "id": str(number if fields.id is None else _only_element(at_path(record, fields.id))),
         "question": question,
         "answers": list(dict.fromkeys(_answers(path, where, record, fields))),
         "is_context": False,
@@ -186,8 +187,10 @@ def _item(path: Path, where: str, number: int, record: dict[str, Any], fields: F
 
 def _how_to_read(path: Path, record: Mapping[str, Any], fields: Fields, parameter: str) -> str:
     """What a record has, and the mapping with which its file can be read."""
-    other = "" if parameter == "question" else f" ({parameter}: null if there is none)"
-    return f"It has: {', '.join(record)}. Write fields: {{{name_of(path)}: {suggested(record, vars(fields))}}}{other}"
+    optional = "" if parameter == "question" else f" ({parameter}: null if there is none)"
+    return (
+        f"It has: {', '.join(record)}. Write fields: {{{name_of(path)}: {suggested(record, vars(fields))}}}{optional}"
+    )
 
 
 def _answers(path: Path, where: str, record: Mapping[str, Any], fields: Fields) -> Iterator[str]:
@@ -205,7 +208,7 @@ def _answers(path: Path, where: str, record: Mapping[str, Any], fields: Fields) 
             yield str(text)
 
 
-def _chosen(where: str, field: str, named: str | None, answer: Any, choices: Any) -> Any:
+def _chosen(where: str, field: str, choices_field: str | None, answer: Any, choices: Any) -> Any:
     labels = None
     if isinstance(choices, dict):  # as ARC has them: {"text": […], "label": […]}
         labels, choices = choices.get("label"), choices.get("text")
@@ -215,7 +218,7 @@ def _chosen(where: str, field: str, named: str | None, answer: Any, choices: Any
     if not isinstance(choices, list) or at is None or not 0 <= at < len(choices):
         raise AssetError(
             f'{where}: "{field}" is {_shown(answer)}, which is not a letter, number or text of '
-            f'"{named}": {_shown(choices)}'
+            f'"{choices_field}": {_shown(choices)}'
         )
     return choices[at]
 
@@ -229,7 +232,7 @@ def _number(answer: Any) -> int | None:
     return answer if isinstance(answer, int) else None
 
 
-def _one(value: Any) -> Any:
+def _only_element(value: Any) -> Any:
     """The only element of a list, as a path through a list gives it; any other value as it is."""
     return value[0] if isinstance(value, list) and len(value) == 1 else value
 

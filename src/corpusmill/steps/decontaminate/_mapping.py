@@ -27,41 +27,41 @@ def at_path(record: Any, path: str) -> Any:
     if isinstance(record, Mapping) and path in record:
         return record[path]
     if isinstance(record, list):
-        found = [value for value in (at_path(each, path) for each in record) if value is not MISSING]
-        if record and not found:
+        values = [value for value in (at_path(element, path) for element in record) if value is not MISSING]
+        if record and not values:
             return MISSING
-        return [one for value in found for one in (value if isinstance(value, list) else [value])]
+        return [one for value in values for one in (value if isinstance(value, list) else [value])]
     if record is None:
         return []
-    name, _, rest = path.partition(".")
-    if not rest or not isinstance(record, Mapping) or name not in record:
+    name, _, remainder = path.partition(".")
+    if not remainder or not isinstance(record, Mapping) or name not in record:
         return MISSING
-    return at_path(record[name], rest)
+    return at_path(record[name], remainder)
 
 
-def suggested(record: Mapping[str, Any], given: Mapping[str, Any]) -> str:
+def suggested(record: Mapping[str, Any], fields: Mapping[str, Any]) -> str:
     """A mapping for files of such records, as a recipe says it. What is given and there stays as it is.
 
     >>> suggested({"query_id": "7", "passage": "", "question": "", "answers_spans": {"spans": [], "types": []}}, {})
     '{question: question, answer: answers_spans.spans, id: query_id}'
     """
-    question = _kept(record, given.get("question")) or _named(record, QUESTIONS, ("text",))
+    question = _valid_path(record, fields.get("question")) or _first_path(record, QUESTIONS, ("text",))
     question = question or next(iter(get_close_matches("question", record)), "…")
-    answer = _kept(record, given.get("answer")) or _named(record, ANSWERS, WITHIN) or "null"
+    answer = _valid_path(record, fields.get("answer")) or _first_path(record, ANSWERS, WITHIN) or "null"
     number = answer.removesuffix("spans") + "number"
     if answer.endswith(".spans") and at_path(record, number) is not MISSING:
         answer = f"[{answer}, {number}]"
     options = next((name for name in CHOICES if name in record), None)
     choices = f", choices: {options}" if options and "." not in answer and answer != "null" else ""
-    return f"{{question: {question}, answer: {answer}{choices}, id: {_named(record, IDS, ()) or 'null'}}}"
+    return f"{{question: {question}, answer: {answer}{choices}, id: {_first_path(record, IDS, ()) or 'null'}}}"
 
 
-def _kept(record: Mapping[str, Any], path: Any) -> str | None:
+def _valid_path(record: Mapping[str, Any], path: Any) -> str | None:
     value = at_path(record, path) if isinstance(path, str) else MISSING
     return path if value is not MISSING and _is_plain(value) else None
 
 
-def _named(record: Mapping[str, Any], names: Sequence[str], within: Sequence[str]) -> str | None:
+def _first_path(record: Mapping[str, Any], names: Sequence[str], within: Sequence[str]) -> str | None:
     """The path of the first of these fields that holds text, a number or a list of them, or one of `within` that does.
 
     Lower and upper case make no difference, and the fields of TriviaQA's `answer` that hold text beside the aliases are
@@ -92,4 +92,4 @@ def _paths(field: str, within: Sequence[str]) -> Iterator[str]:
 def _is_plain(value: Any) -> bool:
     """Whether it is text or a number, or a list of them. An empty list may be one."""
     values = value if isinstance(value, list) else [value]
-    return all(isinstance(one, str | int | float) for one in values)
+    return all(isinstance(element, str | int | float) for element in values)

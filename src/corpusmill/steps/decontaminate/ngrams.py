@@ -84,9 +84,9 @@ class Ngrams:
     needs: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
-        named = (self.benchmarks,) if isinstance(self.benchmarks, str) else tuple(self.benchmarks)
-        object.__setattr__(self, "benchmarks", named)
-        if not named:
+        names = (self.benchmarks,) if isinstance(self.benchmarks, str) else tuple(self.benchmarks)
+        object.__setattr__(self, "benchmarks", names)
+        if not names:
             raise RecipeError("decontaminate/ngrams: benchmarks is empty; name JSON Lines files, or a folder of them")
         if not 1 <= self.shortest <= self.ngram <= WIDEST:
             raise RecipeError(
@@ -105,7 +105,7 @@ class Ngrams:
             raise RecipeError(
                 "decontaminate/ngrams: require_answer needs the field of the answer; name it with answer: …"
             )
-        self._check_names([name_of(path) for path in files(named)])
+        self._check_names([name_of(path) for path in files(names)])
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -119,13 +119,13 @@ class Ngrams:
     def transform(self, docs: pa.RecordBatch) -> pa.RecordBatch:
         text, items = docs["text"], self._items()
         passages = self._passages(text, items)
-        least = self.min_overlap or 0.0
-        found = columns(text, items, passages, least) if len(passages) else nothing_found(len(docs))
+        min_overlap = self.min_overlap or 0.0
+        evidence = columns(text, items, passages, min_overlap) if len(passages) else nothing_found(len(docs))
         changed = docs
         if self.action == "cut" and len(passages):
-            enough = items.overlap(passages) >= least
+            enough = items.overlap(passages) >= min_overlap
             changed = with_text(docs, self._cut(text, passages[enough & ~items.material[passages["item"]]]))
-        for name, column in found.items():
+        for name, column in evidence.items():
             changed = changed.append_column(name, column)
         return changed
 
@@ -143,8 +143,8 @@ class Ngrams:
     def _passages(self, text: pa.LargeStringArray, items: Benchmarks) -> NDArray[Any]:
         passages = find_items(fold(text), items.index, items.near)
         if self.require_answer and len(passages):
-            near = places(text, passages, passages["first"] - REACH, passages["end"] + REACH)
-            around = span_texts(text, *near.T).to_pylist()
+            spans = places(text, passages, passages["first"] - REACH, passages["end"] + REACH)
+            around = span_texts(text, *spans.T).to_pylist()
             answered = [items.answered(item, nearby) for item, nearby in zip(passages["item"], around)]
             passages = passages[np.array(answered, bool)]
         return passages
@@ -163,17 +163,17 @@ class Ngrams:
             self.corpus_material,
         )
 
-    def _check_names(self, known: list[str]) -> None:
+    def _check_names(self, names: list[str]) -> None:
         """Raises RecipeError if fields or corpus_material name a benchmark that no file is of."""
         for parameter, patterns in (
             ("fields", [name for name, _ in self.fields]),
             ("corpus_material", self.corpus_material),
         ):
             for pattern in patterns:
-                if not any(fnmatchcase(name, pattern) or fnmatchcase(pattern, f"{name}/*") for name in known):
+                if not any(fnmatchcase(name, pattern) or fnmatchcase(pattern, f"{name}/*") for name in names):
                     raise RecipeError(
                         f'decontaminate/ngrams: {parameter} names "{pattern}", which is none of the benchmarks'
-                        f"{did_you_mean(pattern, known) or '.'} They are: {', '.join(known)}."
+                        f"{did_you_mean(pattern, names) or '.'} They are: {', '.join(names)}."
                     )
 
     def _cut(self, text: pa.LargeStringArray, passages: NDArray[Any]) -> pa.LargeStringArray:
@@ -181,7 +181,7 @@ class Ngrams:
         begin = passages["first"] - passages["at"] - self.margin
         end = passages["end"] + passages["left"] + self.margin
         spans = merged(places(text, passages, begin, end))
-        rest = replace_spans(text, spans, pa.array([""] * len(spans), pa.large_string()))
+        remaining = replace_spans(text, spans, pa.array([""] * len(spans), pa.large_string()))
         shorter = np.zeros(len(text), bool)
         shorter[spans[:, 0]] = True
-        return masked(rest, pa.array(shorter), lambda cut: pc.if_else(pc.equal(fold(cut), ""), None, cut))
+        return masked(remaining, pa.array(shorter), lambda cut: pc.if_else(pc.equal(fold(cut), ""), None, cut))

@@ -18,10 +18,10 @@ DATE = re.compile(r"(\d{4})(?:-?(\d\d))?(?:-?(\d\d))?(?:[T ]?(\d\d))?(?::?(\d\d)
 def check_keep(keep: str) -> None:
     """Raises RecipeError if `keep` is neither a policy nor the name of a signal."""
     if keep not in POLICIES and "." not in keep:
-        near = did_you_mean(keep, POLICIES) or ";"
+        hint = did_you_mean(keep, POLICIES) or ";"
         raise RecipeError(
             f'keep is one of {", ".join(POLICIES)}, or a signal of an earlier step, as in "quality.score" (the highest '
-            f'is kept) or "-perplexity.value" (the lowest), got "{keep}"{near}'.rstrip(";")
+            f'is kept) or "-perplexity.value" (the lowest), got "{keep}"{hint}'.rstrip(";")
         )
 
 
@@ -62,9 +62,9 @@ def moment(date: str | None) -> float:
     parts = DATE.match(date or "")
     if not parts:
         return float("nan")
-    year, *rest = (int(part or 0) for part in parts.groups())
+    year, *smaller_units = (int(part or 0) for part in parts.groups())
     value = year
-    for part in rest:
+    for part in smaller_units:
         value = value * 100 + part
     return float(value)
 

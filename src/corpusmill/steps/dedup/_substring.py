@@ -189,27 +189,27 @@ class WindowRepeats:
 def write_copies(io: UnitIO, files: KeyFiles, part: int, keep_first: bool, stretches: bool) -> Ranges:
     """Write the windows of a partition's records that occurred before; returns the stretches that stay open."""
     payload = ("whole", "start", *(("windows", "times") if stretches else ()))
-    seen = RepeatIndex()
+    index = RepeatIndex()
     copies: list[Ranges] = []
-    distinct: list[Ranges] = []  # the first of each, in the order in which `seen` numbers them
+    distinct: list[Ranges] = []  # the first of each, in the order in which `index` numbers them
     for number, piece in enumerate(pieces(part, files, io, payload, all_documents=not stretches)):
         io.heart.at(number, len(files.keys))
-        before = seen.add(piece.keys, piece.payload["whole"])
+        before = index.add(piece.keys, piece.payload["whole"])
         start = piece.payload["start"].astype(np.int64)
         count = piece.payload["windows"].astype(np.int64) if stretches else np.ones(len(start), np.int64)
         times = piece.payload["times"] if stretches else np.ones(len(start), np.int64)
         stop, last = start + count, start + count * times
         # A stretch that follows itself at once is its own copy, but for the first time.
-        whole = before | ((times > 1) & (not keep_first))
-        begin = np.where(whole, start, stop)
+        is_repeat = before | ((times > 1) & (not keep_first))
+        begin = np.where(is_repeat, start, stop)
         copies.append(Ranges(piece.documents, begin, last).pick(last > begin))
         distinct.append(Ranges(piece.documents, start, stop).pick(~before))
     firsts = Ranges.joined(distinct)
     if not keep_first:
-        copies.append(firsts.pick(seen.repeated()))
+        copies.append(firsts.pick(index.repeated()))
     repeated = Ranges.joined(copies)
     repeated.pick(repeated.documents >= files.own).write(io, "copies")
-    return firsts.pick(seen.related()) if stretches else Ranges.joined([])
+    return firsts.pick(index.related()) if stretches else Ranges.joined([])
 
 
 @dataclass(frozen=True)
@@ -232,11 +232,11 @@ class WindowKeys:
         row, start = np.empty(begins[-1], np.uint32), np.empty(begins[-1], np.uint32)
         at = 0
         for texts, document, chosen in _texts_of(io, path, first, open_):
-            here = slice(begins[at], begins[at + len(document)])
+            rows = slice(begins[at], begins[at + len(document)])
             many, at = count[at : at + len(document)], at + len(document)
-            key[here], whole[here] = window_hashes(texts, document, chosen.start, many, self.window)
-            row[here] = np.repeat(chosen.documents - first, many)
-            start[here] = np.repeat(chosen.start - (np.cumsum(many) - many), many) + np.arange(many.sum())
+            key[rows], whole[rows] = window_hashes(texts, document, chosen.start, many, self.window)
+            row[rows] = np.repeat(chosen.documents - first, many)
+            start[rows] = np.repeat(chosen.start - (np.cumsum(many) - many), many) + np.arange(many.sum())
         partitions = window_partitions(stretches, io)
         offsets, sorted_keys, order = scatter(key[:, None], partitions)
         io.write_arrays(
@@ -275,10 +275,10 @@ class SubstringVerdicts:
                 io.write("cuts", pa.record_batch([pa.array(column) for column in columns], schema=CUTS))
 
     def verdicts(self, documents: NDArray[np.int64], cut: Cut) -> pa.RecordBatch:
-        left = (cut.tokens - cut.cut) / cut.tokens
-        least = 0.0 if self.cutting.min_left is None or self.cutting.mark else self.cutting.min_left
+        remaining = (cut.tokens - cut.cut) / cut.tokens
+        min_left = 0.0 if self.cutting.min_left is None or self.cutting.mark else self.cutting.min_left
         # A document of which nothing is left is dropped by the engine, as empty.
-        short = (left > 0) & (left < least)
+        short = (remaining > 0) & (remaining < min_left)
         columns = [
             pa.array(documents),
             pc.if_else(pa.array(short), pa.scalar("min_left"), pa.scalar(None, pa.string())),
@@ -305,7 +305,7 @@ def _texts_of(
         io.heart.at(row - first, file.metadata.num_rows)
         lo, hi = np.searchsorted(ranges.documents, [row, row + len(batch)])
         if lo < hi:
-            here = Ranges(*(column[lo:hi] for column in ranges))
-            rows, document = np.unique(here.documents, return_inverse=True)
-            yield batch["text"].take(pa.array(rows - row)), document.astype(np.int64), here
+            own = Ranges(*(column[lo:hi] for column in ranges))
+            rows, document = np.unique(own.documents, return_inverse=True)
+            yield batch["text"].take(pa.array(rows - row)), document.astype(np.int64), own
         row += len(batch)

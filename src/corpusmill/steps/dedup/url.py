@@ -116,10 +116,10 @@ def normal(url: str, query: str, tracking: re.Pattern[str]) -> str:
     port = parts["port"] or ""
     if web and port in ("80", "443"):
         port = ""
-    path = _written(parts["path"] or "").rstrip("/")
-    asked = _query(_written(parts["query"] or ""), query, tracking)
+    path = _normal_escapes(parts["path"] or "").rstrip("/")
+    arguments = _query(_normal_escapes(parts["query"] or ""), query, tracking)
     begin = "" if web else f"{scheme}://"
-    return f"{begin}{parts['user'] or ''}{_host(parts['host'])}{port and ':'}{port}{path}{asked and '?'}{asked}"
+    return f"{begin}{parts['user'] or ''}{_host(parts['host'])}{port and ':'}{port}{path}{arguments and '?'}{arguments}"
 
 
 def parameters(names: tuple[str, ...]) -> re.Pattern[str]:
@@ -146,7 +146,7 @@ def _host(host: str) -> str:
     return host
 
 
-def _written(part: str) -> str:
+def _normal_escapes(part: str) -> str:
     """The one way to write a path or a query."""
     return _WRITTEN_ANYHOW.sub(_one_way, part) if "%" in part or not part.isascii() else part
 

@@ -98,13 +98,13 @@ def parseable(html: str) -> tuple[str, bool]:
             )
     if tags <= MANY_TAGS:
         return html, False
-    most, walked = nesting(html)
+    depth, walked = nesting(html)
     if walked > MAX_WALKED:
         raise DocumentError(
-            f"the page nests {most} elements deep and has tags in them that close none; a parser would have to walk up "
-            f"{walked} of them, more than {MAX_WALKED}"
+            f"the page nests {depth} elements deep and has tags in them that close none; a parser would have to walk "
+            f"up {walked} of them, more than {MAX_WALKED}"
         )
-    return html, most > MAX_DEPTH
+    return html, depth > MAX_DEPTH
 
 
 def _check_cost(cost: Cost) -> None:
@@ -129,24 +129,24 @@ def depth(html: str) -> int:
 def nesting(html: str) -> tuple[int, int]:
     """(`depth`, the sum of the depths at which there are end tags that close nothing, and tags of FLAT): for each of
     these a parser walks up the tree."""
-    now = most = walked = 0
+    now = deepest = walked = 0
     unclosed: dict[str, int] = {}  # an end tag that belongs to no element closes none
-    for end, given in TAG.findall(html):
-        name = given.lower()
+    for end, tag in TAG.findall(html):
+        name = tag.lower()
         if name in FLAT:
             walked += now
             continue
-        there = unclosed.get(name, 0)
+        open_count = unclosed.get(name, 0)
         if not end:
-            unclosed[name] = there + 1
+            unclosed[name] = open_count + 1
             now += 1
-            most = max(most, now)
-        elif there:
-            unclosed[name] = there - 1
+            deepest = max(deepest, now)
+        elif open_count:
+            unclosed[name] = open_count - 1
             now -= 1
         else:
             walked += now
-    return most, walked
+    return deepest, walked
 
 
 def _with_title(metadata: str | None, html: str) -> str | None:
@@ -157,5 +157,5 @@ def _with_title(metadata: str | None, html: str) -> str | None:
     title = " ".join(unescape(match[1]).split()) if match else ""
     if not title:
         return metadata
-    kept: dict[str, Any] = orjson.loads(metadata) if metadata else {}
-    return orjson.dumps({**kept, "title": title}, option=orjson.OPT_SORT_KEYS).decode()
+    fields: dict[str, Any] = orjson.loads(metadata) if metadata else {}
+    return orjson.dumps({**fields, "title": title}, option=orjson.OPT_SORT_KEYS).decode()

@@ -169,7 +169,7 @@ class WikitextWriter:
 
     def _table(self, node: Any) -> str:
         kind = str(node.get("class").value).lower() if node.has("class") else ""
-        if not self.tables or any(word in kind for word in ASIDE) or node.contents is None:
+        if not self.tables or any(marker in kind for marker in ASIDE) or node.contents is None:
             return ""
         rows: list[list[str]] = []
         caption = ""
@@ -214,20 +214,20 @@ class WikitextWriter:
 
     def _blocks(self, text: str) -> list[tuple[int, str]]:
         """(level of a heading or 0, text) of each block."""
-        found: list[tuple[int, str]] = []
+        blocks: list[tuple[int, str]] = []
         paragraph: list[str] = []
         counts: list[int] = []  # of numbered items, by depth
 
         def flush() -> None:
             if paragraph and (line := _tidy(" ".join(paragraph))):
-                found.append((0, self._unheld(line)))
+                blocks.append((0, self._unheld(line)))
             paragraph.clear()
 
         items: list[str] = []  # of a list, which is one block
 
         def end_list() -> None:
             if items:
-                found.append((0, "\n".join(items)))
+                blocks.append((0, "\n".join(items)))
             items.clear()
             counts.clear()
 
@@ -242,17 +242,17 @@ class WikitextWriter:
                 flush()
                 level, title = int(match[1]), self._unheld(_tidy(match[2]))
                 if title:
-                    found.append((level, f"{'#' * level} {title}" if self.markup == "markdown" else title))
+                    blocks.append((level, f"{'#' * level} {title}" if self.markup == "markdown" else title))
             elif not line.strip():
                 flush()
             elif not HELD_MARK.fullmatch(line.strip()) or paragraph:
                 paragraph.append(line)
             else:
                 flush()
-                found.append((0, self._unheld(line.strip())))
+                blocks.append((0, self._unheld(line.strip())))
         flush()
         end_list()
-        return found
+        return blocks
 
     def _item(self, match: re.Match[str], counts: list[int]) -> str:
         marks = match[1].replace(ITEM, "").replace(" ", "")
@@ -283,12 +283,12 @@ def unclosed(text: str) -> int:
 
 def _with_content(blocks: list[tuple[int, str]]) -> list[tuple[int, str]]:
     """Without headings under which nothing stands: of lists of references, above all."""
-    kept: list[tuple[int, str]] = []
+    remaining: list[tuple[int, str]] = []
     for level, text in reversed(blocks):
-        if level and (not kept or 0 < kept[-1][0] <= level):
+        if level and (not remaining or 0 < remaining[-1][0] <= level):
             continue
-        kept.append((level, text))
-    return kept[::-1]
+        remaining.append((level, text))
+    return remaining[::-1]
 
 
 def _tidy(line: str) -> str:

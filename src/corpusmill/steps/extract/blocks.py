@@ -41,13 +41,13 @@ class Blocks:
     max_mb: float = 16.0  # of a page, in megabytes; larger ones become dead letters
 
     def __post_init__(self) -> None:
-        for name, value, known in (
+        for name, value, choices in (
             ("comments", self.comments, ("drop", "keep")),
             ("favour", self.favour, ("precision", "balance", "recall", "all")),
             ("markup", self.markup, ("text", "markdown")),
         ):
-            if value not in known:
-                raise RecipeError(f'{name} must be {", ".join(known[:-1])} or {known[-1]}, got "{value}"')
+            if value not in choices:
+                raise RecipeError(f'{name} must be {", ".join(choices[:-1])} or {choices[-1]}, got "{value}"')
         if self.max_mb <= 0:
             raise RecipeError(f"need max_mb > 0, got {self.max_mb}")
 
@@ -70,7 +70,7 @@ class Blocks:
         blocks = model.scan(page)
         likely = model.probabilities(blocks, self.comments)
         if self.favour == "all":
-            kept = np.ones(len(likely), bool)
+            is_content = np.ones(len(likely), bool)
         else:
-            kept = chosen(likely, blocks.blocks[:, WORDS], self.favour, self.markup == "markdown")
-        return compose(blocks, kept, self.markup, possible(blocks, likely, self.comments)).strip("\n")
+            is_content = chosen(likely, blocks.blocks[:, WORDS], self.favour, self.markup == "markdown")
+        return compose(blocks, is_content, self.markup, possible(blocks, likely, self.comments)).strip("\n")

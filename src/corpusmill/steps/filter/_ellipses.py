@@ -18,7 +18,7 @@ BREAK = r"[\n\r\x0b\x0c\x1c-\x1e\x{85}\x{2028}\x{2029}]"  # those of str.splitli
 
 def check_ellipses(ellipses: Sequence[str], name: str) -> None:
     """Raises RecipeError unless each can end a line."""
-    if not ellipses or any(not each.strip() or each != each.strip() for each in ellipses):
+    if not ellipses or any(not ellipsis.strip() or ellipsis != ellipsis.strip() for ellipsis in ellipses):
         raise RecipeError(
             f'{name}: ellipses is a list of texts without white space at the ends, as in ["...", ". . ."], got '
             f"{list(ellipses)}; to switch the rules off, set max_ellipsis_ratio and max_ellipsis_lines to null"
@@ -31,9 +31,9 @@ def ellipsis_ratios(texts: pa.LargeStringArray, ellipses: tuple[str, ...], words
     if set(ellipses) == set(ELLIPSES):
         return {}
     texts = pc.fill_null(texts, "")
-    one = "|".join(re.escape(each) for each in sorted(ellipses, key=len, reverse=True))
+    pattern = "|".join(re.escape(ellipsis) for ellipsis in sorted(ellipses, key=len, reverse=True))
     statistics = MEASURES[family("stats", words)].statistics(texts)
-    count, ends = counted(texts, one), counted(texts, rf"(?:{one})[^\S\n\r]*(?:{BREAK}|\z)")
+    count, ends = counted(texts, pattern), counted(texts, rf"(?:{pattern})[^\S\n\r]*(?:{BREAK}|\z)")
     total = statistics["words"]
     return {
         "ellipsis_ratio": pa.array(ratio(count, total)),

@@ -26,9 +26,9 @@ def words(path: Path) -> tuple[str, ...]:
     """The words of a file in its order, as `plain`. Raises AssetError for a line without one."""
     entries = []
     for number, line in enumerate(lines(path), 1):
-        if not (word := plain(line)):
+        if not (entry := plain(line)):
             raise AssetError(f'{path}: entry {number}, "{line}", has no letter a-z and no digit, as a word must')
-        entries.append(word)
+        entries.append(entry)
     return tuple(entries)
 
 
@@ -41,25 +41,25 @@ def plain(entry: str) -> str:
     return " ".join(re.findall("[a-z0-9]+", entry.lower()))
 
 
-def check(path: Path, what: str) -> None:
+def check(path: Path, kind: str) -> None:
     """Check the beginning of a list before anything runs.
 
-    what   "word", "domain", or "page": what each line should be
+    kind   "word", "domain", or "page": what each line should be
 
     Raises AssetError if the list is empty or of another kind.
     """
     if path.is_dir():
         raise AssetError(
-            f"{path}: this is a folder; it must be a file with one {what} per line. A UT1 folder is for `ut1`"
+            f"{path}: this is a folder; it must be a file with one {kind} per line. A UT1 folder is for `ut1`"
         )
     first = list(islice(lines(path), PROBE))
     if not first:
-        raise AssetError(f"{path}: an empty list: it has no {what}, so nothing would match")
-    fits = {"word": plain, "domain": is_domain, "page": is_page}[what]
+        raise AssetError(f"{path}: an empty list: it has no {kind}, so nothing would match")
+    fits = {"word": plain, "domain": is_domain, "page": is_page}[kind]
     if not any(map(fits, first)) or any(map(_CONTROL.search, first)):
         raise AssetError(
-            f"{path}: not a list of one {what} per line; it begins with {first[0][:40]!r}. Compressed files, hosts "
-            f"files and lists for ad blockers are not read: make it a list of lines like {EXAMPLE[what]}"
+            f"{path}: not a list of one {kind} per line; it begins with {first[0][:40]!r}. Compressed files, hosts "
+            f"files and lists for ad blockers are not read: make it a list of lines like {EXAMPLE[kind]}"
         )
 
 

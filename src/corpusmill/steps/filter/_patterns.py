@@ -20,9 +20,9 @@ def check_patterns(patterns: Patterns, name: str) -> None:
         try:
             empty = pc.match_substring_regex(pa.array([""], pa.large_string()), pattern)[0].as_py()
         except pa.ArrowInvalid as error:
-            what = str(error).removeprefix("Invalid regular expression: ")
+            problem = str(error).removeprefix("Invalid regular expression: ")
             raise RecipeError(
-                f"{name}: patterns.{called} is not a regular expression of RE2: {what}: {pattern} (look-around and "
+                f"{name}: patterns.{called} is not a regular expression of RE2: {problem}: {pattern} (look-around and "
                 "back-references do not exist there; (?i) ignores case)"
             ) from None
         if empty:

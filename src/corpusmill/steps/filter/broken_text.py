@@ -60,12 +60,12 @@ class BrokenText:
         text = pc.fill_null(docs["text"], "")
         chars = pc.utf8_length(text).to_numpy().astype(np.int64)
         beyond_ascii = np.flatnonzero(pc.binary_length(text).to_numpy() > chars)
-        some = text.take(pa.array(beyond_ascii))
+        candidates = text.take(pa.array(beyond_ascii))
         shares = []
         for part in PARTS:
-            found = np.zeros(len(text), np.int64)
-            found[beyond_ascii] = characters_in(some, part)
-            shares.append(pa.array(ratio(found, chars)))
+            counts = np.zeros(len(text), np.int64)
+            counts[beyond_ascii] = characters_in(candidates, part)
+            shares.append(pa.array(ratio(counts, chars)))
         return dict(zip(("mojibake_ratio", "replacement_ratio", "control_ratio"), shares))
 
     def reasons(self, docs: pa.RecordBatch, signals: Columns) -> pa.Array:
@@ -75,5 +75,5 @@ class BrokenText:
 def characters_in(texts: pa.LargeStringArray, pattern: str) -> NDArray[np.int64]:
     """(documents,) characters in matches of an expression."""
     before = pc.utf8_length(texts).to_numpy().astype(np.int64)
-    rest = pc.utf8_length(pc.replace_substring_regex(texts, pattern, "")).to_numpy()
-    return before - rest  # type: ignore[no-any-return]
+    after = pc.utf8_length(pc.replace_substring_regex(texts, pattern, "")).to_numpy()
+    return before - after  # type: ignore[no-any-return]

@@ -103,12 +103,12 @@ class C4:
 
     def _verdict_of_page(self, texts: pa.Array, verdict: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """(documents,) the verdict of the kept lines, or else of the whole page."""
-        for switched_on, wanted, name in (
+        for switched_on, phrase, name in (
             (self.lorem_ipsum, "lorem ipsum", LOREM_IPSUM),
             (self.curly_bracket, "{", CURLY_BRACKET),
         ):
             if switched_on:
-                hit = pc.fill_null(pc.match_substring(pc.ascii_lower(texts), wanted), False)
+                hit = pc.fill_null(pc.match_substring(pc.ascii_lower(texts), phrase), False)
                 verdict = np.where((verdict == OK) & hit.to_numpy(zero_copy_only=False), np.uint8(name), verdict)
         return verdict
 

@@ -124,27 +124,27 @@ class Fineweb2:
         """`label` and `score` of the language, the `settings` chosen, and how many of their `stop_words` occur; and
         `alpha_words`, the share of words with a letter where words end at hyphens, null in other languages."""
         settings = fineweb2.settings()
-        named = self._identifier().columns(docs["text"])
-        place = settings.find_pairs(named["label"], docs["text"])
-        stop_words = listed_words(docs["text"], place, settings.stop_words)
-        rows, apart = settings.apart(docs["text"], place)
+        language = self._identifier().columns(docs["text"])
+        chosen = settings.find_pairs(language["label"], docs["text"])
+        stop_words = listed_words(docs["text"], chosen, settings.stop_words)
+        rows, apart = settings.apart(docs["text"], chosen)
         alpha = np.full(len(docs), np.nan)
         if len(rows):
-            stop_words[rows] = listed_words(apart, place[rows], settings.stop_words)
+            stop_words[rows] = listed_words(apart, chosen[rows], settings.stop_words)
             measured = MEASURES[self.needs[0]](pa.record_batch({"text": apart}))
             alpha[rows] = measured["alpha_word_ratio"].to_numpy(zero_copy_only=False)
         return {
-            "label": named["label"],
-            "score": named["score"],
-            "settings": settings.names(place),
-            "stop_words": pa.array(stop_words, mask=place == fineweb2.NO_PAIR),
+            "label": language["label"],
+            "score": language["score"],
+            "settings": settings.names(chosen),
+            "stop_words": pa.array(stop_words, mask=chosen == fineweb2.NO_PAIR),
             "alpha_words": pa.array(alpha, from_pandas=True),
         }
 
     def reasons(self, docs: pa.RecordBatch, signals: Columns) -> pa.Array:
         settings = fineweb2.settings()
-        place = settings.places(signals["settings"])
-        hits = {"no_settings": pa.array(place == fineweb2.NO_PAIR)}
+        chosen = settings.places(signals["settings"])
+        hits = {"no_settings": pa.array(chosen == fineweb2.NO_PAIR)}
         for rule in self.RULES:
             bound = getattr(self, rule.parameter)
             if bound is None:
@@ -153,7 +153,7 @@ class Fineweb2:
             if rule.parameter == "min_alpha_words":
                 measured = pc.coalesce(pc.cast(signals["alpha_words"], pa.float64()), measured)
             limit = (
-                bounds_of(settings.bounds[rule.parameter], place) if bound == BY_LANGUAGE else pa.scalar(float(bound))
+                bounds_of(settings.bounds[rule.parameter], chosen) if bound == BY_LANGUAGE else pa.scalar(float(bound))
             )
             # A null never drops: of a document without settings, and a bound that the language lacks.
             hits[rule.parameter] = COMPARE[rule.drops](measured, limit)
@@ -163,7 +163,7 @@ class Fineweb2:
         return Identifier(model=self.model, windows=self.windows, window_chars=self.window_chars)
 
 
-def bounds_of(table: NDArray[np.float64], place: NDArray[np.int64]) -> pa.Array:
-    """(documents,) the bound of each by the place of its settings; null where there is none."""
-    limit = table[place]
-    return pa.array(limit, mask=np.isnan(limit) | (place == fineweb2.NO_PAIR))
+def bounds_of(table: NDArray[np.float64], chosen: NDArray[np.int64]) -> pa.Array:
+    """(documents,) the bound of each by the number of its settings; null where there is none."""
+    limit = table[chosen]
+    return pa.array(limit, mask=np.isnan(limit) | (chosen == fineweb2.NO_PAIR))

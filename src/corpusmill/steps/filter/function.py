@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from corpusmill.steps.functions import Document, OfFunction, of, reason
+from corpusmill.steps.functions import Document, OfFunction, reason, step_of
 
 
 def as_filter(function: Callable[[Document], bool | str]) -> "FilterFunction":
@@ -14,7 +14,7 @@ def as_filter(function: Callable[[Document], bool | str]) -> "FilterFunction":
 
     Raises RecipeError for a lambda, and for a function inside another one: workers could not import it.
     """
-    return of(FilterFunction, function)
+    return step_of(FilterFunction, function)
 
 
 @dataclass(frozen=True, kw_only=True)

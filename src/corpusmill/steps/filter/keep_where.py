@@ -49,19 +49,19 @@ class KeepWhere:
             raise RecipeError(
                 "filter/keep_where: give one condition, or conditions by name, as in {conditions: {long: bytes > 1000}}"
             )
-        for name, condition in self.named():
+        for name, condition in self.named_conditions():
             if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
                 raise RecipeError(
                     f'filter/keep_where: "{name}" cannot name a condition, and so a reason; use letters, digits and _'
                 )
             parsed(condition)
-        if len(dict(self.named())) < len(self.named()):
+        if len(dict(self.named_conditions())) < len(self.named_conditions()):
             raise RecipeError("filter/keep_where: two conditions have the same name")
 
     def reasons(self, docs: pa.RecordBatch, signals: Columns) -> pa.Array:
-        return join_reasons(**{name: fails(parsed(condition), signals) for name, condition in self.named()})
+        return join_reasons(**{name: fails(parsed(condition), signals) for name, condition in self.named_conditions()})
 
-    def named(self) -> tuple[tuple[str, str], ...]:
+    def named_conditions(self) -> tuple[tuple[str, str], ...]:
         return self.conditions if self.condition is None else (("condition", self.condition),)
 
 
@@ -103,24 +103,26 @@ def parsed(condition: str) -> Expression:
 
 
 def _parsed(condition: str) -> Expression:
-    said = _cut(condition)
+    excerpt = _cut(condition)
     condition.encode()
     tree = syntax(f"select ({condition}\n)")
     if tree["error"]:
-        raise RecipeError(f"filter/keep_where: {tree['error_message'].splitlines()[0]}: {said}")
+        raise RecipeError(f"filter/keep_where: {tree['error_message'].splitlines()[0]}: {excerpt}")
     select = tree["statements"][0]["node"]
     expressions = select.get("select_list", ())  # a UNION has none of its own
     if len(tree["statements"]) > 1 or len(expressions) != 1 or select | {"select_list": []} != bare():
-        raise RecipeError(f"filter/keep_where: the condition must be one expression, not a statement; got: {said}")
+        raise RecipeError(f"filter/keep_where: the condition must be one expression, not a statement; got: {excerpt}")
     columns: dict[str, None] = {}
     for part in parts(expressions):
         if part["class"] not in OF_VALUES:
-            what = REFUSED.get(part["class"], part["class"].lower())
-            raise RecipeError(f"filter/keep_where: {what} is not possible in a condition on one document: {said}")
+            kind = REFUSED.get(part["class"], part["class"].lower())
+            raise RecipeError(f"filter/keep_where: {kind} is not possible in a condition on one document: {excerpt}")
         if part["class"] == "FUNCTION" and (name := part["function_name"]) not in functions():
             mistyped = name not in functions(every=True)
-            near = did_you_mean(name, filter(str.isidentifier, functions())) if mistyped else ""
-            raise RecipeError(f'filter/keep_where: "{name}" is not a function of values alone{near or "."} In: {said}')
+            hint = did_you_mean(name, filter(str.isidentifier, functions())) if mistyped else ""
+            raise RecipeError(
+                f'filter/keep_where: "{name}" is not a function of values alone{hint or "."} In: {excerpt}'
+            )
         if part["class"] == "COLUMN_REF":
             name = ".".join(part["column_names"])
             part["column_names"] = [name]
@@ -228,13 +230,13 @@ def evaluate(sql: str, documents: pa.Table) -> pa.Array:
     return pa.concat_arrays(holds.chunks) if holds.num_chunks else pa.array([], pa.bool_())
 
 
-def unknown(name: str, known: Collection[str]) -> str:
+def unknown(name: str, signals: Collection[str]) -> str:
     """The message for a column that does not exist."""
     column = name.rpartition(".")[2]
-    same = [other for other in known if other.rpartition(".")[2] == column]
-    near = f'; did you mean "{same[0]}"?' if same else did_you_mean(name, known) or "."
+    same = [signal for signal in signals if signal.rpartition(".")[2] == column]
+    hint = f'; did you mean "{same[0]}"?' if same else did_you_mean(name, signals) or "."
     return (
-        f'filter/keep_where: no earlier step of this pass leaves the signal "{name}"{near} '
-        f"There are: {', '.join(known)}. Signals of steps before a dedup are in an earlier pass: put the condition "
+        f'filter/keep_where: no earlier step of this pass leaves the signal "{name}"{hint} '
+        f"There are: {', '.join(signals)}. Signals of steps before a dedup are in an earlier pass: put the condition "
         "above the dedup."
     )

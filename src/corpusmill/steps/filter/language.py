@@ -53,15 +53,16 @@ class FilterLanguage:
             raise RecipeError('languages is empty, so every document would be dropped; name one, such as ["en"]')
         labels = self._identifier().labels()
         groups = [name for name, members in GROUPS.items() if not members.isdisjoint(labels)]
-        for parameter, named, known in (
+        for parameter, languages, choices in (
             ("languages", self.languages, [*labels, *groups]),
             ("min_scores", tuple(dict(self.min_scores)), labels),
         ):
-            for language in named:
-                if language not in known:
-                    near = did_you_mean(language, known) or "."
+            for language in languages:
+                if language not in choices:
+                    hint = did_you_mean(language, choices) or "."
                     raise RecipeError(
-                        f'{parameter} has "{language}", which {self.model} does not know{near} It knows {some(labels)}.'
+                        f'{parameter} has "{language}", which {self.model} does not know{hint} It knows '
+                        f"{list_labels(labels)}."
                     )
         for score in (self.min_score, *dict(self.min_scores).values()):
             if not 0 <= score <= 1:
@@ -71,8 +72,10 @@ class FilterLanguage:
     def rules(self) -> tuple[Rule, ...]:
         """The threshold where it is one for one signal: not with a threshold by language, nor where a group adds the
         score of the runner-up, nor where `unknown` is kept whatever its score."""
-        one = not self.min_scores and UNKNOWN not in self.languages and GROUPS.keys().isdisjoint(self.languages)
-        return (Rule("min_score", "score", "<"),) if one else ()
+        single_bound = (
+            not self.min_scores and UNKNOWN not in self.languages and GROUPS.keys().isdisjoint(self.languages)
+        )
+        return (Rule("min_score", "score", "<"),) if single_bound else ()
 
     def signals(self, docs: pa.RecordBatch) -> Columns:
         return self._identifier().columns(docs["text"])
@@ -81,11 +84,11 @@ class FilterLanguage:
         label, score = signals["label"], self._scores(signals)
         at = pc.index_in(label, value_set=pa.array([language for language, _ in self.min_scores], pa.string()))
         thresholds = np.array([*(minimum for _, minimum in self.min_scores), self.min_score])
-        least = pa.array(thresholds[pc.fill_null(at, -1).to_numpy()])
+        bounds = pa.array(thresholds[pc.fill_null(at, -1).to_numpy()])
         judged = pc.and_(pc.is_valid(label), pc.not_equal(pc.fill_null(label, UNKNOWN), UNKNOWN))
         return join_reasons(
             language=pc.invert(pc.is_in(label, value_set=pa.array(sorted(members(self.languages)), pa.string()))),
-            min_score=pc.and_(pc.less(score, least), judged),
+            min_score=pc.and_(pc.less(score, bounds), judged),
         )
 
     def _scores(self, signals: Columns) -> pa.Array:
@@ -106,6 +109,6 @@ class FilterLanguage:
         return Identifier(model=self.model, windows=self.windows, window_chars=self.window_chars, offset=self.offset)
 
 
-def some(labels: list[str]) -> str:
+def list_labels(labels: list[str]) -> str:
     """All the labels, or the first few of many."""
     return ", ".join(labels) if len(labels) <= 12 else f"{', '.join(labels[:12])} and {len(labels) - 12} more"

@@ -83,11 +83,11 @@ class Lines:
                 )
             if bound is not None and bound > 1 and rule.signal.endswith("_ratio"):
                 raise RecipeError(f"filter/lines: {rule.parameter} is a share from 0 to 1, got {bound}")
-        taken = {*(rule.parameter for rule in MEASURED), "bullets", "terminal_punctuation"}
+        switches = {*(rule.parameter for rule in MEASURED), "bullets", "terminal_punctuation"}
         for name, _ in self.patterns:
-            if name in taken:
+            if name in switches:
                 raise RecipeError(f'filter/lines: a pattern cannot be named "{name}", as a rule of this step is')
-        if not self.patterns and all(getattr(self, name) is None or getattr(self, name) is False for name in taken):
+        if not self.patterns and all(getattr(self, name) is None or getattr(self, name) is False for name in switches):
             raise RecipeError(
                 "filter/lines: no rule is on, so no line would be removed; set one, as in {min_words: 3}. "
                 f"There are: {', '.join((*(rule.parameter for rule in MEASURED), *OTHERS))}."
@@ -95,25 +95,25 @@ class Lines:
 
     def transform(self, docs: pa.RecordBatch) -> pa.RecordBatch:
         before = docs["text"]
-        found = pieces(before, self.unit)
-        document = np.repeat(np.arange(len(docs), dtype=np.int32), np.diff(found.offsets))
-        each = span_texts(before, document, found.start, found.end)
-        each = pc.utf8_trim_whitespace(each)
-        counted = document_stats(each)
+        parts = pieces(before, self.unit)
+        document = np.repeat(np.arange(len(docs), dtype=np.int32), np.diff(parts.offsets))
+        lines = span_texts(before, document, parts.start, parts.end)
+        lines = pc.utf8_trim_whitespace(lines)
+        counted = document_stats(lines)
 
         def per_document(values: Any) -> NDArray[np.int64]:
             return np.bincount(document, values, len(docs)).astype(np.int64)
 
         removed = np.zeros(len(document), bool)
         signals: dict[str, NDArray[Any]] = {}
-        for name, hit in self._failing(each, counted):
+        for name, hit in self._failing(lines, counted):
             signals[f"removed_{name}"] = per_document(hit & ~removed)
             removed |= hit
         words = counted["words"]
         lost = ratio(per_document(np.where(removed, words, 0)), per_document(words))
-        spans = spans_without(before, found, removed)
+        spans = spans_without(before, parts, removed)
         cleaned = replace_spans(before, spans, pa.array([""] * len(spans), pa.large_string()))
-        nothing_left = (np.diff(found.offsets) > 0) & (per_document(~removed) == 0)
+        nothing_left = (np.diff(parts.offsets) > 0) & (per_document(~removed) == 0)
         cleaned = pc.if_else(pa.array(nothing_left), pa.scalar(None, pa.large_string()), cleaned)
         if self.max_words_removed is not None:
             cleaned = pc.if_else(pa.array(lost > self.max_words_removed), before, cleaned)
@@ -125,7 +125,7 @@ class Lines:
     def reasons(self, docs: pa.RecordBatch, signals: Columns) -> pa.Array:
         return failing(self, self.RULES, signals)
 
-    def _failing(self, each: pa.LargeStringArray, counted: NDArray[Any]) -> list[tuple[str, NDArray[np.bool_]]]:
+    def _failing(self, lines: pa.LargeStringArray, counted: NDArray[Any]) -> list[tuple[str, NDArray[np.bool_]]]:
         """(lines,) which fail it, for each rule that is on, in order."""
         columns = {**text(counted), **basic(counted)}
         hits: list[tuple[str, NDArray[np.bool_]]] = []
@@ -134,10 +134,10 @@ class Lines:
                 hit = COMPARE[rule.drops](columns[rule.signal], pa.scalar(bound))
                 hits.append((rule.parameter, hit.to_numpy(zero_copy_only=False)))
         if self.bullets is not None:
-            hits.append(("bullets", count_bullets(first_characters(each), self.bullets)[1] > 0))
+            hits.append(("bullets", count_bullets(first_characters(lines), self.bullets)[1] > 0))
         if self.terminal_punctuation:
-            hits.append(("terminal_punctuation", ~ends_sentence(each)))
-        return hits + [(name, matches(each, pattern)) for name, pattern in self.patterns]
+            hits.append(("terminal_punctuation", ~ends_sentence(lines)))
+        return hits + [(name, matches(lines, pattern)) for name, pattern in self.patterns]
 
 
 MEASURED = (

@@ -69,7 +69,7 @@ class Patterns:
         if self.max_line_share is not None:
             lines = line_shapes(text)
             lines = lines[lines["words"] > 0]
-            each = line_texts(text, lines)
+            line = line_texts(text, lines)
             total = np.bincount(lines["document"], minlength=len(docs))
         for name, pattern in self.patterns:
             columns[f"{name}_count"] = pa.nulls(len(docs), pa.int64())
@@ -77,10 +77,10 @@ class Patterns:
             if self.max_count is not None:
                 columns[f"{name}_count"] = pa.array(match_counts(text, pattern, chars))
             if self.max_share is not None:
-                rest = pc.utf8_length(pc.replace_substring_regex(text, pattern, "")).to_numpy().astype(np.int64)
-                columns[f"{name}_share"] = pa.array(ratio(chars - rest, chars))
+                unmatched = pc.utf8_length(pc.replace_substring_regex(text, pattern, "")).to_numpy().astype(np.int64)
+                columns[f"{name}_share"] = pa.array(ratio(chars - unmatched, chars))
             if self.max_line_share is not None:
-                hit = np.bincount(lines["document"], matches(each, pattern), len(docs)).astype(np.int64)
+                hit = np.bincount(lines["document"], matches(line, pattern), len(docs)).astype(np.int64)
                 columns[f"{name}_line_share"] = pa.array(ratio(hit, total))
         return columns
 

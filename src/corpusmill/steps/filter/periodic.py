@@ -57,9 +57,9 @@ class Periodic:
 
     def signals(self, docs: pa.RecordBatch) -> Columns:
         ids, offsets = tokenizer.load(self.tokenizer).encode(docs["text"])
-        found = np.empty((len(docs), 2), np.int64)
-        most_repeats(ids, offsets, self.shortest, self.longest, found)
-        return {"repeats": pa.array(found[:, 0].copy()), "period": pa.array(found[:, 1].copy())}
+        repeats = np.empty((len(docs), 2), np.int64)
+        most_repeats(ids, offsets, self.shortest, self.longest, repeats)
+        return {"repeats": pa.array(repeats[:, 0].copy()), "period": pa.array(repeats[:, 1].copy())}
 
     def reasons(self, docs: pa.RecordBatch, signals: Columns) -> pa.Array:
         return failing(self, self.RULES, signals)

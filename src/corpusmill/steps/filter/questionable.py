@@ -83,38 +83,38 @@ class Questionable:
         spans, offsets = sentence_spans(text)
         document = np.repeat(np.arange(len(docs), dtype=np.int32), np.diff(offsets))
         each = span_texts(text, document, spans[:, 0], spans[:, 1])
-        found = self._found(each)
+        hits_by_rule = self._hits(each)
 
         def per_document(hits: NDArray[Any]) -> NDArray[np.int64]:
             return np.bincount(document, hits, len(docs)).astype(np.int64)
 
         any_rule = np.zeros(len(each), bool)
-        for hits in found.values():
+        for hits in hits_by_rule.values():
             any_rule |= hits
         sentences = np.diff(offsets)
         columns = {"sentences": sentences, "questionable_ratio": ratio(per_document(any_rule), sentences)}
         return {
             name: pa.array(values)
-            for name, values in (columns | {name: per_document(hits) for name, hits in found.items()}).items()
+            for name, values in (columns | {name: per_document(hits) for name, hits in hits_by_rule.items()}).items()
         }
 
     def reasons(self, docs: pa.RecordBatch, signals: Columns) -> pa.Array:
         return failing(self, self.RULES, signals)
 
-    def _found(self, each: pa.LargeStringArray) -> dict[str, NDArray[np.bool_]]:
+    def _hits(self, sentences: pa.LargeStringArray) -> dict[str, NDArray[np.bool_]]:
         """(sentences,) for each rule, which it finds; none where it is off."""
-        found = {name: np.zeros(len(each), bool) for name in ("list_case", "lengths", "technical", "cursed")}
-        chars = pc.utf8_length(each).to_numpy()
+        hits = {name: np.zeros(len(sentences), bool) for name in ("list_case", "lengths", "technical", "cursed")}
+        chars = pc.utf8_length(sentences).to_numpy()
         if self.list_case:
-            words, capitals = counted(each, r"\S+"), counted(each, r"(?:\A|\s)\p{Lu}")
-            found["list_case"] = (words > 12) & (2 * capitals > words)
+            words, capitals = counted(sentences, r"\S+"), counted(sentences, r"(?:\A|\s)\p{Lu}")
+            hits["list_case"] = (words > 12) & (2 * capitals > words)
         if self.lengths is not None:
-            found["lengths"] = (chars < self.lengths[0]) | (chars > self.lengths[1])
+            hits["lengths"] = (chars < self.lengths[0]) | (chars > self.lengths[1])
         if self.technical is not None:
-            found["technical"] = counted(each, r"[0-9{}+/()>]") > self.technical * chars
+            hits["technical"] = counted(sentences, r"[0-9{}+/()>]") > self.technical * chars
         if patterns := (*(CURSED if self.cursed else ()), *self.patterns):  # in one pass
-            found["cursed"] = matches(each, "|".join(f"(?:{pattern})" for _, pattern in patterns))
-        return found
+            hits["cursed"] = matches(sentences, "|".join(f"(?:{pattern})" for _, pattern in patterns))
+        return hits
 
 
 def counted(texts: pa.LargeStringArray, pattern: str) -> NDArray[np.int64]:

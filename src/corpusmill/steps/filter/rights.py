@@ -58,8 +58,8 @@ class FilterRights:
         return self._rights().columns(docs)
 
     def reasons(self, docs: pa.RecordBatch, signals: Columns) -> pa.Array:
-        said = reserved(signals)
-        hits = {name: said[name] for name in self.RIGHTS if getattr(self, name)}
+        reservations = reserved(signals)
+        hits = {name: reservations[name] for name in self.RIGHTS if getattr(self, name)}
         return join_reasons(**hits) if hits else pa.nulls(len(signals["robots"]), pa.string())
 
     @property

@@ -90,22 +90,22 @@ class FilterUrl:
     def __post_init__(self) -> None:
         only(self, "filter/url")
         for field in DOMAINS:
-            for entry in written(getattr(self, field)):
+            for entry in listed_entries(getattr(self, field)):
                 if not _lists.is_domain(entry):
                     raise RecipeError(
                         f'filter/url: {field} has "{entry}", which is not a bare domain; '
                         f'write "{Address.from_url(entry).host or "example.org"}", or put the page in block_urls'
                     )
-        for entry in written(self.block_urls):
+        for entry in listed_entries(self.block_urls):
             if not Address.from_url(entry).host:
                 raise RecipeError(f'filter/url: block_urls has "{entry}", which has no host; write "example.org/page"')
         for field in WORDS:
-            for entry in written(getattr(self, field)):
+            for entry in listed_entries(getattr(self, field)):
                 if not _lists.plain(entry):
                     raise RecipeError(f'filter/url: {field} has "{entry}"; a word is made of a-z and 0-9')
-        for field, what in KINDS.items():
+        for field, kind in KINDS.items():
             if isinstance(name := getattr(self, field), str):
-                _lists.check(locate(name), what)
+                _lists.check(locate(name), kind)
         if self.ut1 is not None:
             folders = _lists.categories(locate(self.ut1))
             for category in self.categories:
@@ -121,8 +121,8 @@ class FilterUrl:
     @property
     def assets(self) -> tuple[str, ...]:
         """The named lists: their content decides, too."""
-        named = [value for field in KINDS if isinstance(value := getattr(self, field), str)]
-        return (*named, *(f"{self.ut1}/{category}/{file}" for category, file in self._ut1_files()))
+        lists = [value for field in KINDS if isinstance(value := getattr(self, field), str)]
+        return (*lists, *(f"{self.ut1}/{category}/{file}" for category, file in self._ut1_files()))
 
     def signals(self, docs: pa.RecordBatch) -> Columns:
         """The entry of each list that matches each URL, null for none; all null without a URL or for an allowed domain.
@@ -132,14 +132,14 @@ class FilterUrl:
         order.
         """
         addresses = parse(docs["url"])
-        wanted = docs["url"].is_valid().to_numpy(zero_copy_only=False)
-        wanted = wanted & (find_domains(addresses, wanted, domain_list(self.allow_domains))[:, 0] < 0)
+        judged = docs["url"].is_valid().to_numpy(zero_copy_only=False)
+        judged = judged & (find_domains(addresses, judged, domain_list(self.allow_domains))[:, 0] < 0)
         by_domain, by_page = (
-            partial(found, find_domains, addresses, wanted),
-            partial(found, find_pages, addresses, wanted),
+            partial(matched_entries, find_domains, addresses, judged),
+            partial(matched_entries, find_pages, addresses, judged),
         )
 
-        ut1 = pa.nulls(len(wanted), pa.string())
+        ut1 = pa.nulls(len(judged), pa.string())
         for category, file in self._ut1_files():
             find, read = (by_domain, _lists.domains) if file == "domains" else (by_page, _lists.pages)
             entries = find(load(f"{self.ut1}/{category}/{file}", read))
@@ -150,7 +150,7 @@ class FilterUrl:
             addresses.data, addresses.spans[:, 4], addresses.spans[:, 5], automata(*listed, self.sub_words_across)
         )
         hard, sub = (
-            pa.array(words, pa.string()).take(pa.array(at, mask=~wanted | (at < 0)))
+            pa.array(words, pa.string()).take(pa.array(at, mask=~judged | (at < 0)))
             for words, at in zip(listed, places)
         )
         return {
@@ -161,7 +161,7 @@ class FilterUrl:
             "curated_domains": by_domain(domain_list(self.curated_domains)),
             "hard_words": hard,
             "sub_words": sub,
-            "soft_words": pa.array(soft, mask=~wanted),
+            "soft_words": pa.array(soft, mask=~judged),
         }
 
     def reasons(self, docs: pa.RecordBatch, signals: Columns) -> pa.Array:
@@ -184,17 +184,19 @@ KINDS = {**dict.fromkeys(DOMAINS, "domain"), "block_urls": "page", **dict.fromke
 FINDS = FilterUrl.SWITCHES[:-1]
 
 
-def written(entries: List) -> tuple[str, ...]:
+def listed_entries(entries: List) -> tuple[str, ...]:
     """The entries that are written out in the recipe."""
     return () if isinstance(entries, str) else entries
 
 
-def found(find: Callable[..., Int64s], addresses: Addresses, wanted: NDArray[np.bool_], listed: Hashes) -> pa.Array:
-    """The name of each wanted address that `find` finds in a list, null for none."""
+def matched_entries(
+    find: Callable[..., Int64s], addresses: Addresses, judged: NDArray[np.bool_], listed: Hashes
+) -> pa.Array:
+    """The name of each judged address that `find` finds in a list, null for none."""
     return (
-        pieces(addresses, find(addresses, wanted, listed))
+        pieces(addresses, find(addresses, judged, listed))
         if len(listed.keys) > 1
-        else pa.nulls(len(wanted), pa.string())
+        else pa.nulls(len(judged), pa.string())
     )
 
 
@@ -214,7 +216,7 @@ def _hashed(hashes: Callable[[tuple[str, ...]], Hashes], entries: tuple[str, ...
 def word_list(entries: List, inside: bool = False) -> tuple[str, ...]:
     """The words of a list as they are reported; those that match `inside` others without the spaces between parts."""
     words = load(entries, _lists.words) if isinstance(entries, str) else tuple(map(_lists.plain, entries))
-    return tuple(word.replace(" ", "") for word in words) if inside else words
+    return tuple(entry.replace(" ", "") for entry in words) if inside else words
 
 
 automata = lru_cache(16)(word_lists)

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from corpusmill.errors import RecipeError
 from corpusmill.schema import DOCUMENT
-from corpusmill.steps.functions import Document, OfFunction, of
+from corpusmill.steps.functions import Document, OfFunction, step_of
 
 TEXT = DOCUMENT.get_field_index("text")
 
@@ -17,7 +17,7 @@ def as_map(function: Callable[[Document], str]) -> "MapFunction":
 
     Raises RecipeError for a lambda, and for a function inside another one: workers could not import it.
     """
-    return of(MapFunction, function)
+    return step_of(MapFunction, function)
 
 
 @dataclass(frozen=True, kw_only=True)

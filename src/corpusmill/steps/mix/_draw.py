@@ -100,8 +100,8 @@ def unknown_source(names: Iterable[str], sources: tuple[str, ...]) -> str | None
     """What is wrong with the first of the names that is not one of the recipe's sources."""
     for name in names:
         if name not in sources:
-            near = did_you_mean(name, sources) or "."
-            return f'names "{name}", and no source is called that{near} The recipe reads: {", ".join(sources)}'
+            hint = did_you_mean(name, sources) or "."
+            return f'names "{name}", and no source is called that{hint} The recipe reads: {", ".join(sources)}'
     return None
 
 

@@ -87,16 +87,16 @@ class MixBuckets:
         if self.shares is not None and self.preset is not None:
             raise RecipeError("give shares, or the preset of a published mix, and not both")
         if self.preset is not None and self.preset not in TOPICS:
-            near = did_you_mean(self.preset, TOPICS) or "."
-            raise RecipeError(f'there are no topics of "{self.preset}"{near} There are those of: {", ".join(TOPICS)}.')
-        given = self._shares()
-        if given is None and self.topic != SOURCE:
+            hint = did_you_mean(self.preset, TOPICS) or "."
+            raise RecipeError(f'there are no topics of "{self.preset}"{hint} There are those of: {", ".join(TOPICS)}.')
+        shares = self._shares()
+        if shares is None and self.topic != SOURCE:
             raise RecipeError(
                 f"how much of the mix is each topic? Give the shares of those that {self.topic} has, as in "
                 "{shares: {science: 0.2, games: 0.05}}; for sources alone they may be left out"
             )
-        if given is not None and (not given or min(given.values()) < 0 or not any(given.values())):
-            raise RecipeError(f"shares are 0 or more, and one is above 0; got {dict(given)}")
+        if shares is not None and (not shares or min(shares.values()) < 0 or not any(shares.values())):
+            raise RecipeError(f"shares are 0 or more, and one is above 0; got {dict(shares)}")
         for name in ("topic", "quality"):
             value = getattr(self, name)
             if "." not in value and (name, value) != ("topic", SOURCE):
@@ -131,8 +131,8 @@ class MixBuckets:
         return replace(self, budget=max(round(amount(self.budget) * share), 1), cap=math.inf)
 
     def topics(self, sources: tuple[str, ...]) -> tuple[str, ...]:
-        given = self._shares()
-        return sources if given is None else tuple(given)
+        shares = self._shares()
+        return sources if shares is None else tuple(shares)
 
     def groups(self, sources: tuple[str, ...]) -> tuple[str, ...]:
         """The names of all buckets, those of a topic together, from the lowest quality up; and of what is in none."""
@@ -155,14 +155,14 @@ class MixBuckets:
                 f"{self.buckets - 1}; set buckets to as many as annotate/bucket makes"
             )
         topic = docs["source"] if self.topic == SOURCE else signals[self.topic]
-        named = pc.cast(topic, pa.string()).dictionary_encode()
-        place = named.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-        known = self._shares()
+        encoded = pc.cast(topic, pa.string()).dictionary_encode()
+        topic_code = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        shares = self._shares()
         codes = np.full(len(docs), code(OTHER), np.uint64)
-        for at, name in enumerate(named.dictionary.to_pylist()):
-            if known is None or name in known:
-                for k in np.unique(number[(place == at) & (number >= 0)]).tolist():
-                    codes[(place == at) & (number == k)] = code(_bucket_name(name, k))
+        for at, name in enumerate(encoded.dictionary.to_pylist()):
+            if shares is None or name in shares:
+                for k in np.unique(number[(topic_code == at) & (number >= 0)]).tolist():
+                    codes[(topic_code == at) & (number == k)] = code(_bucket_name(name, k))
         return codes
 
     def stages(self, keys: KeyStage) -> list[Stage]:
@@ -181,21 +181,21 @@ class MixBuckets:
             names[first].rpartition("/")[0]: names[first : first + self.buckets]
             for first in range(0, len(names), self.buckets)
         }
-        there = {topic: sum(totals[name]["size"] for name in some) for topic, some in topics.items()}
-        given = self._shares() or there
-        if not any(there.values()):
+        available = {topic: sum(totals[name]["size"] for name in buckets) for topic, buckets in topics.items()}
+        shares = self._shares() or available
+        if not any(available.values()):
             return tuple(Quota(name, counts["documents"], counts["size"], 0.0, 0) for name, counts in totals.items())
         budget = amount(self.budget)
         quotas: list[Quota] = []
         problems: list[str] = []
-        for topic, share in normalised(given).items():
-            wanted = share * budget
+        for topic, share in normalised(shares).items():
+            target = share * budget
             sizes = np.array([totals[name]["size"] for name in topics[topic]], np.int64)
-            most = most_of_curve(sizes, self.cap, self.discard)
-            if wanted > most + 1:
-                problems.append(f"{topic} is to give {round(wanted):,} and can give {int(most):,}")
+            possible = most_of_curve(sizes, self.cap, self.discard)
+            if target > possible + 1:
+                problems.append(f"{topic} is to give {round(target):,} and can give {int(possible):,}")
                 continue
-            epochs = upsampling(sizes, min(wanted, most), self.cap, self.discard)
+            epochs = upsampling(sizes, min(target, possible), self.cap, self.discard)
             ends = np.rint(np.cumsum(sizes * epochs)).astype(np.int64)
             quotas += [
                 Quota(name, totals[name]["documents"], int(size), float(part / budget), int(part))
@@ -206,8 +206,8 @@ class MixBuckets:
                 f"{'; '.join(problems)} {self.unit}, with at most {self.cap:g} copies and {self.discard:.0%} left out. "
                 "What helps: a smaller budget or share, more documents of it, a higher cap, or a lower discard."
             )
-        rest = totals.get(OTHER, {"documents": 0, "size": 0})
-        return *quotas, Quota(OTHER, rest["documents"], rest["size"], 0.0, 0)
+        other = totals.get(OTHER, {"documents": 0, "size": 0})
+        return *quotas, Quota(OTHER, other["documents"], other["size"], 0.0, 0)
 
 
 def _bucket_name(topic: str, bucket: int) -> str:

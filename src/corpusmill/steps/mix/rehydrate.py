@@ -89,10 +89,10 @@ class Rehydrate:
         size = pc.fill_null(pc.cast(sizes, pa.int64()), 1).to_numpy(zero_copy_only=False)
         copies = times(size, self.weights)
         if self.by_language is not None:
-            named = pc.cast(signals[self.language], pa.string()).dictionary_encode()
-            code = named.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+            encoded = pc.cast(signals[self.language], pa.string()).dictionary_encode()
+            code = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
             listed = assets.load(self.by_language, read_weights)
-            for number, name in enumerate(named.dictionary.to_pylist()):
+            for number, name in enumerate(encoded.dictionary.to_pylist()):
                 if name in listed:
                     rows = np.flatnonzero(code == number)
                     copies[rows] = times(size[rows], listed[name])
@@ -113,26 +113,26 @@ def times(size: NDArray[np.int64], weights: Weights) -> NDArray[np.int64]:
     return drawn
 
 
-def checked(given: object, where: str) -> Weights:
+def checked(value: object, where: str) -> Weights:
     """Weights by size. Raises RecipeError if they are not whole numbers, or none."""
     pairs = (
-        list(given.items()) if isinstance(given, Mapping) else list(given) if isinstance(given, tuple | list) else []
+        list(value.items()) if isinstance(value, Mapping) else list(value) if isinstance(value, tuple | list) else []
     )
     try:
-        weights = sorted((whole(size), whole(often)) for size, often in pairs)
+        weights = sorted((read_integer(size), read_integer(often)) for size, often in pairs)
     except (TypeError, ValueError):
         weights = []
     if not weights or weights[0][0] < 1 or not all(0 <= often <= MOST for _, often in weights):
         raise RecipeError(
             f"{where}: need sizes of clusters from 1 on and how often each is drawn, 0 to {MOST}, "
-            f"as in {{1: 1, 2: 2, 5: 3}}, got {given}"
+            f"as in {{1: 1, 2: 2, 5: 3}}, got {value}"
         )
     if len({size for size, _ in weights}) < len(weights):
-        raise RecipeError(f"{where}: a size is named twice in {given}")
+        raise RecipeError(f"{where}: a size is named twice in {value}")
     return tuple(weights)
 
 
-def whole(value: object) -> int:
+def read_integer(value: object) -> int:
     """A whole number, or one in quotes, as the keys of JSON are."""
     if isinstance(value, str):
         return int(value)

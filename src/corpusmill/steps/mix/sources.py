@@ -79,19 +79,21 @@ class Sources:
                 object.__setattr__(self, name, tuple(value.items()))
         ways = [name for name in ("weights", "temperature", "preset") if getattr(self, name) is not None]
         if len(ways) != 1:
-            said = f"got {' and '.join(ways)}" if ways else "got none of them"
-            raise RecipeError(f"give one of weights, temperature and preset; {said}")
+            got = f"got {' and '.join(ways)}" if ways else "got none of them"
+            raise RecipeError(f"give one of weights, temperature and preset; {got}")
         if bool(self.preset_sources) != (self.preset is not None):
             raise RecipeError(
                 "preset_sources and preset need each other: preset names a published mix, and preset_sources maps "
                 "its sources to yours, as in {preset: llama, preset_sources: {common_crawl: web}}"
             )
         if self.preset is not None:
-            known = preset(self.preset)
+            preset_weights = preset(self.preset)
             for name, _ in self.preset_sources:
-                if name not in known:
-                    near = did_you_mean(name, known) or "."
-                    raise RecipeError(f'{self.preset} has no source "{name}"{near} It has: {", ".join(known)}.')
+                if name not in preset_weights:
+                    hint = did_you_mean(name, preset_weights) or "."
+                    raise RecipeError(
+                        f'{self.preset} has no source "{name}"{hint} It has: {", ".join(preset_weights)}.'
+                    )
         if self.weights is not None:
             wrong = [f"{source}: {weight}" for source, weight in self.weights if not 0 <= weight < math.inf]
             if wrong or not sum(weight for _, weight in self.weights):
@@ -99,7 +101,7 @@ class Sources:
         if self.temperature is not None and not self.temperature > 0:
             raise RecipeError(f"need temperature > 0, got {self.temperature}")
         limits = self.max_epochs if isinstance(self.max_epochs, tuple) else (("all", self.max_epochs),)
-        if wrong := [f"{source}: {most}" for source, most in limits if not most > 0]:
+        if wrong := [f"{source}: {limit}" for source, limit in limits if not limit > 0]:
             raise RecipeError(f"max_epochs is above 0, got {', '.join(wrong)}")
         check_draw(self.unit, self.budget)
 
@@ -115,9 +117,9 @@ class Sources:
             return f'names "{double[0]}" twice; every source has one place in a mix'
         missing = [name for name in sources if name not in self._sources()]
         if self.temperature is None and missing:
-            what = f"give it a weight, as in {{{missing[0]}: 0}} to leave it out"
-            what = what if self.weights else f"map a source of {self.preset} to it in `preset_sources`"
-            return f"has no weight for {', '.join(missing)}; {what}"
+            advice = f"give it a weight, as in {{{missing[0]}: 0}} to leave it out"
+            advice = advice if self.weights else f"map a source of {self.preset} to it in `preset_sources`"
+            return f"has no weight for {', '.join(missing)}; {advice}"
         return None
 
     def for_sample(self, share: float) -> "Sources":
@@ -145,61 +147,65 @@ class Sources:
 
         Raises RecipeError if a source would have to come more often than `max_epochs` allows.
         """
-        there = {source: counts["size"] for source, counts in totals.items()}
-        shares = self.shares(there)
+        available = {source: counts["size"] for source, counts in totals.items()}
+        shares = self.shares(available)
         for source, share in shares.items():
-            if share and not there[source]:
+            if share and not available[source]:
                 raise RecipeError(
                     f"{share:.2%} of the mix are to come from {source}, and no document of it is left. Look at what "
                     f"drops them, or leave the source out of the mix."
                 )
         if not any(shares.values()):
             return tuple(Quota(source, counts["documents"], 0, 0.0, 0) for source, counts in totals.items())
-        once = dict.fromkeys(there, 1.0)
-        budget = round(amount(self.budget)) if self.budget is not None else largest_budget(there, shares, once)
+        once = dict.fromkeys(available, 1.0)
+        budget = round(amount(self.budget)) if self.budget is not None else largest_budget(available, shares, once)
         quotas = tuple(
-            Quota(source, totals[source]["documents"], there[source], share, round(share * budget))
+            Quota(source, totals[source]["documents"], available[source], share, round(share * budget))
             for source, share in shares.items()
         )
         self._refuse(quotas, budget)
         return quotas
 
-    def shares(self, there: Mapping[str, int]) -> dict[str, float]:
-        """source -> its share, in the order of `there`, for sources that have so many tokens."""
+    def shares(self, available: Mapping[str, int]) -> dict[str, float]:
+        """source -> its share, in the order of `available`, for sources that have so many tokens."""
         if self.temperature is not None:
-            return by_temperature(there, self.temperature) if any(there.values()) else dict.fromkeys(there, 0.0)
+            return (
+                by_temperature(available, self.temperature)
+                if any(available.values())
+                else dict.fromkeys(available, 0.0)
+            )
         weights = dict(self.weights or ())
         if self.preset is not None:
             for name, ours in self.preset_sources:
                 group = several(ours)
-                size = sum(there[source] for source in group)
+                size = sum(available[source] for source in group)
                 weight = preset(self.preset)[name]
-                weights |= {source: weight * there[source] / size if size else weight for source in group}
+                weights |= {source: weight * available[source] / size if size else weight for source in group}
         shares = normalised(weights)
-        return {source: shares[source] for source in there}
+        return {source: shares[source] for source in available}
 
-    def _most(self, source: str) -> float:
+    def _epoch_limit(self, source: str) -> float:
         return dict(self.max_epochs).get(source, EPOCHS) if isinstance(self.max_epochs, tuple) else self.max_epochs
 
     def _refuse(self, quotas: tuple[Quota, ...], budget: int) -> None:
         """Raises RecipeError if a source comes too often. One token more is what rounding may ask for."""
-        over = [quota for quota in quotas if quota.wanted > self._most(quota.source) * quota.there + 1]
+        over = [quota for quota in quotas if quota.wanted > self._epoch_limit(quota.source) * quota.there + 1]
         if not over:
             return
-        worst = max(over, key=lambda quota: quota.epochs / self._most(quota.source))
-        most = self._most(worst.source)
+        worst = max(over, key=lambda quota: quota.epochs / self._epoch_limit(quota.source))
+        limit = self._epoch_limit(worst.source)
         others = [quota.source for quota in over if quota is not worst]
-        held = math.floor(1e4 * most * worst.there / budget) / 1e4
-        limits = {quota.source: self._most(quota.source) for quota in quotas}
-        there, shares = {q.source: q.there for q in quotas}, {q.source: q.share for q in quotas}
-        possible = largest_budget(there, shares, limits)
+        possible_share = math.floor(1e4 * limit * worst.there / budget) / 1e4
+        limits = {quota.source: self._epoch_limit(quota.source) for quota in quotas}
+        available, shares = {q.source: q.there for q in quotas}, {q.source: q.share for q in quotas}
+        possible = largest_budget(available, shares, limits)
         raise RecipeError(
             f"{worst.share:.2%} of {budget:,} {self.unit} are {worst.wanted:,} of {worst.source}, which has "
-            f"{worst.there:,}: {worst.epochs:.2f} epochs, and max_epochs allows {most:g}"
+            f"{worst.there:,}: {worst.epochs:.2f} epochs, and max_epochs allows {limit:g}"
             + (f" ({', '.join(others)}: too many, too)" if others else "")
             + f". Text repeated more than 4 times teaches little that is new (Muennighoff et al. 2023). What helps: a "
-            f"budget of at most {possible:,}; or no more than {held:.2%} of {worst.source}; or "
-            f"{math.ceil(worst.wanted / most) - worst.there:,} {self.unit} more of it; or max_epochs: "
+            f"budget of at most {possible:,}; or no more than {possible_share:.2%} of {worst.source}; or "
+            f"{math.ceil(worst.wanted / limit) - worst.there:,} {self.unit} more of it; or max_epochs: "
             f"{{{worst.source}: {math.ceil(worst.epochs * 100) / 100:g}}}."
         )
 

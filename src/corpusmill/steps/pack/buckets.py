@@ -29,7 +29,7 @@ class PackBuckets:
         check_rows(self.length, self.split_at)
         for name, value in (("length", self.length), ("shortest", self.shortest)):
             if value < 1 or value & (value - 1):
-                near = 1 << max(0, value).bit_length() - 1 if value > 0 else 1
-                raise RecipeError(f"sequences are powers of two, so {name} is one; got {value}, take {near}")
+                nearest = 1 << max(0, value).bit_length() - 1 if value > 0 else 1
+                raise RecipeError(f"sequences are powers of two, so {name} is one; got {value}, take {nearest}")
         if self.shortest > self.length:
             raise RecipeError(f"shortest={self.shortest} is longer than a row of {self.length} tokens")

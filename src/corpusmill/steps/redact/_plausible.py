@@ -116,10 +116,10 @@ def plausible(text: str, spans: Sequence[tuple[str, int, int]], rules: NameRules
     cut = [(kind, *trimmed(text, start, end)) for kind, start, end in spans]
     names = [(kind, start, end) for kind, start, end in cut if _is_name(text, kind, start, end, rules)]
     full = [(kind, start, end) for kind, start, end in names if kind != "person" or _stands(text, start, end, rules)]
-    known = {word for kind, start, end in full if kind == "person" for word in text[start:end].split()}
-    kept = set(full)
+    name_words = {name for kind, start, end in full if kind == "person" for name in text[start:end].split()}
+    accepted = set(full)
     for span in names:
-        if span in kept or text[span[1] : span[2]] in known:
+        if span in accepted or text[span[1] : span[2]] in name_words:
             yield span
 
 
@@ -145,9 +145,9 @@ def trimmed(text: str, start: int, end: int) -> tuple[int, int]:
         last = text.rfind(" ", start, end) + 1
         if last > start and any(character.isdigit() for character in text[last:end]):
             end = last
-        first, _, rest = text[start:end].partition(" ")
-        if rest and first.casefold().rstrip(".") in TITLES:
-            start = end - len(rest)
+        first, _, remainder = text[start:end].partition(" ")
+        if remainder and first.casefold().rstrip(".") in TITLES:
+            start = end - len(remainder)
         while start < end and text[start].isspace():
             start += 1
         if (start, end) == before:
@@ -161,13 +161,13 @@ def _is_name(text: str, kind: str, start: int, end: int, rules: NameRules) -> bo
     if not words or rules.allowed(name) or _in_code(text, start, end):
         return False
     if not all(
-        WORD.fullmatch(word) or INITIAL.fullmatch(word) or (0 < n < len(words) - 1 and word in PARTICLES)
-        for n, word in enumerate(words)
+        WORD.fullmatch(part) or INITIAL.fullmatch(part) or (0 < n < len(words) - 1 and part in PARTICLES)
+        for n, part in enumerate(words)
     ):
         return False
-    if INITIAL.fullmatch(words[-1]) or not any(WORD.fullmatch(word) for word in words):
+    if INITIAL.fullmatch(words[-1]) or not any(WORD.fullmatch(part) for part in words):
         return False
-    return kind != "person" or not any(word.casefold() in NEVER for word in words)
+    return kind != "person" or not any(part.casefold() in NEVER for part in words)
 
 
 def _in_code(text: str, start: int, end: int) -> bool:

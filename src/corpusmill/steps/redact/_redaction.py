@@ -96,33 +96,33 @@ def actions_by_kind(kinds: tuple[str, ...], action: str, actions: ByKind) -> dic
     return {kind: dict(actions).get(kind, action) for kind in kinds}
 
 
-def drop_reasons(step: Redaction, known: Sequence[str], signals: Columns) -> pa.Array:
-    """(documents,) the kinds whose action is "drop" and that a document has, in the order of `known`, then max_spans if
+def drop_reasons(step: Redaction, kinds: Sequence[str], signals: Columns) -> pa.Array:
+    """(documents,) the kinds whose action is "drop" and that a document has, in the order of `kinds`, then max_spans if
     it has more spans than that; null keeps."""
     zero = pa.scalar(0, pa.int32())
     actions = actions_by_kind(step.kinds, step.action, step.actions)
-    dropping = [kind for kind in known if actions.get(kind) == "drop" and count_of(kind) in signals]
+    dropping = [kind for kind in kinds if actions.get(kind) == "drop" and count_of(kind) in signals]
     hits = {kind: pc.greater(signals[count_of(kind)], zero) for kind in dropping}
     if step.max_spans is not None:
         hits["max_spans"] = pc.greater(signals["found"], pa.scalar(step.max_spans, pa.int64()))
     return join_reasons(**hits) if hits else pa.nulls(len(signals["found"]), pa.string())
 
 
-def check(name: str, known: tuple[str, ...], step: Redaction) -> None:
+def check(name: str, choices: tuple[str, ...], step: Redaction) -> None:
     """Raises RecipeError if the parameters of a step that redacts these kinds do not fit together."""
     kinds = step.kinds
-    check_kinds(name, known, kinds)
+    check_kinds(name, choices, kinds)
     for parameter, by_kind in (("actions", step.actions), ("placeholders", step.placeholders)):
         for kind, value in by_kind:
             if kind not in kinds:
-                near = did_you_mean(kind, kinds) or "."
+                hint = did_you_mean(kind, kinds) or "."
                 raise RecipeError(
-                    f'{name}: {parameter} has "{kind}", which is not in kinds{near} These are: {", ".join(kinds)}'
+                    f'{name}: {parameter} has "{kind}", which is not in kinds{hint} These are: {", ".join(kinds)}'
                 )
             if parameter == "actions" and value not in get_args(Action):
-                near = did_you_mean(value, get_args(Action)) or "."
+                hint = did_you_mean(value, get_args(Action)) or "."
                 raise RecipeError(
-                    f'{name}: there is no action "{value}"{near} There are: {", ".join(get_args(Action))}'
+                    f'{name}: there is no action "{value}"{hint} There are: {", ".join(get_args(Action))}'
                 )
     pseudonyms = "pseudonym" in actions_by_kind(kinds, step.action, step.actions).values()
     if pseudonyms and step.key is None:

@@ -68,7 +68,7 @@ class Names(Redaction):
 
     @property
     def extras(self) -> tuple[Extra, ...]:
-        return (wanted(self.model),)
+        return (extra_of(self.model),)
 
     @property
     def assets(self) -> tuple[str, ...]:
@@ -151,13 +151,13 @@ def data_of(model: str) -> Path | None:
     return next((path.parent for path in sorted(Path(spec.origin).parent.glob("*/meta.json"))), None)
 
 
-def wanted(model: str) -> Extra:
+def extra_of(model: str) -> Extra:
     return SPACY_ENGLISH if model == ENGLISH else SPACY
 
 
 def _load(model: str) -> Any:
-    if wanted(model).missing:
-        raise wanted(model).error("redact/names")
+    if extra_of(model).missing:
+        raise extra_of(model).error("redact/names")
     folder = data_of(model)
     if folder is None:
         raise AssetError(

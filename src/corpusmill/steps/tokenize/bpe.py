@@ -64,8 +64,8 @@ class Bpe:
         if self.tokenizer in SHIPPED:
             return ()
         drawn = assets.load(asset_of(self.tokenizer), Definition.read).at_random
-        said = ", ".join(f"{name} {value}" for name, value in drawn.items())
-        return (f"{self.tokenizer} draws tokens at random ({said}); that is switched off",) if drawn else ()
+        settings = ", ".join(f"{name} {value}" for name, value in drawn.items())
+        return (f"{self.tokenizer} draws tokens at random ({settings}); that is switched off",) if drawn else ()
 
     def open(self) -> Tokenizer:
         """The tokenizer, loaded once per process. Raises AssetError if it cannot be used."""
