@@ -18,7 +18,7 @@ from corpusmill.recipe.canaries import Canary, canaries
 from corpusmill.recipe.model import Recipe
 from corpusmill.schema import document_id
 from corpusmill.shards import open_shards
-from corpusmill.store.run_folder import RunFolder
+from corpusmill.store.run_folder import CANARIES_RECORD, RunFolder
 from corpusmill.tokens.sampling import sampling_hash
 from made_run import made_corpus
 
@@ -55,12 +55,12 @@ def test_nothing_but_the_canaries_is_added_and_no_step_sees_them(done, tmp_path)
     found = ids_of(done)
     assert [row for row in found if row[1] != "canary"] == ids_of(without)
     assert sum(row[1] == "canary" for row in found) == 2 * 1 + 2 * 10 + 3
-    assert RunFolder(str(without.folder)).canaries() is None
+    assert RunFolder(str(without.folder)).read(CANARIES_RECORD) is None
 
 
 def test_each_is_behind_the_document_that_its_hash_draws(done):
     """By the definition: of the kept documents of its source, in the order of the run, the one of that number."""
-    record = RunFolder(str(done.folder)).canaries()
+    record = RunFolder(str(done.folder)).read(CANARIES_RECORD)
     found = ids_of(done)
     real = [(id, source) for id, source, _ in found if source != "canary"]
     before: dict[str, str | None] = {}
@@ -140,11 +140,11 @@ def test_more_copies_and_none_in_the_same_folder(tmp_path):
 def test_verify_counts_them_and_says_what_is_missing(done, tmp_path):
     counted = verify_canaries(RunFolder(str(done.folder)))
     assert str(counted) == "canaries: 25 of 25 copies of 5 strings, verified"
-    record = RunFolder(str(done.folder)).canaries()
+    record = RunFolder(str(done.folder)).read(CANARIES_RECORD)
     record["canaries"][0]["copies"] = 4
     other = RunFolder(str(tmp_path / "run"))
     shutil.copytree(done.folder, tmp_path / "run")
-    other.write_canaries(record)
+    other.write(CANARIES_RECORD, record)
     (problem,) = verify_canaries(other).problems
     assert problem.endswith("3 of 4 copies of canary-1-1-1 are not in the shards")
 

@@ -22,6 +22,7 @@ from corpusmill.recipe.model import Recipe
 from corpusmill.shards import open_shards
 from corpusmill.store import forgotten
 from corpusmill.store.forgotten import Forgotten
+from corpusmill.store.restart import remove_all
 from corpusmill.store.run_folder import RunFolder
 from made_run import made_corpus, records
 
@@ -95,7 +96,7 @@ def test_it_is_gone_from_all_output_and_stays_gone_when_the_recipe_runs_again(ru
 
 def test_a_start_from_nothing_leaves_it_out_too(run):
     forget(run, find(run, urls=[URL]))
-    RunFolder(str(run)).forget()
+    remove_all(RunFolder(str(run)))
     assert {path.name for path in run.iterdir()} == {"forgotten.json", "forget", ".corpusmill", ".lock"}
     corpusmill.run(recipe(), folder=run, executor=Serial())
     assert not any(URL in urls for urls in urls_of(run)) and is_sound(run)
@@ -161,7 +162,7 @@ def test_the_manifest_is_signed_and_says_before_and_after(run):
 
 def test_what_was_killed_after_the_record_is_completed_by_the_same_call(run):
     asked = find(run, urls=[URL])
-    RunFolder(str(run)).write_forgotten(asked.wanted.to_bytes())
+    forgotten.write(RunFolder(str(run)), asked.wanted)
     forget(run, find(run, urls=[URL]))
     assert not any(URL in urls for urls in urls_of(run)) and is_sound(run)
 

@@ -17,7 +17,10 @@ from corpusmill.ops.worker import prepare, work
 from corpusmill.publish import card, push
 from corpusmill.recipe import Recipe
 from corpusmill.store import owned
+from corpusmill.store.locks import only_driver
 from corpusmill.store.node_cache import NodeCache
+from corpusmill.store.output import OutputFolder, is_card_file
+from corpusmill.store.restart import remove_all
 from corpusmill.store.run_folder import RunFolder
 
 ROWS = [
@@ -109,19 +112,19 @@ def test_what_others_put_into_a_runs_folder_outlives_everything(corpusmill, made
     told("forget", "kept", "--urls", "urls.txt", "--purge", "--remove")
     told("run", "r.yaml", "--restart")
     with pytest.raises(RefusedFolder) as refused:
-        RunFolder("kept").forget()
+        remove_all(RunFolder("kept"))
     shown = str(refused.value)
     assert all(name in shown or name.partition("/")[0] in shown for name in names)
 
 
 def test_a_page_that_was_edited_is_somebodys_own(corpusmill, made):
     assert corpusmill("push", "kept", "--card")[0] == 0
-    assert RunFolder("kept").is_card_file("croissant.json")
+    assert is_card_file(RunFolder("kept"), "croissant.json")
     (made / "croissant.json").write_text("{}")
     status, _, err = corpusmill("push", "kept", "--card")
     assert status == 0 and "croissant.json is not as this run has written it" in err
     with pytest.raises(RefusedFolder, match=r"croissant\.json"):
-        RunFolder("kept").forget()
+        remove_all(RunFolder("kept"))
     assert (made / "croissant.json").read_text() == "{}"
 
 
@@ -129,7 +132,7 @@ def test_a_start_from_nothing_leaves_nothing_of_the_run(made):
     card("kept")
     push("kept", "hf://datasets/me/mine", dry_run=True)
     list(find("kept", urls=[ROWS[0]["url"]]).documents)
-    RunFolder("kept").forget()
+    remove_all(RunFolder("kept"))
     assert {path.name for path in made.iterdir()} == {".corpusmill", ".lock"}
     package.run(Recipe.load("r.yaml"), executor=Serial())
     assert len(list(package.open("kept").documents())) == len(ROWS)
@@ -138,8 +141,8 @@ def test_a_start_from_nothing_leaves_nothing_of_the_run(made):
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such locks")
 def test_a_run_at_work_is_not_removed(made):
     before = tree(made)
-    with RunFolder("kept").only_driver(), pytest.raises(RefusedFolder, match="at work"):
-        RunFolder("kept").forget()
+    with only_driver(RunFolder("kept")), pytest.raises(RefusedFolder, match="at work"):
+        remove_all(RunFolder("kept"))
     assert tree(made).keys() >= before.keys() - {".lock"}
 
 
@@ -186,7 +189,7 @@ def test_a_damaged_list_makes_nothing_the_runs_own(made, content):
     (made / "written.json").write_text(content)
     plant(made, "output/jsonl/mine.txt")
     with pytest.raises(RefusedFolder, match=r"mine\.txt"):
-        RunFolder("kept").remove_output()
+        OutputFolder(RunFolder("kept")).remove()
 
 
 def test_in_a_store_it_is_the_same(folder):
@@ -199,7 +202,7 @@ def test_in_a_store_it_is_the_same(folder):
     fs.pipe_file("/owned/run/output/jsonl/mine.txt", MINE.encode())
     for attempt in (
         lambda: package.run(recipe, folder="memory://owned/run", executor=Serial()),
-        lambda: RunFolder("memory://owned/run").forget(),
+        lambda: remove_all(RunFolder("memory://owned/run")),
     ):
         with pytest.raises(RefusedFolder, match=r"mine\.txt"):
             attempt()
@@ -207,7 +210,7 @@ def test_in_a_store_it_is_the_same(folder):
         fs.cat_file("/owned/taken/output/mine.txt") == fs.cat_file("/owned/run/output/jsonl/mine.txt") == MINE.encode()
     )
     fs.rm_file("/owned/run/output/jsonl/mine.txt")
-    RunFolder("memory://owned/run").forget()
+    remove_all(RunFolder("memory://owned/run"))
     assert storage.list_dir("memory://owned/run") == [".corpusmill"]
 
 
@@ -219,7 +222,7 @@ def test_a_manifest_is_never_replaced(made):
     assert third.name == "0003.json" and (made / "forget" / names[1]).read_bytes() == b"second"
     done = forget("kept", find("kept", urls=[ROWS[0]["url"]]))
     assert Path(done.path).name == "0004.json"
-    RunFolder("kept").forget()
+    remove_all(RunFolder("kept"))
     assert sorted(path.name for path in (made / "forget").iterdir()) == ["0002.json", "0003.json", "0004.json"]
 
 

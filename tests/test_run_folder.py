@@ -14,7 +14,9 @@ from corpusmill.errors import InputError, ResumeError
 from corpusmill.execute.processes import Processes
 from corpusmill.execute.serial import Serial
 from corpusmill.report.run_files import RunFiles
+from corpusmill.store.locks import only_driver
 from corpusmill.store.node_cache import NodeCache
+from corpusmill.store.restart import remove_all
 from corpusmill.store.run_folder import RunFolder
 from shared_store import SharedRun
 
@@ -143,14 +145,14 @@ def test_the_cache_of_a_machine_is_bounded(store, tmp_path):
 def test_what_is_not_a_run_is_not_removed(tmp_path):
     (tmp_path / "mine.txt").write_text("mine")
     with pytest.raises(ResumeError, match="this folder is not a run's"):
-        RunFolder(str(tmp_path)).forget()
+        remove_all(RunFolder(str(tmp_path)))
     assert (tmp_path / "mine.txt").exists()
 
 
 def test_one_driver_at_a_time(recipe, tmp_path):
     run = RunFolder(str(tmp_path / "run"))
     run.make()
-    with run.only_driver(), pytest.raises(ResumeError, match=r"another process .* is at work in this folder"):
+    with only_driver(run), pytest.raises(ResumeError, match=r"another process .* is at work in this folder"):
         corpusmill.run(recipe, folder=run.place, executor=Serial())
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from corpusmill.ops.watch import Watcher
 from corpusmill.store.leases import write_worker
-from corpusmill.store.run_folder import RunFolder
+from corpusmill.store.run_folder import STAGES_RECORD, RunFolder
 
 
 @pytest.fixture
@@ -14,7 +14,7 @@ def begun(two_sources, tmp_path):
     folder = tmp_path / "run"
     shutil.copytree(two_sources, folder)
     run = RunFolder(str(folder))
-    (first, *_) = run.stages_record()
+    (first, *_) = run.read(STAGES_RECORD)
     stage = folder / "stages" / first["folder"]
     for results in (stage / "results").iterdir():
         results.unlink()

@@ -17,7 +17,8 @@ from corpusmill.errors import InputError, RefusedFolder, StorageError
 from corpusmill.ops import worker
 from corpusmill.recipe.model import Recipe
 from corpusmill.store.leases import RESULTS, Leases, Peers, read_worker, write_worker
-from corpusmill.store.run_folder import RunFolder
+from corpusmill.store.locks import if_alone, only_driver, with_others
+from corpusmill.store.run_folder import STAGES_RECORD, RunFolder
 from test_every_executor import output
 
 POSIX = pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
@@ -147,10 +148,10 @@ def test_numbers_that_make_no_sense(corpusmill, recipe, tmp_path, wrong):
 def test_run_and_work_do_not_share_a_folder_at_a_time(recipe, tmp_path):
     run = RunFolder(str(tmp_path / "run"))
     run.make()
-    with run.only_driver(), pytest.raises(RefusedFolder, match=r"`corpusmill run` \(process \d+\) is at work"):
+    with only_driver(run), pytest.raises(RefusedFolder, match=r"`corpusmill run` \(process \d+\) is at work"):
         worker.work(recipe, folder=run.place, processes=1, progress=False)
     refused = pytest.raises(RefusedFolder, match="workers of `corpusmill work` are at work")
-    with run.with_others(), refused, run.only_driver():
+    with with_others(run), refused, only_driver(run):
         pass
 
 
@@ -161,7 +162,7 @@ def test_a_worker_waits_for_one_that_tidies_up(tmp_path):
     tidies, tidied = threading.Event(), threading.Event()
 
     def tidy():
-        with run.if_alone() as alone:
+        with if_alone(run) as alone:
             assert alone
             tidies.set()
             time.sleep(0.2)
@@ -170,7 +171,7 @@ def test_a_worker_waits_for_one_that_tidies_up(tmp_path):
     thread = threading.Thread(target=tidy)
     thread.start()
     tidies.wait()
-    with run.with_others():
+    with with_others(run):
         assert tidied.is_set()
     thread.join()
 
@@ -180,7 +181,7 @@ def test_who_is_asked_to_end_gives_back_and_says_that_it_can_be_started_again(re
     run = RunFolder(str(tmp_path / "run"))
     worker.prepare(Recipe.load(recipe), run.place)
     # Another has the first unit, so this one cannot come to the end.
-    (stage, *_) = run.stages_record()
+    (stage, *_) = run.read(STAGES_RECORD)
     write_worker(run, "other", {"lease": 60.0, "beat": 1, "state": "working"})
     assert Leases(Peers(run, "other", 60.0), f"stages/{stage['folder']}/leases").take(RESULTS)
     process = start(run.place, None)

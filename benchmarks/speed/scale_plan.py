@@ -41,7 +41,7 @@ from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.parts import Source
 from corpusmill.storage import FileInfo
 from corpusmill.store.arrays import write_arrays
-from corpusmill.store.run_folder import RunFolder
+from corpusmill.store.run_folder import STAGES_RECORD, RunFolder
 from corpusmill.store.run_records import sealed
 from corpusmill.store.unit_io import Upstream
 from corpusmill.store.units import Commit, Unit, UnitOutput
@@ -226,7 +226,7 @@ def measure(terabytes: int, root: Path) -> None:
         row(name, f"{count:,}", f"{end - began:.1f}", f"{size / 1e6:.1f}")
         worst, held = max(worst, end - began), held + size
     row("**all**", "", f"**{ends[-1] - start:.1f}**", f"**{held / 1e6:.1f}**")
-    first = run.stages_record()[0]
+    first = run.read(STAGES_RECORD)[0]
     again = time.perf_counter()
     stage = run.stage(first["folder"])
     stage.collect(stage.planned(first["plan"]) or ())

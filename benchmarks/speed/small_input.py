@@ -11,6 +11,7 @@ from pathlib import Path
 import zstandard
 
 from benchmarks.common import CRAWL, MB, Figure, Workload, row, table
+from corpusmill.store.run_folder import WATERFALL
 
 BAR = 1.7  # times as fast with two workers as with one
 PACKED, SMALL, SMALL_MB = 6, 40, 0.67
@@ -70,7 +71,7 @@ def timed(recipe: Path, folder: Path, workers: int) -> tuple[float, int, float, 
     )
     results = RunFolder(str(folder / "run")).results()["pass-1"]
     wall, busy = wall_of(folder / "run" / results.folder), float(results.seconds.sum())
-    flow = RunFolder(str(folder / "run")).waterfall()
+    flow = RunFolder(str(folder / "run")).read(WATERFALL)
     assert flow
     return wall, len(results), busy / (wall * workers), Waterfall.from_json(flow).documents_in / busy
 

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from benchmarks.common import CRAWL, MB, Figure, Workload, row, table
 from corpusmill.report.run_files import RunFiles
 from corpusmill.schema import document_id
-from corpusmill.store.run_folder import RunFolder
+from corpusmill.store.run_folder import STAGES_RECORD, RunFolder
 from corpusmill.store.tables import TableWriter
 from corpusmill.store.units import Unit, UnitOutput
 
@@ -90,7 +90,7 @@ def large_run(workload: Workload, scratch: Path, documents: int) -> Path:
     command = [sys.executable, "-m", "corpusmill.cli", "run", str(recipe), "--folder", str(folder)]
     subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
     run = RunFolder(str(folder))
-    stages = run.stages_record()
+    stages = run.read(STAGES_RECORD)
     stage = run.stage(stages[0]["folder"])
     results = run.results()[stages[0]["stage"]]
     rows = pa.concat_tables(pq.read_table(folder / path) for path in results["signals"].paths.to_pylist())
@@ -109,5 +109,5 @@ def large_run(workload: Workload, scratch: Path, documents: int) -> Path:
         collected.add(replace(template, key=unit.key, outputs={"signals": signals}))
     plan = stage.plan(units)
     stage.finish(plan, collected, keys)
-    run.write_stages([stages[0] | {"plan": plan}, *stages[1:]])
+    run.write(STAGES_RECORD, [stages[0] | {"plan": plan}, *stages[1:]])
     return folder

@@ -7,6 +7,7 @@ import pytest
 
 from corpusmill.cli.common import guarded
 from corpusmill.errors import BudgetError, MissingExtraError
+from corpusmill.store.locks import only_driver
 from corpusmill.store.run_folder import RunFolder
 from made_run import made_corpus, made_run
 
@@ -74,7 +75,7 @@ def test_an_unknown_tokenizer_and_a_folder_at_work_are_refused_with_two(corpusmi
     assert status == 2 and "nope" in err
     busy = RunFolder(str(tmp_path / "busy"))
     busy.make()
-    with busy.only_driver():
+    with only_driver(busy):
         status, _, err = corpusmill("run", made_corpus(), "--folder", tmp_path / "busy")
     assert status == 2 and "is at work in this folder" in err
 

@@ -45,4 +45,4 @@ def test_damaged_records_are_one_line(corpusmill, tmp_path):
     status, out, err = corpusmill("peek", tmp_path / "run")
     assert (status, out, err.count("\n")) == (1, "", 1) and "Run the recipe again in this folder" in err
     status, _, err = corpusmill("run", recipe, "--folder", tmp_path / "run")
-    assert status == 0 and "run.json: it has not the name" in err
+    assert status == 0 and "run.json: not an object with name" in err

@@ -9,7 +9,7 @@ from works import Number, Square
 
 from corpusmill.execute.serial import Serial
 from corpusmill.execute.task import StageTask
-from corpusmill.store.run_folder import RunFolder
+from corpusmill.store.run_folder import STAGES_RECORD, RunFolder
 from corpusmill.store.run_records import DamagedRecord
 from corpusmill.store.units import Unit
 
@@ -120,11 +120,11 @@ def test_units_are_forgotten_with_the_results_that_hold_them(folder):
 
 
 def test_such_an_error_reaches_the_driver(folder):
-    error = DamagedRecord("a/b.json", "it is no JSON")
+    error = DamagedRecord("a/b.json", "not valid JSON")
     assert str(pickle.loads(pickle.dumps(error))) == str(error)
 
 
 def test_a_record_that_is_nested_without_end_is_damaged(folder):
     (Path(folder.place) / "stages.json").write_text("[" * 100_000, "utf-8")
-    with pytest.raises(DamagedRecord, match="it is no JSON"):
-        RunFolder(folder.place).stages_record()
+    with pytest.raises(DamagedRecord, match="not valid JSON"):
+        RunFolder(folder.place).read(STAGES_RECORD)

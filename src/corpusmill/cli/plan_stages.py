@@ -7,7 +7,7 @@ from typing import Any
 
 from corpusmill.cli.terminal import heading, print_table
 from corpusmill.report.numbers import number
-from corpusmill.store.run_folder import TRAINING
+from corpusmill.store.run_folder import TRAINING_RECORD
 
 STAGES_HEAD = ("stage", "steps", "from step", "tokens", "rows in a step", "tokens in a row", "packing", "no loss for")
 
@@ -17,7 +17,7 @@ def is_one(path: Path) -> bool:
     import yaml
 
     if path.is_dir():
-        return (path / TRAINING).is_file()
+        return (path / TRAINING_RECORD).is_file()
     try:
         text = path.read_text("utf-8")
         record = json.loads(text) if path.suffix == ".json" else yaml.safe_load(text)

@@ -69,13 +69,14 @@ def run(
     from corpusmill.engine.plan import preflight
     from corpusmill.ops.finish import DamagedOutput
     from corpusmill.ops.runs import run as carry_out
+    from corpusmill.store.restart import remove_all
     from corpusmill.store.run_folder import RunFolder
 
     loaded = preflight.load(recipe, settings, RunFolder(folder) if folder else None)
     address = folder or loaded.folder
     if restart:
         preflight.ready(loaded, RunFolder(address))  # what is refused must not have removed a run
-        RunFolder(address).forget()
+        remove_all(RunFolder(address))
     if retry_aside and not RunFolder(address).forget_aside():
         say(f"{address}: nothing is set aside here")
     shown = ProgressStyle.LINES if json and progress is ProgressStyle.AUTO else progress
@@ -159,7 +160,7 @@ def up_to_date(result: "Run") -> bool:
 def closing(result: "Run") -> str:
     """Where the outputs are, what was verified of each, and how to load a batch."""
     from corpusmill.report.figures.functions import time_in_functions
-    from corpusmill.store.run_folder import RunFolder
+    from corpusmill.store.run_folder import TRAINING_RECORD, RunFolder
 
     flow, run = result.waterfall, RunFolder(result.place)
     took = "" if up_to_date(result) else f", in {result.seconds:.1f} s"
@@ -180,7 +181,7 @@ def closing(result: "Run") -> str:
                 '  load      python -c "import corpusmill.loader as l; '
                 f"print(l.open('{address}'{length}).batch(step=0, batch_size=4)['tokens'])\""
             )
-    if run.is_local and (record := run.training()):
+    if run.is_local and (record := run.read(TRAINING_RECORD)):
         names = ", ".join(stage["name"] for stage in record["stages"])
         lines.append(f"  stages    {names}")
         if all(checked.tokens for checked in result.checked if checked.format == "shards"):

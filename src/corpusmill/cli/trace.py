@@ -7,7 +7,7 @@ import typer
 
 from corpusmill.cli.common import Json, print_json
 from corpusmill.errors import InputError
-from corpusmill.store.run_folder import TRAINING
+from corpusmill.store.run_folder import TRAINING_RECORD
 
 if TYPE_CHECKING:  # imported by the verb, so that help is there at once
     from collections.abc import Mapping, Sequence
@@ -59,7 +59,7 @@ def trace(
     from corpusmill.report.run_files import shards_of
     from corpusmill.shards import open_shards
 
-    if step is not None and row is token is None and (run / TRAINING).is_file():
+    if step is not None and row is token is None and (run / TRAINING_RECORD).is_file():
         if seq_len is not None or not shuffle:
             raise InputError(f"{run}: its stages of training say how rows are read; leave out --seq-len, --no-shuffle")
         _of_stages(run, step, seed, rank, world, json)

@@ -171,7 +171,7 @@ def try_first_pass(recipe: Recipe, plan: RunPlan, samples: Sequence[SourceSample
     None are where its kernels are not compiled, as `check` does not wait for minutes; nor of fewer than say anything.
     """
     work: Any = plan.stages[0].work
-    if not isinstance(work, Pass) or not work.steps or not compiled.is_warm(compiled.imported_kernels()):
+    if not isinstance(work, Pass) or not work.chain.steps or not compiled.is_warm(compiled.imported_kernels()):
         return 0, []
     tried_batches: list[pa.RecordBatch] = []
     for source, source_files, first in zip(recipe.read, plan.inputs, samples):

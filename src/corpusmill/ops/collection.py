@@ -23,7 +23,8 @@ from corpusmill.read import ChoosesFiles
 from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.parts import Source, home
 from corpusmill.storage import FileInfo, is_in, is_local, local_path, name_of, printable
-from corpusmill.store.run_folder import RunFolder
+from corpusmill.store.run_folder import COLLECTION, RunFolder
+from corpusmill.store.locks import only_driver
 
 MAX_PATHS_SHOWN = 3  # paths in a message
 NO_PATHS: Mapping[str, Any] = {"paths": (), "root": "", "exclude": ()}
@@ -156,8 +157,8 @@ def removed(recipe: Recipe, run: RunFolder, patterns: Sequence[str], name: str |
 
 def keep(run: RunFolder, change: InputChange) -> None:
     """Record a change of the inputs, from which on the run reads them. Raises RefusedFolder while it is at work."""
-    with run.only_driver():
-        record = run.collection()
+    with only_driver(run):
+        record = run.read(COLLECTION)
         concerned = dict.fromkeys(source for source, _ in (*change.paths, *change.files))
         for source in change.recipe.read:
             if source.source in concerned:
@@ -173,13 +174,13 @@ def keep(run: RunFolder, change: InputChange) -> None:
                     "files": [printable(path) for source, path in change.files if source == name],
                 }
             )
-        run.write_collection(record)
+        run.write(COLLECTION, record)
 
 
 def as_collected(recipe: Recipe, run: RunFolder) -> Recipe:
     """The recipe that run.json has, with its sources as they were last changed: a run that was stopped before it began
     has not written them there."""
-    record = run.collection()
+    record = run.read(COLLECTION)
     if not any(_undone(recipe, record)):
         return recipe
     for source in recipe.read:
@@ -197,7 +198,7 @@ def refuse_to_drop(recipe: Recipe, run: RunFolder) -> None:
         exists = run.exists()
     except StorageError:
         return  # what is wrong with the place is found, with all else that is wrong, before anything runs
-    lost, back = _undone(recipe, run.collection()) if exists else ((), ())
+    lost, back = _undone(recipe, run.read(COLLECTION)) if exists else ((), ())
     findings = [
         f"{finding} {', '.join(several[:MAX_PATHS_SHOWN])}"
         + (f" and {len(several) - MAX_PATHS_SHOWN} more" if several[MAX_PATHS_SHOWN:] else "")

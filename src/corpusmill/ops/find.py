@@ -30,7 +30,8 @@ from corpusmill.recipe.canaries import SOURCE
 from corpusmill.report.run_files import RunFiles
 from corpusmill.storage import make_dir
 from corpusmill.store.arrays import map_arrays
-from corpusmill.store.run_folder import RunFolder
+from corpusmill.store.locks import only_driver
+from corpusmill.store.run_folder import CANARIES_RECORD, TRAINING_RECORD, RunFolder
 from corpusmill.text import suffixes
 from corpusmill.text.suffixes import DEPTH, ENTRY_KINDS, LETTER, Suffixes
 
@@ -121,7 +122,7 @@ class TextIndex:
         listener = listener or Silent()
         warm_kernels(listener, (suffixes.__name__,))
         begin = execute.find("processes").start
-        with closing(begin(workers or cpus.usable(), preloaded())) as executor, self.folder.only_driver():
+        with closing(begin(workers or cpus.usable(), preloaded())) as executor, only_driver(self.folder):
             self._results = carry_out(Session(self.folder, plan, executor, listener)).results[STAGE]
 
     @property
@@ -264,7 +265,7 @@ def find_canaries(index: TextIndex) -> list[FoundCanary]:
 
     Raises InputError if the run has planted none.
     """
-    record = index.run.canaries()
+    record = index.run.read(CANARIES_RECORD)
     if record is None:
         raise InputError(f"{index.run.place}: the run has planted nothing: its recipe has no canary.")
     canaries = []
@@ -288,7 +289,7 @@ def served(run: str | os.PathLike[str] | RunFolder, ids: Collection[str], **sett
     Raises InputError if the run has no shards.
     """
     files = RunFiles(run)
-    if files.folder.is_local and files.folder.training():
+    if files.folder.is_local and files.folder.read(TRAINING_RECORD):
         return StageLoader(files.folder.path, settings.get("seed", 0), 0, settings.get("world", 1)).served(ids)
     if files.shards is None:
         raise InputError(f"{files.folder.place}: the run wrote no training shards, so no training step has served it.")

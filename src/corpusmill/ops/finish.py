@@ -18,7 +18,8 @@ from corpusmill.recipe.stages import training_record
 from corpusmill.report.run_files import RunFiles
 from corpusmill.report.waterfall import Waterfall, waterfall
 from corpusmill.store import forgotten
-from corpusmill.store.run_folder import RunFolder
+from corpusmill.store.output import OutputFolder
+from corpusmill.store.run_folder import CANARIES_RECORD, TRAINING_RECORD, WATERFALL, RunFolder
 
 READING_BACK = "read back"  # for the clock
 MAX_PROBLEMS_SHOWN = 5  # problems in a message
@@ -69,7 +70,7 @@ def finish(session: Session, shared: bool = False) -> RunOutput:
     flow = waterfall(plan, progress.results)
     flow.check()
     (_publish_beside_others if shared else publish)(run, plan, progress)
-    run.write_waterfall(flow.to_json())
+    run.write(WATERFALL, flow.to_json())
     clock.at(READING_BACK)
     checked = _read_back(run, session.listener)
     clock.at("")
@@ -78,9 +79,9 @@ def finish(session: Session, shared: bool = False) -> RunOutput:
 
 def publish(run: RunFolder, plan: RunPlan, progress: Progress) -> None:
     """Give what the writers wrote its lasting names, without the documents that the run must forget."""
-    run.remove_output()
-    run.will_publish(republished.names_of(plan, run, progress.results))
-    republished.publish(plan, run, progress.results)
+    OutputFolder(run).remove()
+    OutputFolder(run).expect(republished.names_of(plan, run, progress.results))
+    republished.publish(plan, OutputFolder(run), progress.results)
     _write_manifests(run, plan, progress)
     if (record := forgotten.read(run)) is not None:
         rewrite_output.rewrite(run, frozenset(kept_ids(run, record)))
@@ -89,18 +90,18 @@ def publish(run: RunFolder, plan: RunPlan, progress: Progress) -> None:
 def _publish_beside_others(run: RunFolder, plan: RunPlan, progress: Progress) -> None:
     run.refuse_other_output()
     names = republished.names_of(plan, run, progress.results)
-    run.will_publish(names | run.has_published())
-    output = Republished(run.place)
+    OutputFolder(run).expect(names | run.has_published())
+    output = Republished(run)
     republished.publish(plan, output, progress.results)
     _write_manifests(run, plan, progress)
     output.remove_others()
-    run.will_publish(names)
+    OutputFolder(run).expect(names)
 
 
 def _write_manifests(run: RunFolder, plan: RunPlan, progress: Progress) -> None:
     """What there is in the output besides documents: stages of training, canaries."""
-    run.write_training(training_record(plan.recipe))
-    run.write_canaries(manifest(plan.recipe, progress.results[plan.passes[-1].stage]))
+    run.write(TRAINING_RECORD, training_record(plan.recipe))
+    run.write(CANARIES_RECORD, manifest(plan.recipe, progress.results[plan.passes[-1].stage]))
 
 
 def kept_ids(run: RunFolder, documents: forgotten.Forgotten) -> Sequence[str]:

@@ -28,6 +28,8 @@ from corpusmill.report.run_files import RunFiles
 from corpusmill.store import forgotten
 from corpusmill.store.forgotten import Forgotten, host_of
 from corpusmill.store.run_folder import RunFolder
+from corpusmill.store.locks import only_driver
+from corpusmill.store.restart import refuse_strangers
 
 MANIFEST_FORMAT = "corpusmill-forget"
 DUPLICATE_SIGNAL = ".duplicate_of"  # how the signal of a dedup step ends
@@ -133,10 +135,10 @@ def forget(
     done, if there are files that the run has not written among what is to be rewritten or removed.
     """
     folder = RunFolder.at(run)
-    with folder.only_driver():
-        (folder.refuse_strangers if purge else folder.refuse_other_output)()
+    with only_driver(folder):
+        refuse_strangers(folder) if purge else folder.refuse_other_output()
         before = rewrite_output.sums(folder)
-        folder.write_forgotten(((forgotten.read(folder) or Forgotten()) | asked.wanted).to_bytes())
+        forgotten.write(folder, (forgotten.read(folder) or Forgotten()) | asked.wanted)
         rewrite_output.rewrite(folder, frozenset(document.id for document in asked.documents if document.kept))
         after = rewrite_output.sums(folder)
         parts = [*folder.work_parts(), *_pages(folder, asked)]
@@ -238,7 +240,7 @@ def _with_copies(files: RunFiles, ids: Collection[str]) -> frozenset[str]:
 def _pages(folder: RunFolder, request: ForgetRequest) -> list[str]:
     """The pages for people that name one of the documents: they may show its text."""
     names = {name.encode() for document in request.documents for name in (document.id, document.url) if name}
-    pages = [Path(folder.report), *(Path(folder.card_file(name)) for name in ("README.md", "croissant.json"))]
+    pages = [Path(folder.report), *(Path(folder.name_of(name)) for name in ("README.md", "croissant.json"))]
     return [str(page) for page in pages if page.exists() and any(name in page.read_bytes() for name in names)]
 
 

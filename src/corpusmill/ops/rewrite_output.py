@@ -19,6 +19,7 @@ from corpusmill.shards.forgotten import erase
 from corpusmill.shards.layout import FORMAT, INDEX
 from corpusmill.storage.local import temporary
 from corpusmill.store.forgotten import is_in
+from corpusmill.store.output import OutputFolder
 from corpusmill.store.run_folder import RunFolder
 from corpusmill.store.sums import files_in, sha256, sums_in, write_sums
 from corpusmill.store.tables import TableWriter
@@ -44,10 +45,10 @@ def rewrite(run: RunFolder, ids: frozenset[str]) -> list[str]:
         folder = run.output_folder(name)
         if not _is_fit(folder):
             changed += [f"{name}/{file}" for file in files_in(folder)]
-            run.remove_output_folder(name)
+            OutputFolder(run).remove_folder(name)
             continue
         if _is_native(folder):
-            run.will_publish({*run.has_published(), f"{name}/{LIST}"})
+            OutputFolder(run).expect({*run.has_published(), f"{name}/{LIST}"})
         take_out = _rewrite_shards if _is_native(folder) else _rewrite_files
         changed += [f"{name}/{file}" for file in take_out(folder, ids)]
     return changed

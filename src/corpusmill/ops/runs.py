@@ -36,6 +36,7 @@ from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.names import remarks
 from corpusmill.recipe.override import Overrides
 from corpusmill.storage import exists, is_full
+from corpusmill.store.locks import only_driver
 from corpusmill.store.run_folder import RunFolder
 from corpusmill.store.units import now
 
@@ -124,7 +125,7 @@ def _run(
         begun = False
         try:
             run_folder.make()
-            with run_folder.only_driver():
+            with only_driver(run_folder):
                 _note(session, ready)
                 described = describe(plan) | ({"read_as": dict(ready.read_as)} if ready.read_as else {})
                 has_report = finished and _is_described(run_folder, described)

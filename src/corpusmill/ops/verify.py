@@ -17,7 +17,8 @@ from corpusmill.ops.rewrite_output import open_lines
 from corpusmill.shards import Shards, open_shards
 from corpusmill.shards.layout import INDEX
 from corpusmill.shards.verify import Controls
-from corpusmill.store.run_folder import RunFolder
+from corpusmill import storage
+from corpusmill.store.run_folder import CANARIES_RECORD, FORGOTTEN, RunFolder
 from corpusmill.store.sums import files_in, sum_problems, sums_in
 
 TABLE_BATCH_ROWS = 1 << 16  # rows of a table in memory at a time
@@ -110,7 +111,7 @@ def verify_canaries(run: RunFolder) -> Canaries | None:
 
     Those that `forget` has taken out are not missed, nor those that the packer has cut off with the end of the stream.
     """
-    record = run.canaries()
+    record = run.read(CANARIES_RECORD)
     if record is None or "shards" not in run.outputs():
         return None
     shards = open_shards(run.output_folder("shards"))
@@ -125,7 +126,7 @@ def verify_canaries(run: RunFolder) -> Canaries | None:
         copies += canary["copies"]
         own = [document["id"] for document in canary["documents"]]
         missing = canary["copies"] - sum(id in present or id in taken_out for id in own)
-        if missing > cut_off and run.forgotten_record() is None:
+        if missing > cut_off and not storage.exists(run.name_of(FORGOTTEN)):
             amount = f"{missing} of {canary['copies']} copies of {canary['name']}"
             problems.append(f"{run.place}: {amount} are not in the shards")
     return Canaries(len(record["canaries"]), copies, len(present), tuple(problems))

@@ -12,7 +12,7 @@ from corpusmill import storage
 from corpusmill.engine.drive.meter import FIRST_PASS, LATER_PASS, OTHER, documents_of
 from corpusmill.errors import CorpusmillError
 from corpusmill.store.leases import ENDED, LEASES, read_worker, workers
-from corpusmill.store.run_folder import RunFolder
+from corpusmill.store.run_folder import STAGES_RECORD, RunFolder
 from corpusmill.store.run_records import DamagedRecord
 from corpusmill.store.stage_folder import StageFolder
 from corpusmill.store.units import now
@@ -101,7 +101,7 @@ class Watcher:
 
     def look(self) -> RunSnapshot:
         record = self.run.record()
-        entries = self.run.stages_record()
+        entries = self.run.read(STAGES_RECORD)
         stages = [self._stage(entry) for entry in entries]
         # Stages follow each other: behind the first that is not done, none has begun, whatever an earlier run left.
         present = next((index for index, stage in enumerate(stages) if stage.state != DONE), len(stages))

@@ -41,8 +41,10 @@ from corpusmill.recipe.names import remarks
 from corpusmill.recipe.override import Overrides
 from corpusmill.store import forgotten
 from corpusmill.store.leases import ENDED, LEASES, PUBLISH, WORKERS, Peers, new_worker, read_worker, workers
-from corpusmill.store.run_folder import STAGES, RunFolder
+from corpusmill.store.run_folder import RunFolder, STAGES, STAGES_RECORD
 from corpusmill.store.unit_io import Upstream
+from corpusmill.store.locks import if_alone, only_driver, with_others
+from corpusmill.store.output import OutputFolder
 
 LEASE_SECONDS = 60.0  # seconds without a sign of life after which others take a worker's units
 MAX_NAMES_SHOWN = 5  # of workers or libraries in a message
@@ -92,7 +94,7 @@ def prepare(recipe: Recipe, folder: str | None = None) -> str:
     refuse_to_drop(recipe, run)
     plan = preflight.ready(recipe, run).plan
     run.make()
-    with run.only_driver():
+    with only_driver(run):
         active = [name for name in workers(run) if (read_worker(run, name) or {}).get("state") != ENDED]
         if active and not run.is_local:  # where no lock says it
             raise RefusedFolder(
@@ -101,8 +103,8 @@ def prepare(recipe: Recipe, folder: str | None = None) -> str:
             )
         storage.remove_tree(run.name_of(WORKERS))
         _tidy_leases(run)
-        run.remove_output()
-        run.write_stages(stages_record(plan))
+        OutputFolder(run).remove()
+        run.write(STAGES_RECORD, stages_record(plan))
         write_calls(run, describe(plan), ())
     return run.place
 
@@ -146,7 +148,7 @@ def work(
             )
         run.make()
         stack.callback(_last_one_out, run, plan)
-        stack.enter_context(run.with_others())
+        stack.enter_context(with_others(run))
         described = describe(plan)
         run.begin_together(stages_record(plan), {**described, "calls": []})
         _refuse_others(run, plan, described)
@@ -201,7 +203,7 @@ def work(
 
 def _published_units(run: RunFolder, plan: RunPlan) -> dict[str, StageCounts] | None:
     """The units of a run that is published; None if it is not."""
-    where = {entry["stage"]: (entry["folder"], entry["plan"]) for entry in run.stages_record()}
+    where = {entry["stage"]: (entry["folder"], entry["plan"]) for entry in run.read(STAGES_RECORD)}
     if list(where) != [stage.name for stage in plan.stages] or not run.is_published(where):
         return None
     first, (folder, name) = plan.stages[0], where[plan.stages[0].name]
@@ -213,7 +215,7 @@ def _published_units(run: RunFolder, plan: RunPlan) -> dict[str, StageCounts] | 
 def _refuse_others(run: RunFolder, plan: RunPlan, described: dict[str, Any]) -> None:
     """Raises RefusedFolder if the run was planned by other code, with other libraries or for another recipe."""
     own = {entry["stage"]: entry["folder"] for entry in stages_record(plan)}
-    theirs = {entry["stage"]: entry["folder"] for entry in run.stages_record()}
+    theirs = {entry["stage"]: entry["folder"] for entry in run.read(STAGES_RECORD)}
     if own == theirs:
         return
     record = run.record()
@@ -270,7 +272,7 @@ def _tidy_leases(run: RunFolder) -> None:
 
 def _last_one_out(run: RunFolder, plan: RunPlan) -> None:
     """Remove what killed workers have left, if nobody is at work any more and the run is finished."""
-    with suppress(CorpusmillError, OSError), run.if_alone() as alone:
+    with suppress(CorpusmillError, OSError), if_alone(run) as alone:
         if not alone or not run.exists() or _published_units(run, plan) is None:
             return
         for name in workers(run):
@@ -278,7 +280,7 @@ def _last_one_out(run: RunFolder, plan: RunPlan) -> None:
             if record.get("state") != ENDED and record.get("host") != socket.gethostname():
                 return  # on another machine, where its lock may not be seen
         write_calls(run, run.record(), _calls(run).values())
-        for entry in run.stages_record():
+        for entry in run.read(STAGES_RECORD):
             folder = run.stage(entry["folder"])
             folder.remove_orphans(folder.collect(folder.planned(entry["plan"]) or ()))
         _tidy_leases(run)

@@ -22,6 +22,7 @@ from corpusmill.publish.readme import MARK, dataset_card, portable
 from corpusmill.publish.upload import uploader
 from corpusmill.report.tables import RunTables
 from corpusmill.storage import exists, read_bytes
+from corpusmill.store.output import has_pushed, is_card_file, will_push, write_card_file
 from corpusmill.store.run_folder import HUB, RunFolder
 
 CARD, CROISSANT, EU_SUMMARY = "README.md", "croissant.json", "eu-summary.md"
@@ -88,7 +89,7 @@ def push(
         CROISSANT: croissant(published, configs, repo),
         CARD: dataset_card(published, configs, repo),
     }
-    files = run.will_push([*run.has_pushed(), *texts])
+    files = will_push(run, [*has_pushed(run), *texts])
     for name, text in texts.items():
         (folder / name).write_text(text, "utf-8")
     size = sum((folder / name).stat().st_size for name in files)
@@ -124,16 +125,16 @@ def card(
     texts = {CARD: dataset_card(published, configs, None), CROISSANT: croissant(published, configs, None)}
     if eu_summary:
         texts |= {EU_SUMMARY: eu.eu_summary(published), eu.DOMAINS_FILE: eu.domains_csv(published)}
-    card_path = run.card_file(CARD)
+    card_path = run.name_of(CARD)
     if exists(card_path) and MARK not in read_bytes(card_path).decode("utf-8", "replace"):
         progress(f"{card_path} was edited, and is left as it is")
         del texts[CARD]
-    for name in [name for name in texts if name != CARD and not run.is_card_file(name)]:
-        progress(f"{run.card_file(name)} is not as this run has written it, and is left as it is")
+    for name in [name for name in texts if name != CARD and not is_card_file(run, name)]:
+        progress(f"{run.name_of(name)} is not as this run has written it, and is left as it is")
         del texts[name]
     for name, text in texts.items():
-        run.write_card_file(name, text)
-    return {name: (run.card_file(name), len(text.encode())) for name, text in texts.items()}
+        write_card_file(run, name, text)
+    return {name: (run.name_of(name), len(text.encode())) for name, text in texts.items()}
 
 
 def target_repo(target: str, revision: str | None = None) -> hub.Repo:

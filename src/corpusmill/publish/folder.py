@@ -17,6 +17,7 @@ from corpusmill.export import export
 from corpusmill.recipe.names import labels
 from corpusmill.report.tables import RunTables
 from corpusmill.storage import TEMPORARY
+from corpusmill.store.output import empty_hub, will_push
 from corpusmill.store.run_folder import OUTPUT, RunFolder
 from corpusmill.write.jsonl import JsonlWriter
 
@@ -94,7 +95,7 @@ def lay_out(
 ) -> list[DatasetConfig]:
     """Make the folder anew, with the files of these outputs; the first is the default configuration. Raises
     RefusedFolder if it has files that no earlier push has put there."""
-    run.empty_hub()
+    empty_hub(run)
     pushed: list[str] = []
     configs = []
     for number, name in enumerate(outputs):
@@ -110,7 +111,7 @@ def lay_out(
         rows = size = 0
         names = [f"{subfolder.name}/{SPLIT}-{part:05d}-of-{len(files):05d}.parquet" for part in range(len(files))]
         pushed += names
-        run.will_push(pushed)
+        will_push(run, pushed)
         for path, target in zip(files, names):
             rows, size = rows + pq.read_metadata(path).num_rows, size + path.stat().st_size
             _link(path, folder / target)

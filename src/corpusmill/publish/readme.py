@@ -13,6 +13,7 @@ from corpusmill.publish.folder import SPLIT, DatasetConfig
 from corpusmill.publish.published_run import PublishedRun
 from corpusmill.report.numbers import number, size
 from corpusmill.report.run_files import RunFiles
+from corpusmill.store.run_folder import CANARIES_RECORD
 
 # How the first line of the text begins. A card without it has been edited by somebody, and is not written again.
 MARK = "<!-- Written by corpusmill"
@@ -125,7 +126,7 @@ def _columns(configs: Sequence[DatasetConfig]) -> str:
 
 
 def _planted(files: RunFiles) -> str:
-    record = files.folder.canaries()
+    record = files.folder.read(CANARIES_RECORD)
     if record is None:
         return ""
     rows = [

@@ -7,7 +7,7 @@ from corpusmill.errors import CorpusmillError
 from corpusmill.recipe.model import Recipe
 from corpusmill.report.tables import RunTables
 from corpusmill.storage import is_in, name_of
-from corpusmill.store.run_folder import RunFolder
+from corpusmill.store.run_folder import COLLECTION, RunFolder
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ def inputs_of(location: str) -> list[Input]:
     record = run.record()
     added = {
         (change["source"], file): change["at"]
-        for change in run.collection()["changes"]
+        for change in run.read(COLLECTION)["changes"]
         if change["verb"] == "add"
         for file in change["files"]
     }

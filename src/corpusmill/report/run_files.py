@@ -21,7 +21,7 @@ from corpusmill.storage import is_local, join, list_dir
 from corpusmill.store.facts import Facts
 from corpusmill.store.forgotten import Forgotten
 from corpusmill.store.forgotten import read as read_forgotten
-from corpusmill.store.run_folder import RUN, WATERFALL, RunFolder
+from corpusmill.store.run_folder import RUN, RunFolder, STAGES_RECORD, WATERFALL
 from corpusmill.store.run_records import DamagedRecord
 from corpusmill.store.unit_io import Upstream
 from corpusmill.store.units import Results
@@ -76,7 +76,7 @@ class RunFiles:
         }
         self.stages: dict[str, Results] = self.folder.results()
         self.plans: dict[str, tuple[str, str | None]] = {}
-        for entry in self.folder.stages_record():
+        for entry in self.folder.read(STAGES_RECORD):
             self.plans[entry["stage"]] = (entry["folder"], entry["plan"])
             if entry["stage"] in self.stages:
                 self.folder.stage(entry["folder"]).check(self.stages[entry["stage"]])
@@ -107,7 +107,7 @@ class RunFiles:
 
     def unfinished(self) -> str | None:
         """What is left to do, in words; None if the run is finished."""
-        for entry in self.folder.stages_record():
+        for entry in self.folder.read(STAGES_RECORD):
             stage = entry["stage"]
             if stage not in self.stages:
                 return f"{stage} has not begun"
@@ -119,7 +119,7 @@ class RunFiles:
                     len(folder.failures()),
                 )
                 return f"{stage} has {committed} of {units} units" + (f", and {failed} failed" if failed else "")
-        return None if self.folder.waterfall() else "the totals are not written yet"
+        return None if self.folder.read(WATERFALL) else "the totals are not written yet"
 
     def must_be_finished(self) -> None:
         """Raises ResumeError, which says what is left to do, if the run is not finished."""
@@ -133,7 +133,7 @@ class RunFiles:
         """Documents, bytes and tokens in and out of every step. Raises ResumeError if the run is not finished."""
         if self._waterfall is None:
             self.must_be_finished()
-            record = self.folder.waterfall()
+            record = self.folder.read(WATERFALL)
             assert record
             try:
                 self._waterfall = Waterfall.from_json(record)

@@ -11,8 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from corpusmill import storage
 from corpusmill.errors import ResumeError
-from corpusmill.store.run_folder import RunFolder
+from corpusmill.store.run_folder import FORGOTTEN, RunFolder
 
 RECORD, VERSION = "corpusmill-run-forgotten", 1
 
@@ -45,13 +46,17 @@ class Forgotten:
         return (json.dumps(record, indent=1, ensure_ascii=False) + "\n").encode()
 
 
+def write(run: RunFolder, documents: Forgotten) -> None:
+    storage.write_atomic(run.name_of(FORGOTTEN), documents.to_bytes())
+
+
 def read(run: RunFolder) -> Forgotten | None:
     """What a run must leave out; None: nothing. Raises ResumeError if the record is damaged."""
-    content = run.forgotten_record()
-    if content is None:
+    name = run.name_of(FORGOTTEN)
+    if not storage.exists(name):
         return None
     try:
-        record = json.loads(content)
+        record = json.loads(storage.read_bytes(name))
         lists = {name: record[name] for name in ("ids", "urls", "domains")}
         if record["format"] == RECORD and record["version"] == VERSION and record["sha256"] == _sum(lists):
             return Forgotten(*map(frozenset, lists.values()))

@@ -35,24 +35,18 @@ checksum in their name, a commit begins with its own. One that is not raises Dam
 it aside, and its units are done again.
 """
 
-import contextlib
-import errno
-import hashlib
 import os
 import re
-import tempfile
-import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from functools import cached_property, lru_cache, partial
 from itertools import count
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from corpusmill import storage
-from corpusmill.errors import CorpusmillError, InputError, RecipeError, RefusedFolder, ResumeError, StorageError
+from corpusmill.errors import CorpusmillError, InputError, ResumeError, StorageError
 from corpusmill.store import owned
 from corpusmill.store.arrays import memory
 from corpusmill.store.node_cache import FetchedBlocks, NodeCache
@@ -63,28 +57,56 @@ from corpusmill.store.units import Results
 RUN, WATERFALL, REPORT = "run.json", "waterfall.json", "report.html"
 OUTPUT, STAGES, INPUTS = "output", "stages", "inputs"
 STAGES_RECORD, FINISHED, COLLECTION = "stages.json", "finished.json", "collection.json"
-CANARIES = "canaries.json"
-TRAINING = "training.json"
+CANARIES_RECORD = "canaries.json"
+TRAINING_RECORD = "training.json"
 FORGOTTEN, FORGET = "forgotten.json", "forget"
 RECORDED = {  # in RUN
     "name": str, "recipe": str, "fingerprint": str, "versions": dict, "inputs": dict, "command": list, "passes": list
 }  # fmt: skip
 FIND, HUB, DATASET = "find", "hub", "documents.arrow"
 LOCK = ".lock"
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A record of a run: what it must be, in words and as a check, and what stands for one that is not there."""
+
+    description: str
+    fits: Callable[[Any], bool]
+    missing: Callable[[], Any] = lambda: None
+
+
+def _has(name: str, kind: type) -> Callable[[Any], bool]:
+    return lambda record: isinstance(record, dict) and isinstance(record.get(name), kind)
+
+
+SHAPES = {
+    RUN: Shape(
+        f"an object with {', '.join(RECORDED)}",
+        lambda record: all(_has(name, kind)(record) for name, kind in RECORDED.items()),
+    ),
+    # The stages of the last run here, in order; `plan` is null of a stage that was not begun.
+    STAGES_RECORD: Shape(
+        "a list of {stage, folder, plan}",
+        lambda stages: isinstance(stages, list) and all(map(is_stage, stages)),
+        list,
+    ),
+    # What the stages counted; missing while the totals are not written.
+    WATERFALL: Shape("an object", lambda record: isinstance(record, dict)),
+    # Inputs that were added and removed.
+    COLLECTION: Shape("an object with sources", _has("sources", dict), lambda: {"sources": {}, "changes": []}),
+    # What the run has planted, and its stages of training; missing where there are none.
+    CANARIES_RECORD: Shape("an object with canaries", _has("canaries", list)),
+    TRAINING_RECORD: Shape("an object with stages", _has("stages", list)),
+}
 # What a run has at the top of its folder, besides what `owned` knows of.
 FOLDERS = (STAGES, INPUTS, OUTPUT, HUB, FORGET, FIND, "workers", "leases")
 RECORDS = (
-    RUN, WATERFALL, REPORT, STAGES_RECORD, FINISHED, COLLECTION, CANARIES, TRAINING, FORGOTTEN, DATASET, LOCK,
-    owned.MARKER, owned.WRITTEN,
+    RUN, WATERFALL, REPORT, STAGES_RECORD, FINISHED, COLLECTION, CANARIES_RECORD, TRAINING_RECORD, FORGOTTEN, DATASET,
+    LOCK, owned.MARKER, owned.WRITTEN,
 )  # fmt: skip
 NUMBER = re.compile(r"\d+\.json")  # of a record in FORGET
 STAYS = (FORGOTTEN, FORGET, LOCK, owned.MARKER)  # where a run starts anew
-TIDYING = 30.0  # seconds that a worker may take at most to tidy up behind the others
-# How files end that a run writes.
-WRITTEN = (
-    *(".parquet", ".jsonl", ".jsonl.gz", ".jsonl.zst", ".json", ".arrays", ".bin", ".idx", ".html", ".mds"),
-    *(".npy", ".csv.gz"),
-)
 
 
 @dataclass(frozen=True)
@@ -191,61 +213,35 @@ class RunFolder:
         """What run.json says. Raises InputError if there is no run here, ResumeError if it is damaged."""
         if not self.exists():
             raise InputError(f"{self.place}: no run here (there is no {RUN}). `corpusmill run RECIPE` makes one.")
-        record = read_json(self.name_of(RUN))
-        if not isinstance(record, dict) or any(
-            not isinstance(record.get(name), kind) for name, kind in RECORDED.items()
-        ):
-            raise DamagedRecord(self.name_of(RUN), f"it has not the {', '.join(RECORDED)} of a run")
+        record: dict[str, Any] = self.read(RUN)
         return record
 
     def damaged_records(self) -> list[DamagedRecord]:
         """Those records of the whole run that are damaged: every run writes them again."""
         damaged = []
-        for ask in (self.record, self.stages_record, self.waterfall) if self.exists() else ():
+        for name in (RUN, STAGES_RECORD, WATERFALL) if self.exists() else ():
             try:
-                ask()
+                self.read(name)
             except DamagedRecord as error:
                 damaged.append(error)
         return damaged
 
-    def write_record(self, record: Mapping[str, Any]) -> None:
-        storage.write_atomic(self.name_of(RUN), as_json(record))
+    def read(self, name: str) -> Any:
+        """What a record of SHAPES says, or what stands for one that is not there. Raises DamagedRecord."""
+        shape, full = SHAPES[name], self.name_of(name)
+        if not storage.exists(full):
+            return shape.missing()
+        record = read_json(full)
+        if not shape.fits(record):
+            raise DamagedRecord(full, f"not {shape.description}")
+        return record
 
-    def stages_record(self) -> list[dict[str, Any]]:
-        """The stages of the last run here, in order: `stage`, `folder`, and the name of its `plan`, None if not
-        begun. Raises DamagedRecord."""
-        name = self.name_of(STAGES_RECORD)
-        stages = read_json(name) if storage.exists(name) else []
-        if not isinstance(stages, list) or not all(map(is_stage, stages)):
-            raise DamagedRecord(name, "it is no list of stages, folders and plans")
-        return stages
-
-    def write_stages(self, stages: Sequence[Mapping[str, Any]]) -> None:
-        storage.write_atomic(self.name_of(STAGES_RECORD), as_json(stages))
-
-    def begin_together(self, stages: Sequence[Mapping[str, Any]], record: Mapping[str, Any]) -> None:
-        """Write the stages and the record of a run, each if it is not there: of several drivers the first does."""
-        storage.create_once(self.name_of(STAGES_RECORD), as_json(stages))
-        storage.create_once(self.name_of(RUN), as_json(record))
-
-    def add_stages(self, stages: Sequence[Mapping[str, Any]]) -> None:
-        """Note the plans of stages that have begun, beside those that other drivers have noted.
-
-        Nothing is written that is there already, so one that is behind takes nothing away; what is lost where two write
-        at the same moment, whoever comes to the end notes again. Raises ResumeError if another plan is noted.
-        """
-        there = {entry["folder"]: entry["plan"] for entry in self.stages_record()}
-        for entry in stages:
-            before = there.get(entry["folder"])
-            if before and entry["plan"] and before != entry["plan"]:
-                raise ResumeError(
-                    f"{self.place}: {entry['stage']} was planned from other input than is there now: were files added, "
-                    f"changed or removed since? Put them back; or stop all workers, and have the run planned anew with "
-                    f"corpusmill work RECIPE --folder {self.place} --prepare."
-                )
-        merged = [{**entry, "plan": entry["plan"] or there.get(entry["folder"])} for entry in stages]
-        if any(there.get(entry["folder"], "") != entry["plan"] for entry in merged):
-            self.write_stages(merged)
+    def write(self, name: str, record: Any) -> None:
+        """Write a record; None removes it."""
+        if record is None:
+            storage.remove(self.name_of(name))
+        else:
+            storage.write_atomic(self.name_of(name), as_json(record))
 
     def is_published(self, where: Mapping[str, tuple[str, str]]) -> bool:
         """Whether what these stages left was published, verified and reported, and nothing else since.
@@ -258,10 +254,34 @@ class RunFolder:
     def mark_published(self, where: Mapping[str, tuple[str, str]]) -> None:
         storage.write_atomic(self.name_of(FINISHED), as_json(where))
 
+    def begin_together(self, stages: Sequence[Mapping[str, Any]], record: Mapping[str, Any]) -> None:
+        """Write the stages and the record of a run, each if it is not there: of several drivers the first does."""
+        storage.create_once(self.name_of(STAGES_RECORD), as_json(stages))
+        storage.create_once(self.name_of(RUN), as_json(record))
+
+    def add_stages(self, stages: Sequence[Mapping[str, Any]]) -> None:
+        """Note the plans of stages that have begun, beside those that other drivers have noted.
+
+        Nothing is written that is there already, so one that is behind takes nothing away; what is lost where two write
+        at the same moment, whoever comes to the end notes again. Raises ResumeError if another plan is noted.
+        """
+        there = {entry["folder"]: entry["plan"] for entry in self.read(STAGES_RECORD)}
+        for entry in stages:
+            before = there.get(entry["folder"])
+            if before and entry["plan"] and before != entry["plan"]:
+                raise ResumeError(
+                    f"{self.place}: {entry['stage']} was planned from other input than is there now: were files added, "
+                    f"changed or removed since? Put them back; or stop all workers, and have the run planned anew with "
+                    f"corpusmill work RECIPE --folder {self.place} --prepare."
+                )
+        merged = [{**entry, "plan": entry["plan"] or there.get(entry["folder"])} for entry in stages]
+        if any(there.get(entry["folder"], "") != entry["plan"] for entry in merged):
+            self.write(STAGES_RECORD, merged)
+
     def results(self) -> dict[str, Results]:
         """What the stages of the last run left, so far: stages that were not begun are left out."""
         results = {}
-        for entry in self.stages_record():
+        for entry in self.read(STAGES_RECORD):
             folder, plan = self.stage(entry["folder"]), entry["plan"]
             left = folder.results(plan) if plan is not None else None
             if left is None and plan is not None:
@@ -269,62 +289,6 @@ class RunFolder:
             if left is not None:
                 results[entry["stage"]] = left
         return results
-
-    def waterfall(self) -> dict[str, Any] | None:
-        """What waterfall.json says; None while the totals are not written. Raises DamagedRecord."""
-        name = self.name_of(WATERFALL)
-        if not storage.exists(name):
-            return None
-        record = read_json(name)
-        if not isinstance(record, dict):
-            raise DamagedRecord(name, "it is no object")
-        return record
-
-    def write_waterfall(self, record: Mapping[str, Any]) -> None:
-        storage.write_atomic(self.name_of(WATERFALL), as_json(record))
-
-    def collection(self) -> dict[str, Any]:
-        """What collection.json says: `sources` and `changes`, none where nothing was added. Raises DamagedRecord."""
-        name = self.name_of(COLLECTION)
-        record = read_json(name) if storage.exists(name) else {"sources": {}, "changes": []}
-        if not isinstance(record, dict) or not isinstance(record.get("sources"), dict):
-            raise DamagedRecord(name, "it has no sources")
-        return record
-
-    def write_collection(self, record: Mapping[str, Any]) -> None:
-        storage.write_atomic(self.name_of(COLLECTION), as_json(record))
-
-    def canaries(self) -> dict[str, Any] | None:
-        """What canaries.json says: what the run has planted; None if that is nothing. Raises DamagedRecord."""
-        return self._manifest(CANARIES, "canaries")
-
-    def write_canaries(self, record: Mapping[str, Any] | None) -> None:
-        """None: nothing is planted any more."""
-        self._write_manifest(CANARIES, record)
-
-    def training(self) -> dict[str, Any] | None:
-        """What training.json says: the stages of training; None of a run without. Raises DamagedRecord."""
-        return self._manifest(TRAINING, "stages")
-
-    def write_training(self, record: Mapping[str, Any] | None) -> None:
-        """None: there are no stages any more."""
-        self._write_manifest(TRAINING, record)
-
-    def _manifest(self, file: str, entries: str) -> dict[str, Any] | None:
-        """A record that has a list of entries; None if it is not there."""
-        name = self.name_of(file)
-        if not storage.exists(name):
-            return None
-        record = read_json(name)
-        if not isinstance(record, dict) or not isinstance(record.get(entries), list):
-            raise DamagedRecord(name, f"it has no {entries}")
-        return record
-
-    def _write_manifest(self, file: str, record: Mapping[str, Any] | None) -> None:
-        if record is not None:
-            storage.write_atomic(self.name_of(file), as_json(record))
-        else:
-            storage.remove(self.name_of(file))
 
     @property
     def report(self) -> str:
@@ -337,18 +301,6 @@ class RunFolder:
     def card_file(self, name: str) -> str:
         """The full name of a file of the data card, beside the report."""
         return self.name_of(name)
-
-    def is_card_file(self, name: str) -> bool:
-        """Whether the file is not there, or is as the run has written it."""
-        there = self.card_file(name)
-        if not storage.exists(there):
-            return True
-        return owned.written(self.place).get(name) == hashlib.sha256(storage.read_bytes(there)).hexdigest()
-
-    def write_card_file(self, name: str, content: str) -> None:
-        storage.write_atomic(self.card_file(name), content.encode())
-        cards = {known: digest for known, digest in owned.written(self.place).items() if "/" not in known}
-        owned.note_written(self.place, "", cards | {name: hashlib.sha256(content.encode()).hexdigest()})
 
     def stage(self, name: str) -> StageFolder:
         """A stage by the name of its folder: `pass-1-3fa2b1c4`."""
@@ -386,7 +338,7 @@ class RunFolder:
 
     def outputs(self) -> list[str]:
         """The names of the folders of output that are there, without what others have put beside them."""
-        there = {*storage.list_dir(self.name_of(OUTPUT)), *(name.partition("/")[0] for name in self._published)}
+        there = {*storage.list_dir(self.name_of(OUTPUT)), *(name.partition("/")[0] for name in self.noted_output)}
         own = {name.partition("/")[0] for name in self.has_published()}
         return sorted(there & own if own else there)
 
@@ -398,31 +350,8 @@ class RunFolder:
         """One folder of output as a folder of this machine; a remote one is fetched, all of it."""
         if self.is_local:
             return self.path / OUTPUT / name
-        written = (file.partition("/")[2] for file in self._published if file.startswith(f"{name}/"))
+        written = (file.partition("/")[2] for file in self.noted_output if file.startswith(f"{name}/"))
         return self._cache.fetch_folder(self.output(name), written)
-
-    @cached_property
-    def _published(self) -> set[str]:
-        """The files of output that were written through this object, in a store: a listing may be behind."""
-        return set()
-
-    def remove_output(self) -> None:
-        """Remove what the run has published. Raises RefusedFolder if other files are among it."""
-        self.refuse_other_output()
-        self._published.clear()
-        storage.remove(self.name_of(FINISHED))
-        owned.remove_written(self.place, OUTPUT)
-        self.will_publish(())
-
-    def remove_output_folder(self, folder: str) -> None:
-        """Remove what the run has published in one folder of output."""
-        others = [name for name in self.has_published() if not name.startswith(f"{folder}/")]
-        owned.remove_written(self.place, OUTPUT, [f"{OUTPUT}/{name}" for name in others])
-        self.will_publish(others)
-
-    def will_publish(self, names: Iterable[str]) -> None:
-        """Record the files of output, by their names below it, that there are to be from now on."""
-        owned.note_written(self.place, OUTPUT, dict.fromkeys(f"{OUTPUT}/{name}" for name in names))
 
     def has_published(self) -> set[str]:
         """The files of output that are the run's own, by their names below it."""
@@ -436,41 +365,10 @@ class RunFolder:
         why = "its output has files that no record of this run names, and what is published would replace them"
         owned.refuse(self.place, found, f"{why}. Move them elsewhere and run the same command again.{earlier} They are")
 
-    def publish(self, relative: str, folder: str, name: str) -> None:
-        """Give an output of a unit a lasting name in a folder of output."""
-        self._publishes(f"{folder}/{name}")
-        storage.copy(self.name_of(relative), self.name_of(f"{OUTPUT}/{folder}/{name}"))
-
-    def _publishes(self, name: str) -> None:
-        if not self.is_local:
-            self._published.add(name)
-
-    def write_output(self, folder: str, name: str, content: bytes) -> None:
-        """Write a small file, an index, into a folder of output."""
-        self._publishes(f"{folder}/{name}")
-        storage.write_atomic(self.name_of(f"{OUTPUT}/{folder}/{name}"), content)
-
-    def make_output(self, folder: str) -> None:
-        storage.make_dir(self.name_of(f"{OUTPUT}/{folder}"))
-
-    # ------------------------------------------------------------- what is pushed
-
-    def empty_hub(self) -> None:
-        """Remove what an earlier push has put into HUB. Raises RefusedFolder if other files are there."""
-        own = owned.written(self.place)
-        found = [name for name in owned.files_below(self.place, HUB) if name not in own]
-        why = f"{HUB}/ has files that no push has put there. Move them elsewhere. They are"
-        owned.refuse(self.place, found, why)
-        owned.remove_written(self.place, HUB)
-
-    def will_push(self, names: Iterable[str]) -> tuple[str, ...]:
-        """Record the files of HUB, by their names below it, that there are to be; returns them, sorted."""
-        files = tuple(sorted(names))
-        owned.note_written(self.place, HUB, dict.fromkeys(f"{HUB}/{name}" for name in files))
-        return files
-
-    def has_pushed(self) -> list[str]:
-        return [name.partition("/")[2] for name in owned.written(self.place) if name.startswith(f"{HUB}/")]
+    @cached_property
+    def noted_output(self) -> set[str]:
+        """The files of output that were written through this object, in a store: a listing may be behind."""
+        return set()
 
     # ------------------------------------------------------------- the whole folder
 
@@ -493,54 +391,6 @@ class RunFolder:
             return False
         return True
 
-    def refuse_if_unusable(self, inputs: Sequence[str], places: Sequence[str]) -> None:
-        """Raises RecipeError if a run cannot be, or must not be, in this folder.
-
-        inputs   the files that the run reads
-        places   what the recipe names them by: files, folders, patterns
-
-        Raises RefusedFolder if something else is in the folder.
-        """
-        if not self.is_local:
-            self.refuse_if_not_its_own()
-            return
-        folder = self.path.resolve()
-        elsewhere = f"Name another folder, as in run.folder: runs/{folder.stem or 'new'}, or with --folder."
-        if folder.exists() and not folder.is_dir():
-            raise RecipeError(f"run.folder: {self.place} is a file, not a folder. {elsewhere}")
-        above = next(place for place in (folder, *folder.parents) if place.exists())
-        if not above.is_dir():
-            raise RecipeError(f"run.folder: {self.place} cannot be made: {above} is a file, not a folder. {elsewhere}")
-        if not os.access(above, os.W_OK | os.X_OK):
-            done = "cannot be written to" if above == folder else f"cannot be made: {above} cannot be written to"
-            raise RecipeError(f"run.folder: {self.place} {done}. {elsewhere}")
-        if above != folder:  # by trying: /proc and some network shares allow what they then refuse
-            try:
-                Path(tempfile.mkdtemp(prefix=storage.TEMPORARY, dir=above)).rmdir()
-            except OSError as error:
-                why = error.strerror or str(error)
-                raise RecipeError(
-                    f"run.folder: {self.place} cannot be made: {above} takes no new folder ({why}). {elsewhere}"
-                ) from error
-        read = {Path(storage.local_path(name)).parent: name for name in inputs if storage.is_local(name)}
-        for holding, name in read.items():
-            real = holding.resolve()
-            if real.parent == folder / INPUTS and owned.ROWS.fullmatch(real.name):  # the run has written it itself
-                continue
-            if folder in (real, *real.parents):
-                raise RecipeError(
-                    f"run.folder: {self.place} holds {name}, which this run reads: its files would be among its input, "
-                    f"and --restart would remove both. {elsewhere}"
-                )
-        for place in places:
-            whole = _read_whole(storage.local_path(place)) if storage.is_local(place) else None
-            if whole is not None and whole.resolve() in folder.parents:
-                raise RecipeError(
-                    f"run.folder: {self.place} is inside what this run reads, {place}: what it writes would be input "
-                    f"of the next one. {elsewhere}"
-                )
-        self.refuse_if_not_its_own()
-
     def make(self) -> None:
         """Make the folder, or take one that is empty. Raises RefusedFolder if something else is in it."""
         if owned.is_marked(self.place):
@@ -551,35 +401,6 @@ class RunFolder:
         except InputError as error:
             raise StorageError(f"run.folder: {self.place} cannot be made: {error}") from error
         owned.mark(self.place)
-
-    def refuse_strangers(self) -> None:
-        """Raises RefusedFolder if anything below the folder is not the run's own."""
-        found = owned.strangers(self.place, (*FOLDERS, *RECORDS), FOLDERS)
-        why = "holds files that no record of this run names, so nothing is removed. Move them elsewhere. They are"
-        owned.refuse(self.place, found, why)
-
-    def forget(self) -> None:
-        """Remove all that a run has made, for a start from nothing; but not which documents it must leave out, nor what
-        was done about that. Raises RefusedFolder if something else is here, or if the run is at work."""
-        self.refuse_if_not_its_own()
-        if not self.exists() and not owned.is_marked(self.place):
-            return
-        with self.only_driver():
-            self.refuse_strangers()
-            owned.mark(self.place)
-            for folder in (OUTPUT, HUB, ""):
-                owned.remove_written(self.place, folder)
-            for name in storage.list_dir(self.place):
-                if name not in STAYS:
-                    (storage.remove_tree if name in FOLDERS else storage.remove)(self.name_of(name))
-
-    def forgotten_record(self) -> bytes | None:
-        """Which documents the run must leave out, see `forgotten`; None: it leaves out none."""
-        name = self.name_of(FORGOTTEN)
-        return storage.read_bytes(name) if storage.exists(name) else None
-
-    def write_forgotten(self, record: bytes) -> None:
-        storage.write_atomic(self.name_of(FORGOTTEN), record)
 
     def add_manifest(self, content: bytes) -> str:
         """Record what was done to forget; returns the full name of the record, which has a number that none had before
@@ -598,101 +419,6 @@ class RunFolder:
         was made of it for questions."""
         named = (STAGES, INPUTS, FIND, STAGES_RECORD, FINISHED, DATASET)
         return [self.name_of(name) for name in named if storage.exists(self.name_of(name))]
-
-    @contextlib.contextmanager
-    def only_driver(self) -> Iterator[None]:
-        """Hold the folder: two drivers at once would remove each other's unfinished files.
-
-        Object stores have no locks: there nothing unfinished is ever removed, and two drivers do some units twice.
-        """
-        if not self.is_local:
-            storage.remove_unfinished(self.place)
-        if os.name == "nt" or not self.is_local:
-            yield
-            return
-        import fcntl
-
-        with self._lock_file() as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                file.seek(0)
-                who = f"another process ({pid})" if (pid := file.read().strip()) else "workers of `corpusmill work`"
-                raise RefusedFolder(
-                    f"{self.place}: {who} {'is' if pid else 'are'} at work in this folder. Wait for "
-                    f"{'it, stop it' if pid else 'them, stop them'}, or give this run a folder of its own."
-                ) from None
-            file.truncate(0)
-            file.write(str(os.getpid()))
-            file.flush()
-            storage.remove_unfinished(self.place)  # of a driver that was killed
-            yield
-            storage.remove_unfinished(self.place)  # of workers that were
-            file.truncate(0)
-
-    @contextlib.contextmanager
-    def with_others(self) -> Iterator[None]:
-        """Hold the folder as one of several drivers, which remove nothing of each other. Raises RefusedFolder while a
-        driver of its own has it.
-
-        Object stores have no locks, and file systems of clusters need not have them across machines.
-        """
-        if os.name == "nt" or not self.is_local:
-            yield
-            return
-        import fcntl
-
-        with self._lock_file() as file:
-            until = time.monotonic() + TIDYING
-            while True:
-                try:
-                    fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-                except BlockingIOError:
-                    file.seek(0)
-                    if not (driver := file.read().strip()) and time.monotonic() < until:
-                        time.sleep(0.05)  # a worker tidies up behind the others, see `if_alone`
-                        continue
-                    raise RefusedFolder(
-                        f"{self.place}: `corpusmill run` (process {driver or 'unknown'}) is at work in this folder. "
-                        f"Wait for it, or stop it: what it has committed is not done again."
-                    ) from None
-                except OSError as error:
-                    if error.errno not in (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP):
-                        raise
-                break
-            file.truncate(0)  # of a driver that was killed
-            yield
-
-    @contextlib.contextmanager
-    def if_alone(self) -> Iterator[bool]:
-        """Whether no other driver of this machine holds the folder, once `with_others` is left; none comes inside."""
-        if os.name == "nt" or not self.is_local:
-            yield False
-            return
-        import fcntl
-
-        with self._lock_file() as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                yield False
-                return
-            yield True
-
-    def _lock_file(self) -> IO[str]:
-        try:
-            return (self.path / LOCK).open("a+")
-        except OSError as error:
-            raise StorageError(f"{self.path / LOCK}: {error.strerror}. A run must write to its folder.") from error
-
-
-def _read_whole(pattern: str) -> Path | None:
-    """The folder of which a pattern names files at any depth that a run writes, too; None if it names others."""
-    if Path(pattern).is_dir():
-        return Path(pattern)
-    head, deep, tail = pattern.partition("**")
-    last = tail.rpartition("/")[2]
-    return Path(head or ".") if deep and any(fnmatchcase(f"0{suffix}", last or "*") for suffix in WRITTEN) else None
 
 
 def _sync(path: Path) -> None:

@@ -160,7 +160,7 @@ def read_json(name: str) -> Any:
     try:
         return json.loads(read_record(name))
     except (ValueError, RecursionError) as error:
-        raise DamagedRecord(name, f"it is no JSON ({first_line(error)})") from error
+        raise DamagedRecord(name, f"not valid JSON ({first_line(error)})") from error
 
 
 def first_line(error: Exception) -> str:

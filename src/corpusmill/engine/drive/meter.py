@@ -9,6 +9,7 @@ from corpusmill.engine.plan.inputs import suffix
 from corpusmill.engine.plan.plan import RunPlan
 from corpusmill.engine.work.pass_parts import InputPieces
 from corpusmill.engine.work.passes import Pass
+from corpusmill.engine.work.sources import InputFiles
 from corpusmill.execute import AtWork, WorkerStatus
 from corpusmill.store.beats import Beat
 from corpusmill.store.units import Commit, Unit, now
@@ -144,7 +145,7 @@ class Meter:
 def weight(stage: Stage) -> float:
     """About how much of a run a stage is."""
     if isinstance(stage.work, Pass):
-        return FIRST_PASS if stage.work.readers else LATER_PASS
+        return FIRST_PASS if isinstance(stage.work.source, InputFiles) else LATER_PASS
     return OTHER
 
 

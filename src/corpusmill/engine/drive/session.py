@@ -11,7 +11,7 @@ from corpusmill.engine.drive.listener import ProgressListener
 from corpusmill.engine.drive.meter import BeatListener, Meter
 from corpusmill.engine.plan.plan import RunPlan, stages_record
 from corpusmill.execute import Executor, SharedExecutor
-from corpusmill.store.run_folder import RunFolder
+from corpusmill.store.run_folder import STAGES_RECORD, RunFolder
 from corpusmill.store.units import Results
 from corpusmill.store.work import Stage
 
@@ -96,4 +96,4 @@ class Session:
         if isinstance(self.executor, SharedExecutor):
             self.run.add_stages(self.records)
         else:
-            self.run.write_stages(self.records)
+            self.run.write(STAGES_RECORD, self.records)

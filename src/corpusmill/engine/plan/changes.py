@@ -6,7 +6,7 @@ from typing import Any
 
 from corpusmill.engine.plan.inputs import unit_bytes
 from corpusmill.engine.plan.plan import RunPlan, unit_list
-from corpusmill.store.run_folder import RunFolder
+from corpusmill.store.run_folder import STAGES_RECORD, RunFolder
 from corpusmill.store.run_records import DamagedRecord
 from corpusmill.store.stage_folder import stage_folder
 from corpusmill.store.unit_io import Upstream
@@ -84,7 +84,7 @@ def is_finished(run: RunFolder, plan: RunPlan) -> bool:
     if not run.exists():
         return False
     try:
-        recorded = [entry["folder"] for entry in run.stages_record()]
+        recorded = [entry["folder"] for entry in run.read(STAGES_RECORD)]
         folders = [stage_folder(stage.name, plan.identity(stage.name).fingerprint) for stage in plan.stages]
         if recorded != folders or not _finished(run, plan):
             return False
@@ -113,7 +113,7 @@ def changes(run: RunFolder, plan: RunPlan) -> list[StageChange]:
     if not run.exists():
         return []
     try:
-        earlier = {entry["stage"]: entry["folder"] for entry in run.stages_record()}
+        earlier = {entry["stage"]: entry["folder"] for entry in run.read(STAGES_RECORD)}
     except DamagedRecord:
         return []
     changed = []

@@ -32,7 +32,23 @@ from corpusmill.engine.work.pass_parts import KeyRequest, VerdictSource
 from corpusmill.engine.work.pass_results import UnitOfPass
 from corpusmill.engine.work.passes import Pass
 from corpusmill.engine.work.shards import PackRows, WriteTokens
+from corpusmill.engine.work.sinks import (
+    CanaryHosts,
+    DedupKeys,
+    Documents,
+    DroppedDocuments,
+    InputTexts,
+    LastTexts,
+    OutputTexts,
+    ReportFacts,
+    Signals,
+    Sink,
+    StepFlow,
+)
+from corpusmill.engine.work.sources import InputFiles, Source, StoredDocuments, TextsInPlace
+from corpusmill.engine.work.step_chain import StepChain
 from corpusmill.engine.work.streams import ChooseDocuments, TokenStream
+from corpusmill.engine.work.token_counts import EncodedTokens, TokenCounts, Tokens
 from corpusmill.engine.work.token_ids import special_tokens
 from corpusmill.engine.work.tokens import EPOCHS, CountTokens, EncodeDocuments, RepeatDocuments
 from corpusmill.errors import InputError, RecipeError
@@ -77,7 +93,6 @@ def lower_inputs(recipe: Recipe, inputs: tuple[SourceFiles, ...]) -> RunPlan:
         passes.append(([], []))
         in_place = False
     pack = next((step for step in recipe.steps if isinstance(step, Pack)), None)
-    drops = {"measure_dropped": recipe.run.measure_dropped, "dropped_text": recipe.run.dropped_text}
     encodes = tokenize is not None and (bool(recipe.stages) or any(map(_takes_tokens, recipe.write)))
     stages: list[Stage] = []
     infos: list[PassInfo] = []
@@ -89,35 +104,39 @@ def lower_inputs(recipe: Recipe, inputs: tuple[SourceFiles, ...]) -> RunPlan:
             KeyRequest(label, step, partitions * step.keys_per_document, keys_description(step), only.get(label))
             for label, step in corpus_steps
         ]
+        is_last = number == len(passes)
         before = infos[-1].stage if infos else ""
-        readers = () if infos else tuple((source.source, source.reader) for source in recipe.read)
+        source: Source = InputFiles(tuple((source.source, source.reader) for source in recipe.read), _limited(recipe))
+        if infos:
+            source = TextsInPlace(before) if in_place and is_last else StoredDocuments(before)
+        # A pass that cannot drop a document does the same work whatever the settings are.
+        can_drop = bool(judged or batch_steps)
         some = tuple((label, only[label]) for label, _ in batch_steps if label in only)
-        last_texts = number == len(passes) - in_place
-        work = Pass(
-            readers,
-            before,
-            tuple(judged),
-            tuple(batch_steps),
-            tuple(requests),
-            tokenize,
-            some,
-            in_place=in_place and number == len(passes),
-            next_in_place=in_place and last_texts,
-            another=number < len(passes),
-            encodes=encodes and last_texts,
-            split_at=pack.split_at if pack and encodes and last_texts else None,
-            room=pack.length if pack and encodes and last_texts and keeps_parts(tokenize) else None,
-            plants=bool(recipe.canary) and number == len(passes),
-            next_plants=bool(recipe.canary) and number == len(passes) - 1,
-            limited=None if infos else _limited(recipe),
-            # A pass that cannot drop a document does the same work whatever the settings are.
-            **(drops if judged or batch_steps else {}),
-        )
-        if infos and work.plants:
+        how_far = recipe.run.measure_dropped if can_drop else "all"
+        chain = StepChain(tuple(judged), tuple(batch_steps), some, how_far)
+        writes_last = number == len(passes) - in_place
+        tokens: Tokens = TokenCounts(tokenize)
+        if tokenize is not None and encodes and writes_last:
+            room = pack.length if pack and keeps_parts(tokenize) else None
+            tokens = EncodedTokens(tokenize, pack.split_at if pack else None, room)
+        plants_next = bool(recipe.canary) and number == len(passes) - 1
+        sinks: list[Sink | None] = [
+            StepFlow(with_tokens=tokenize is not None),
+            None if infos else InputTexts(),
+            OutputTexts() if is_last else None,
+            ReportFacts(),
+            LastTexts() if writes_last else Documents(),
+            Signals(),
+            DroppedDocuments(recipe.run.dropped_text if can_drop else "sample"),
+            CanaryHosts() if plants_next else None,
+            *map(DedupKeys, requests),
+        ]
+        work = Pass(source, chain, tokens, tuple(sink for sink in sinks if sink is not None))
+        if infos and is_last and recipe.canary:
             spreads = partial(spread, before=before, planted=planted_by(recipe), seed=recipe.seed)
             stages.append(Stage(name, work, (before,), spreads))
         elif infos:
-            stages.append(_later_pass(name, work))
+            stages.append(_later_pass(name, before, work))
         else:
             units = partial(_first_units, recipe, inputs)
             stages.append(Stage(name, work, (), units, resources(step for _, step in batch_steps)))
@@ -232,17 +251,18 @@ def _first_units(recipe: Recipe, inputs: tuple[SourceFiles, ...], upstream: Upst
     return plan_inputs(recipe.read, inputs, recipe.run.unit_mb, whole_sources=recipe.run.limit is not None)
 
 
-def _later_pass(name: str, work: Pass) -> Stage:
+def _later_pass(name: str, before: str, work: Pass) -> Stage:
     """Each file of documents with the verdicts on them: of a unit for some neighbouring files, or for this one."""
-    verdicts = tuple(judge.stage for judge in work.judged)
+    judged = work.chain.judged
+    verdicts = tuple(judge.stage for judge in judged)
 
     def units(upstream: Upstream) -> Iterator[PlannedUnit]:
-        contents = [_verdicts_content(upstream, judge) for judge in work.judged]
-        docs = upstream.results(work.before)["docs"]
+        contents = [_verdicts_content(upstream, judge) for judge in judged]
+        docs = upstream.results(before)["docs"]
         for number in range(len(docs)):
             yield PlannedUnit(UnitOfPass(number), (docs.checksum(number), *(content(number) for content in contents)))
 
-    return Stage(name, work, (work.before, *verdicts), units, resources(step for _, step in work.steps))
+    return Stage(name, work, (before, *verdicts), units, resources(step for _, step in work.chain.steps))
 
 
 def resources(steps: Iterable[Any]) -> Resources:

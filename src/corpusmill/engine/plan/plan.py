@@ -10,7 +10,7 @@ from corpusmill.engine.plan.identity import Identity, identity
 from corpusmill.engine.plan.inputs import SourceFiles
 from corpusmill.engine.work.signals import LeavesSignals, check_signals
 from corpusmill.recipe.model import Recipe
-from corpusmill.store.run_folder import RunFolder
+from corpusmill.store.output import OutputFolder
 from corpusmill.store.stage_folder import stage_folder
 from corpusmill.store.unit_io import Upstream
 from corpusmill.store.units import Results, Unit
@@ -31,7 +31,7 @@ class Publisher(Protocol):
     `publish` gives them lasting names in the folder of output `name`; indexes come last.
     """
 
-    def publish(self, name: str, run: RunFolder, results: dict[str, Results]) -> None: ...
+    def publish(self, name: str, output: OutputFolder, results: dict[str, Results]) -> None: ...
 
 
 @runtime_checkable

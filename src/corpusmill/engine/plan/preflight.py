@@ -21,6 +21,7 @@ from corpusmill.engine.plan.inputs import NOTHING, SourceFiles, find_source
 from corpusmill.engine.plan.look import FILES, MANY, SourceSample, is_ours, look
 from corpusmill.engine.plan.lower import lower_inputs
 from corpusmill.engine.plan.plan import RunPlan
+from corpusmill.engine.plan.usable_folder import refuse_if_unusable
 from corpusmill.engine.work.batch import Batch
 from corpusmill.engine.work.passes import Pass
 from corpusmill.errors import (
@@ -132,7 +133,7 @@ def _look_further(parts: LoadedParts, findings: Findings, folder: RunFolder | No
     seen, _ = _look_at(sections.read, inputs, budget, findings)
     files = [file.path for found in inputs for file in found.files]
     with findings.of():
-        folder.refuse_if_unusable(files, [path for source in sections.read for path in source.paths])
+        refuse_if_unusable(folder, files, [path for source in sections.read for path in source.paths])
     try:
         recipe = Recipe(**sections._replace(write=[])._asdict())
     except RecipeError:  # two sources of one name, or none: that is reported
@@ -186,7 +187,7 @@ def ready(recipe: Recipe, folder: RunFolder, thorough: bool = False, sends: bool
     seen, warnings = _look_at(recipe.read, looked_into, recipe.run.error_budget, findings)
     plan = lower_inputs(recipe, inputs) if fits and not lacking else RunPlan(recipe, (), (), inputs)
     with findings.of():
-        folder.refuse_if_unusable(plan.files, plan.places)
+        refuse_if_unusable(folder, plan.files, plan.places)
         if not folder.is_local and not lacking:
             folder.exists()  # whether its store can be reached
     if sends:
@@ -356,7 +357,9 @@ def _errors(plan: RunPlan, seen: Sequence[SourceSample]) -> list[CorpusmillError
     """What goes wrong with no documents in every pass; if nothing does, with the first ones in the user's own steps."""
     errors = [error for check in plan.checks if (error := _error_of(check)) is not None]
     first: Any = plan.stages[0].work
-    own = [label for label, step in first.steps if _is_own(step)] if isinstance(first, Pass) and not errors else []
+    own = (
+        [label for label, step in first.chain.steps if _is_own(step)] if isinstance(first, Pass) and not errors else []
+    )
     tried = (_error_of(partial(_try_own, first, label, seen)) for label in own)
     return [*errors, *(error for error in tried if error is not None)]
 
@@ -370,13 +373,13 @@ def _try_own(work: Pass, own: str, seen: Sequence[SourceSample]) -> None:
 
     Raises RecipeError if that one returns what it must not, or fails on all of them.
     """
-    only = dict(work.only)
+    only = work.chain.sources_of
     came = failed = 0
     reason = ""
     for docs in (docs for one in seen for docs in one.batches if len(docs)):
         source = docs["source"][0].as_py()
         batch = Batch(docs)
-        for index, (label, step) in enumerate(work.steps):
+        for index, (label, step) in enumerate(work.chain.steps):
             if source in only.get(label, (source,)):
                 before = len(batch.docs)
                 try:
@@ -387,7 +390,7 @@ def _try_own(work: Pass, own: str, seen: Sequence[SourceSample]) -> None:
                     came, failed = came + before, failed + before - len(batch.docs)
                     reason = reason or next((one.reason for one in batch.failed if one.step == own), "")
             else:
-                batch.pass_by({})
+                batch.skip_step({})
             if label == own:
                 break
     if failed and failed == came:

@@ -20,12 +20,14 @@ import orjson
 import xxhash
 
 from corpusmill import storage
+from corpusmill.engine.plan.usable_folder import refuse_if_unusable
 from corpusmill.engine.work.canaries import with_canaries
 from corpusmill.errors import InputError, RecipeError, did_you_mean
 from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.override import Overrides
 from corpusmill.recipe.parts import Source
 from corpusmill.recipe.rows import Rows, is_in_memory
+from corpusmill.store.locks import only_driver
 from corpusmill.store.run_folder import RunFolder
 
 FILE = "rows.jsonl"
@@ -90,9 +92,9 @@ def stored(recipe: Recipe, run: RunFolder, note: Callable[[str], None] = lambda 
     recipe = with_canaries(recipe)
     if not any(isinstance(source, Rows) for source in recipe.read):
         return recipe
-    run.refuse_if_unusable((), ())
+    refuse_if_unusable(run, (), ())
     run.make()
-    with run.only_driver():
+    with only_driver(run):
         return replace(recipe, read=[_stored(s, run, note) if isinstance(s, Rows) else s for s in recipe.read])
 
 

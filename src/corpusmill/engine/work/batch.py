@@ -39,7 +39,7 @@ class Failed:
 class Batch:
     """Documents, their signals, and which step dropped each.
 
-    docs        the documents as they are now, the dropped ones too, unless they have left
+    docs        the documents as they are now, the dropped ones too, unless they were evicted
     signals     `<step>.<column>` -> (documents,) for every signal that is kept
     dropped     (documents,) index of the step that dropped each, KEPT where none has
     reasons     one (label, (documents,) string) a filter: every rule that each document fails there
@@ -49,7 +49,8 @@ class Batch:
     tokens      of the texts as they came, where the pass before has counted them
     beside      what is known of texts that stay in the files of the pass before, and may not be in `docs`
     rows        (documents,) the place of each among those that the batch began with
-    left        the dropped documents that have left, see `leave`
+    evicted     the dropped documents that are no longer in it, see `evict_dropped`
+    texts_stage the pass whose files have the texts, where they are not in `docs`
 
     Of a document that is dropped, `dropped_texts` has the text that came to the step that dropped it.
     """
@@ -64,11 +65,12 @@ class Batch:
     tokens: pa.Array | None = None
     beside: pa.RecordBatch | None = None
     rows: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
-    left: list["Batch"] = field(default_factory=list)
+    evicted: list["Batch"] = field(default_factory=list)
+    texts_stage: str = ""
     _measured: dict[str, dict[str, pa.Array]] = field(default_factory=dict)
     _statistics: dict[Callable[..., Any], NDArray[Any]] = field(default_factory=dict)  # what families are made of
     _texts: list["Version"] = field(default_factory=list)  # every version of the text, the first as it came
-    _came: list[int] = field(default_factory=list)  # the version that came to each step
+    _version_at_step: list[int] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.dropped = np.full(len(self.docs), KEPT, np.int32)
@@ -102,8 +104,8 @@ class Batch:
             self._drop(index, label, judged)
             self._note(label, {rule.signal: signals[rule.signal] for rule in rules_of(step)})
 
-    def pass_by(self, signals: Mapping[str, pa.DataType]) -> None:
-        """Pass a step that is not for these documents. The columns that it leaves of others, `signals`, are null."""
+    def skip_step(self, signals: Mapping[str, pa.DataType]) -> None:
+        """Skip a step that is not for these documents. The columns that it leaves of others, `signals`, are null."""
         self._begin()
         self.signals.update({name: pa.nulls(len(self.docs), type) for name, type in signals.items()})
 
@@ -112,7 +114,7 @@ class Batch:
 
     def _begin(self) -> None:
         self._add_sizes()
-        self._came.append(len(self._texts) - 1)
+        self._version_at_step.append(len(self._texts) - 1)
 
     def _add_sizes(self) -> None:
         size, text_size = self._sizes()
@@ -134,11 +136,11 @@ class Batch:
 
     def first_texts(self) -> pa.Array:
         """The texts as they came; of pages, as the step left them that made a text of the page."""
-        first = self._texts[0].here()
+        first = self._texts[0].current()
         for version in self._texts[1:]:
             if not first.null_count:
                 break
-            first = pc.coalesce(first, version.here())
+            first = pc.coalesce(first, version.current())
         return first
 
     def dropped_texts(self, rows: NDArray[np.int64]) -> pa.Array:
@@ -148,8 +150,8 @@ class Batch:
 
     def _as_dropped(self, rows: NDArray[np.int64]) -> pa.Array:
         """The same, null of a page."""
-        came = np.array(self._came, np.int64)[self.dropped[rows]]
-        parts = [version.of(rows[came == at]) for at, version in enumerate(self._texts)]
+        came = np.array(self._version_at_step, np.int64)[self.dropped[rows]]
+        parts = [version.select_rows(rows[came == at]) for at, version in enumerate(self._texts)]
         back = np.argsort(np.argsort(came, kind="stable"))
         return pa.concat_arrays(parts).take(pa.array(back))
 
@@ -161,21 +163,21 @@ class Batch:
         """The places of dropped documents, and their texts as `counted_texts` has them, which are copied once: by the
         version of the text that was dropped."""
         rows = np.flatnonzero(self.dropped != KEPT)
-        came = np.array(self._came, np.int64)[self.dropped[rows]]
+        came = np.array(self._version_at_step, np.int64)[self.dropped[rows]]
         for at, version in enumerate(self._texts):
             own = rows[came == at]
             if len(own):
-                texts = version.of(own)
+                texts = version.select_rows(own)
                 if texts.null_count:
                     texts = pc.coalesce(texts, self.first_texts().take(pa.array(own)))
                 yield own, texts
 
     def counted_texts(self) -> pa.Array:
         """(documents,) the text whose tokens count: of a kept document the text as it is now, of a dropped one the text
-        that was dropped; of a page that was dropped before its text was extracted, this text. Not of what has left."""
+        that was dropped; of a page that was dropped before its text was extracted, this text. Not those evicted."""
         rows = np.flatnonzero(self.dropped != KEPT)
         now = self.docs["text"]
-        if (np.array(self._came, np.int64)[self.dropped[rows]] == len(self._texts) - 1).all():
+        if (np.array(self._version_at_step, np.int64)[self.dropped[rows]] == len(self._texts) - 1).all():
             return now  # no step has changed the text since
         texts = self._as_dropped(rows)
         if texts.null_count:
@@ -189,14 +191,14 @@ class Batch:
         tokens   (documents,) of `counted_texts`
         """
         counted = pc.fill_null(tokens, 0).to_numpy(zero_copy_only=False)
-        size, each = np.stack(self.text_sizes), np.arange(len(counted))
-        of = size[np.where(self.dropped == KEPT, len(size) - 1, self.dropped), each]
-        of = np.where(of > 0, of, size[np.argmax(size > 0, axis=0), each])  # of a page: its first text
-        return [in_proportion(counted, at_step, of) for at_step in size]
+        size, row = np.stack(self.text_sizes), np.arange(len(counted))
+        full = size[np.where(self.dropped == KEPT, len(size) - 1, self.dropped), row]
+        full = np.where(full > 0, full, size[np.argmax(size > 0, axis=0), row])  # of a page: its first text
+        return [in_proportion(counted, at_step, full) for at_step in size]
 
-    def leave(self, labels: Sequence[str], only: Collection[str] | None = None) -> None:
-        """Take the dropped documents out of the batch, so that no later step sees them. They are `left` then, with what
-        the steps up to the one that dropped them have found out, in order of these steps.
+    def evict_dropped(self, labels: Sequence[str], only: Collection[str] | None = None) -> None:
+        """Take the dropped documents out of the batch, so that no later step sees them. They are `evicted` then, with
+        what the steps up to the one that dropped them have measured, in order of these steps.
 
         labels   of all steps of the pass
         only     labels of the steps whose signals stay with them; None: of all
@@ -204,22 +206,22 @@ class Batch:
         size, text_size = self._sizes()
         for index in np.unique(self.dropped[self.dropped != KEPT]).tolist():
             rows = self.dropped == index
-            left = self._taken(rows, with_text=False)
+            part = self._select(rows, with_text=False)
             until = labels[: index + 1]
-            kept = [label for label in until if only is None or label in only]
-            left.signals = {name: each for name, each in left.signals.items() if name.partition(".")[0] in kept}
-            left.reasons = [(label, reasons) for label, reasons in left.reasons if label in until]
-            left.sizes.append(size[rows])
-            left.text_sizes.append(text_size[rows])
-            left.failed, left.left = [], []
-            self.left.append(left)
+            measured = {label for label in until if only is None or label in only}
+            part.signals = {name: col for name, col in part.signals.items() if name.partition(".")[0] in measured}
+            part.reasons = [(label, reasons) for label, reasons in part.reasons if label in until]
+            part.sizes.append(size[rows])
+            part.text_sizes.append(text_size[rows])
+            part.failed, part.evicted = [], []
+            self.evicted.append(part)
         if (self.dropped != KEPT).any():
             self._keep(self.dropped == KEPT)
 
     def finish(self) -> None:
         """After the last step."""
         self._add_sizes()
-        for part in self.left:  # as they left
+        for part in self.evicted:  # their sizes stay
             for its_sizes in (part.sizes, part.text_sizes):
                 its_sizes.extend([its_sizes[-1]] * (len(self.sizes) - len(its_sizes)))
 
@@ -243,15 +245,14 @@ class Batch:
     def cut(self, index: int, label: str, spans: NDArray[np.int64], reasons: pa.Array) -> None:
         """Take (spans, 3) out of the texts: row, first byte, end. Documents that have nothing left are dropped, too."""
         self._begin()
-        gone = pa.array([""] * len(spans), pa.large_string())
-        text = replace_spans(self.docs["text"], spans, gone)
+        replacements = pa.array([""] * len(spans), pa.large_string())
+        text = replace_spans(self.docs["text"], spans, replacements)
         cut = np.zeros(len(self.docs), bool)
         cut[spans[:, 0]] = True
         empty = pc.and_(pa.array(cut), pc.equal(pc.utf8_trim_whitespace(text), pa.scalar("", pa.large_string())))
-        place = self.docs.schema.get_field_index("text")
         self._note(label, {"bytes_before": pa.array(self.sizes[-1])})
         self._new_text(text)
-        self.docs = self.docs.set_column(place, DOCUMENT.field("text"), text)
+        self.docs = self.docs.set_column(TEXT, DOCUMENT.field(TEXT), text)
         self._drop(index, label, pc.coalesce(reasons, pc.if_else(pc.fill_null(empty, False), EMPTY, NOTHING)))
 
     def _drop(self, index: int, label: str, reasons: pa.Array) -> None:
@@ -269,9 +270,9 @@ class Batch:
         """What one of a filter's `needs` stands for."""
         if need == "*":
             return {name: self.docs[name] for name in ABOUT} | {"bytes": pa.array(self._sizes()[0])} | self.signals
-        known = self.signals if "." in need else MEASURES
-        if need not in known:
-            near = did_you_mean(need, known) or "."
+        names = self.signals if "." in need else MEASURES
+        if need not in names:
+            near = did_you_mean(need, names) or "."
             raise RecipeError(f'{label} needs "{need}", and no step before it leaves that, nor is it a measure{near}')
         return {need: self.signals[need]} if "." in need else self._measure(label, need)
 
@@ -327,38 +328,39 @@ class Batch:
         return work(self.docs, columns)
 
     def _keep(self, rows: NDArray[np.bool_]) -> None:
-        there = self._taken(rows)
-        for each in fields(self):
-            setattr(self, each.name, getattr(there, each.name))
+        selected = self._select(rows)
+        for column in fields(self):
+            setattr(self, column.name, getattr(selected, column.name))
 
-    def _taken(self, rows: NDArray[np.bool_], with_text: bool = True) -> "Batch":
-        """The batch of these documents alone. What has left and what has failed is the same of both. Without text, it
-        is null in `docs`: copies of it are a tenth of a pass that drops much."""
+    def _select(self, rows: NDArray[np.bool_], with_text: bool = True) -> "Batch":
+        """The batch of these documents alone. What was evicted and what has failed is the same of both. Without text,
+        it is null in `docs`: copies of it are a tenth of a pass that drops much."""
         mask = pa.array(rows)
         docs = self.docs
         if not with_text:
             docs = docs.set_column(TEXT, DOCUMENT.field(TEXT), pa.nulls(len(docs), pa.large_string()))
-        taken = Batch(docs.filter(mask))
-        taken.signals = {name: column.filter(mask) for name, column in self.signals.items()}
-        taken.dropped = self.dropped[rows]
-        taken.reasons = [(label, reasons.filter(mask)) for label, reasons in self.reasons]
-        taken.sizes = [size[rows] for size in self.sizes]
-        taken.text_sizes = [size[rows] for size in self.text_sizes]
-        taken.failed, taken.left, taken.rows = self.failed, self.left, self.rows[rows]
-        taken.tokens = None if self.tokens is None else self.tokens.filter(mask)
-        taken.beside = None if self.beside is None else self.beside.filter(mask)
-        taken._texts, taken._came = [version.taken(rows) for version in self._texts], [*self._came]
-        taken._statistics = {made_by: statistics[rows] for made_by, statistics in self._statistics.items()}
-        taken._measured = {
+        part = Batch(docs.filter(mask))
+        part.signals = {name: column.filter(mask) for name, column in self.signals.items()}
+        part.dropped = self.dropped[rows]
+        part.reasons = [(label, reasons.filter(mask)) for label, reasons in self.reasons]
+        part.sizes = [size[rows] for size in self.sizes]
+        part.text_sizes = [size[rows] for size in self.text_sizes]
+        part.failed, part.evicted, part.rows = self.failed, self.evicted, self.rows[rows]
+        part.tokens = None if self.tokens is None else self.tokens.filter(mask)
+        part.beside = None if self.beside is None else self.beside.filter(mask)
+        part.texts_stage = self.texts_stage
+        part._texts, part._version_at_step = [text.select(rows) for text in self._texts], [*self._version_at_step]
+        part._statistics = {made_by: statistics[rows] for made_by, statistics in self._statistics.items()}
+        part._measured = {
             family: {name: column.filter(mask) for name, column in columns.items()}
             for family, columns in self._measured.items()
         }
-        return taken
+        return part
 
 
 @dataclass(frozen=True)
 class Version:
-    """A version of the text of some documents. Where some of them have left, it is not copied.
+    """A version of the text of some documents. Where some of them are gone, it is not copied.
 
     text   of documents that were once in the batch
     rows   (documents,) where those that are in it now have theirs; None: all, in this order
@@ -367,15 +369,15 @@ class Version:
     text: pa.Array
     rows: NDArray[np.int64] | None = None
 
-    def here(self) -> pa.Array:
+    def current(self) -> pa.Array:
         """(documents,) the texts."""
         return self.text if self.rows is None else self.text.take(pa.array(self.rows))
 
-    def of(self, rows: NDArray[np.int64]) -> pa.Array:
+    def select_rows(self, rows: NDArray[np.int64]) -> pa.Array:
         """The texts of some of the documents."""
         return self.text.take(pa.array(rows if self.rows is None else self.rows[rows]))
 
-    def taken(self, mask: NDArray[np.bool_]) -> "Version":
+    def select(self, mask: NDArray[np.bool_]) -> "Version":
         """The same without the documents that are not in the mask."""
         return Version(self.text, np.flatnonzero(mask) if self.rows is None else self.rows[mask])
 

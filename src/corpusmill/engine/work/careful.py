@@ -32,11 +32,13 @@ class BatchFeeder:
     the unit's inputs is called by its number, `part`.
     """
 
-    def __init__(self, io: UnitIO | None = None) -> None:
+    def __init__(self, io: UnitIO | None = None, by_source: bool = False) -> None:
+        """by_source   documents that go through the steps together are of one source"""
+        self._by_source = by_source
         self._care = io.care if io else USUAL
         self._say = io.at if io and io.care.rows else None
         self._at: AttemptPosition | None = None
-        self._found = False  # whether documents that are to be tried have come
+        self._has_tried = False  # whether documents that are to be tried have come
         self.passed = False  # whether others have come after them: then there is nothing left to do
 
     def before(self, step: str) -> None:
@@ -96,12 +98,23 @@ class BatchFeeder:
 
     def cut(self, part: int, docs: pa.RecordBatch, positions: Rows) -> Iterator[tuple[int, int]]:
         """(start, stop): which of some neighbouring documents go through the steps together, in order."""
-        if not self._say and not self._care.aside:
-            yield 0, len(docs)
-            return
-        here = self._wanted(part, positions)
-        here[[row for row, _ in self.left_out(part, positions)]] = False
-        for start, stop in _runs(here):
+        for start, stop in pairwise(self._edges(docs)):
+            if not self._say and not self._care.aside:
+                yield start, stop
+            else:
+                for first, last in self._careful_cut(part, docs.slice(start, stop - start), positions[start:stop]):
+                    yield start + first, start + last
+
+    def _edges(self, docs: pa.RecordBatch) -> list[int]:
+        if not self._by_source:
+            return [0, len(docs)]
+        source = docs["source"].dictionary_encode().indices.to_numpy(zero_copy_only=False)
+        return [0, *(np.flatnonzero(np.diff(source)) + 1).tolist(), len(docs)]
+
+    def _careful_cut(self, part: int, docs: pa.RecordBatch, positions: Rows) -> Iterator[tuple[int, int]]:
+        included = self._is_tried(part, positions)
+        included[[row for row, _ in self.left_out(part, positions)]] = False
+        for start, stop in _runs(included):
             rows = self._care.rows or stop - start
             for first in range(start, stop, rows):
                 last = min(first + rows, stop)
@@ -118,14 +131,15 @@ class BatchFeeder:
                 found |= dict.fromkeys(np.flatnonzero(_within(aside.at, positions)).tolist(), aside)
         return sorted(found.items(), key=lambda item: item[0])
 
-    def _wanted(self, part: int, positions: Rows) -> NDArray[np.bool_]:
+    def _is_tried(self, part: int, positions: Rows) -> NDArray[np.bool_]:
+        """(documents,) which of them this attempt puts through the steps."""
         probe = self._care.probe
         if probe is None:
             return np.ones(len(positions), bool)
-        wanted = _within(probe, positions) & (probe.part == part) & (not probe.reading)
-        self.passed = self._found and not wanted.any()
-        self._found |= bool(wanted.any())
-        return wanted
+        tried_rows = _within(probe, positions) & (probe.part == part) & (not probe.reading)
+        self.passed = self._has_tried and not tried_rows.any()
+        self._has_tried |= bool(tried_rows.any())
+        return tried_rows
 
 
 def letters(docs: pa.RecordBatch, left_out: Sequence[tuple[int, QuarantinedRecord]]) -> pa.RecordBatch:

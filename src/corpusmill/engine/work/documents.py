@@ -18,7 +18,7 @@ from corpusmill.engine.work.text_files import TextFile, TextFilePart, megabytes_
 from corpusmill.engine.work.token_files import IDS, read_ids
 from corpusmill.errors import RecipeError
 from corpusmill.schema import COUNTED
-from corpusmill.store.run_folder import RunFolder
+from corpusmill.store.output import OutputFolder
 from corpusmill.store.sums import sha256
 from corpusmill.store.unit_io import UnitIO, Upstream
 from corpusmill.store.units import Results
@@ -100,8 +100,8 @@ class WriteDocuments:
             return {f"text-{number}" if number else "text": place for number, place in enumerate(self.writer.places)}
         return {"text": self.writer.suffix}
 
-    def publish(self, name: str, run: RunFolder, results: dict[str, Results]) -> None:
-        publish_files(run, name, results[name], self._files, self.writer)
+    def publish(self, name: str, output: OutputFolder, results: dict[str, Results]) -> None:
+        publish_files(output, name, results[name], self._files, self.writer)
 
     def check(self) -> None:
         check_writer(self.writer)

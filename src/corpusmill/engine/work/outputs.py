@@ -5,7 +5,7 @@ import json
 from collections.abc import Mapping
 from typing import Protocol, runtime_checkable
 
-from corpusmill.store.run_folder import RunFolder
+from corpusmill.store.output import OutputFolder
 from corpusmill.store.sums import SUMS
 from corpusmill.store.units import Results
 from corpusmill.write import Indexed, file_name
@@ -25,14 +25,14 @@ def check_writer(writer: object) -> None:
 
 
 def publish_files(
-    run: RunFolder, folder: str, results: Results, files: Mapping[str, str], writer: object = None
+    output: OutputFolder, folder: str, results: Results, files: Mapping[str, str], writer: object = None
 ) -> None:
     """Outputs under lasting names, which the writer may choose; the writer's index over all of them if it makes one;
     and their checksums.
 
     files   output -> the suffix of its files
     """
-    link_all(run, folder, results, files, writer)
+    link_all(output, folder, results, files, writer)
     sums = {
         file_name(writer, unit, suffix): digest
         for suffix in files.values()
@@ -45,14 +45,16 @@ def publish_files(
             for unit, entry in enumerate(results.notes.get("entry", ()))
         }
         for name, content in writer.index(entries).items():
-            run.write_output(folder, name, content)
+            output.write(folder, name, content)
             sums[name] = hashlib.sha256(content).hexdigest()
     lines = (f"{digest}  {name}\n" for name, digest in sorted(sums.items()))
-    run.write_output(folder, SUMS, "".join(lines).encode())
+    output.write(folder, SUMS, "".join(lines).encode())
 
 
-def link_all(run: RunFolder, folder: str, results: Results, files: Mapping[str, str], writer: object = None) -> None:
-    run.make_output(folder)
-    for output, suffix in files.items():
+def link_all(
+    output: OutputFolder, folder: str, results: Results, files: Mapping[str, str], writer: object = None
+) -> None:
+    output.make_folder(folder)
+    for name, suffix in files.items():
         for unit in range(len(results)):
-            run.publish(results[output].path(unit), folder, file_name(writer, unit, suffix))
+            output.publish(results[name].path(unit), folder, file_name(writer, unit, suffix))

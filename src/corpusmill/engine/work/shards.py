@@ -23,7 +23,7 @@ from corpusmill.shards.pack import UnitTokens, pack
 from corpusmill.shards.plan import ShardCuts, ShardPlan, ShardRange
 from corpusmill.shards.writer import TokenizerFacts, make_index, write_documents
 from corpusmill.steps import Pack, Tokenize
-from corpusmill.store.run_folder import RunFolder
+from corpusmill.store.output import OutputFolder
 from corpusmill.store.sums import sha256
 from corpusmill.store.unit_io import UnitIO, Upstream
 from corpusmill.store.units import Results
@@ -80,15 +80,15 @@ class PackRows:
         if written.entry:
             io.notes["entry"] = json.dumps(dict(written.entry))
 
-    def publish(self, name: str, run: RunFolder, results: dict[str, Results]) -> None:
+    def publish(self, name: str, output: OutputFolder, results: dict[str, Results]) -> None:
         files = {f"rows{suffix}": suffix for suffix in self.writer.suffixes}
         shards = results[name]
         if not isinstance(self.writer, ShardsWriter):
-            publish_files(run, name, shards, files, self.writer)
+            publish_files(output, name, shards, files, self.writer)
             return
-        link_all(run, name, shards, files, self.writer)
+        link_all(output, name, shards, files, self.writer)
         for unit in range(len(shards)):
-            run.publish(shards["documents"].path(unit), name, table_name(unit, self.writer.stem))
+            output.publish(shards["documents"].path(unit), name, table_name(unit, self.writer.stem))
         entries = [ShardEntry(**json.loads(entry)) for entry in shards.notes.get("entry", ())]
         # The driver need not load the tokenizer for what its workers know: that takes half a second.
         known = shards.notes.get("tokenizer")
@@ -110,7 +110,7 @@ class PackRows:
             loss=LossRule.from_json(json.loads(shards.notes["loss"][0])) if "loss" in shards.notes else None,
         )
         for file, content in index_files(index).items():
-            run.write_output(name, file, content)
+            output.write(name, file, content)
 
     def _loss(self) -> LossRule | None:
         """Which tokens have no loss: by what made them, and by the writer."""
@@ -172,10 +172,9 @@ class WriteTokens:
         if written.entry:
             io.notes["entry"] = json.dumps(dict(written.entry))
 
-    def publish(self, name: str, run: RunFolder, results: dict[str, Results]) -> None:
-        publish_files(
-            run, name, results[name], {f"tokens{suffix}": suffix for suffix in self.writer.suffixes}, self.writer
-        )
+    def publish(self, name: str, output: OutputFolder, results: dict[str, Results]) -> None:
+        files = {f"tokens{suffix}": suffix for suffix in self.writer.suffixes}
+        publish_files(output, name, results[name], files, self.writer)
 
     def check(self) -> None:
         check_writer(self.writer)

@@ -290,19 +290,22 @@ class Growth:
         return 1.0 if stage in self.about else self.factor(stage)
 
 
+def _judges_duplicates(work: Any) -> bool:
+    return isinstance(work, Pass) and any("duplicate_of" in judge.step.verdict.names for judge in work.chain.judged)
+
+
 def _growth(files: Upstream, plan: RunPlan, part: float, pieces: Sequence[FilePiece]) -> Growth:
     documents = text = Range(1.0, 1.0, 1.0)
     copied, duplicates_factor = Range(0.0, 0.0, 0.0), 1.0
     after: set[str] = set()
     about: set[str] = set()
     for stage in plan.stages:
-        work = stage.work
-        if isinstance(work, Pass) and any("duplicate_of" in judge.step.verdict.names for judge in work.judged):
-            about |= {
-                f"{judge.label}-{part_of}" for judge in work.judged for part_of in ("sketches", "shingles", "verdicts")
-            }
+        work: Any = stage.work
+        if _judges_duplicates(work):
+            parts = ("sketches", "shingles", "verdicts")
+            about |= {f"{judge.label}-{part_of}" for judge in work.chain.judged for part_of in parts}
             after.add(stage.name)
-            sampled = copies(files, work.before, work.judged, pieces)
+            sampled = copies(files, work.source.stage, work.chain.judged, pieces)
             if not sampled.documents:
                 continue
             across = duplicates(sampled.cluster_sizes, part)

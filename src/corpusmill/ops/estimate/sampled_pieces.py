@@ -66,8 +66,9 @@ def reading_groups(plan: RunPlan) -> RunPlan:
     """The plan, whose first pass reads `PieceGroup`."""
     first, *others = plan.stages
     work: Any = first.work
-    readers = tuple((source, GroupReader(reader)) for source, reader in work.readers)
-    return replace(plan, stages=(replace(first, work=replace(work, readers=readers)), *others))
+    readers = tuple((source, GroupReader(reader)) for source, reader in work.source.readers)
+    joined_work = replace(work, source=replace(work.source, readers=readers))
+    return replace(plan, stages=(replace(first, work=joined_work), *others))
 
 
 def _combined(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:

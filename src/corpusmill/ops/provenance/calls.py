@@ -17,7 +17,7 @@ from corpusmill.ops.provenance import hidden_in
 from corpusmill.ops.provenance.git import git_state
 from corpusmill.ops.provenance.machine import machine
 from corpusmill.recipe.model import Recipe
-from corpusmill.store.run_folder import RunFolder
+from corpusmill.store.run_folder import RUN, RunFolder, STAGES_RECORD
 from corpusmill.store.units import now, peak_memory
 
 FINISHED, FAILED, INTERRUPTED = "finished", "failed", "interrupted"
@@ -99,7 +99,7 @@ class Call:
         """stage -> what this call did of it: its folder, plan and seconds; units, and workers that were at work, where
         the call has come to its end."""
         stages: dict[str, dict[str, Any]] = {}
-        for entry in run.stages_record():
+        for entry in run.read(STAGES_RECORD):
             stage = entry["stage"]
             if stage not in self.clock.seconds:
                 continue
@@ -113,7 +113,7 @@ class Call:
     def _write(self) -> None:
         assert self._run
         calls = [call for call in earlier_calls(self._run) if call["id"] != self._record["id"]]
-        self._run.write_record({**self._described, "calls": [*calls, self._record]})
+        self._run.write(RUN, {**self._described, "calls": [*calls, self._record]})
 
 
 class SharedCall(Call):
@@ -138,7 +138,7 @@ def write_calls(run: RunFolder, described: Mapping[str, Any], calls: Iterable[Ma
     """
     all_calls = {call["id"]: call for call in earlier_calls(run)} | {call["id"]: call for call in calls}
     ordered = sorted(all_calls.values(), key=lambda call: (call["started"], call["id"]))
-    run.write_record({**described, "calls": ordered})
+    run.write(RUN, {**described, "calls": ordered})
 
 
 def earlier_calls(run: RunFolder) -> list[dict[str, Any]]:

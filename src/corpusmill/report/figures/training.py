@@ -6,6 +6,7 @@ from typing import Any
 from corpusmill.recipe.stages import Scheduled, scheduled
 from corpusmill.report.numbers import number
 from corpusmill.report.tables import RunTables
+from corpusmill.store.run_folder import TRAINING_RECORD
 
 TRAINING_HEAD = ("stage", "steps", "from step", "tokens", "rows per step", "tokens per row")
 FOLDERS_HEAD = ("stage", "shards", "share", "rows", "tokens available", "epochs")
@@ -44,7 +45,7 @@ class Trained:
 def training(tables: RunTables) -> list[Trained]:
     """The stages of training of a run, in order; none if its recipe has none."""
     stages = []
-    for when in scheduled(tables.files.folder.training()):
+    for when in scheduled(tables.files.folder.read(TRAINING_RECORD)):
         reads = []
         for name, share in when.shares.items():
             rows, tokens = _rows(tables, name, when.length)

@@ -9,6 +9,7 @@ from corpusmill.report.html.markup import HtmlText, Inside, table, tag
 from corpusmill.report.numbers import number, plural, share, size
 from corpusmill.report.tables import RunTables
 from corpusmill.report.waterfall import Waterfall
+from corpusmill.store.run_folder import CANARIES_RECORD
 
 MAX_CANARIES_SHOWN, MAX_CANARY_CHARS = 50, 200  # that are listed, and characters of each
 MAX_FILES_SHOWN = 100  # per source that are listed
@@ -38,7 +39,7 @@ def section(tables: RunTables) -> list[Inside]:
     flow = tables.files.waterfall()
     return [
         table(head, rows),
-        *planted(tables.files.folder.canaries()),
+        *planted(tables.files.folder.read(CANARIES_RECORD)),
         *(inputs(name, files) for name, files in tables.files.inputs.items()),
         by_step(flow) if len(flow.read) > 1 and flow.rows else None,
     ]

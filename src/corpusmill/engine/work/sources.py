@@ -1,0 +1,187 @@
+"""Where the documents of a pass come from: files of the input, or what the pass before stored, with verdicts on it.
+
+The first batch of every unit is empty, so that every output has its schema even of a unit without documents.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from corpusmill.engine.work.batch import Batch
+from corpusmill.engine.work.careful import BatchFeeder, letters, positions_of
+from corpusmill.engine.work.limited import Limited, Taken
+from corpusmill.engine.work.pass_documents import ROW
+from corpusmill.engine.work.pass_parts import InputPieces, VerdictSource
+from corpusmill.engine.work.pass_results import UnitOfPass
+from corpusmill.engine.work.planted import UnitWithCanaries, put_in
+from corpusmill.engine.work.step_chain import StepChain, Verdicts
+from corpusmill.engine.work.texts_in_place import IN_PLACE, REFERRING
+from corpusmill.read import ReadCounts
+from corpusmill.schema import COUNTED, DEAD, DOCUMENT
+from corpusmill.steps.keys import CUTS
+from corpusmill.steps.verdict_tables import table_of
+from corpusmill.store.facts import add
+from corpusmill.store.unit_io import UnitIO
+from corpusmill.store.units import QuarantinedRecord, Results
+
+ROWS = 1024  # documents that a later pass has in memory at a time
+ROWS_WITHOUT_TEXT = 16 * ROWS
+
+
+class Source(Protocol):
+    """Gives the batches of a unit, with the verdicts of the corpus steps before the chain's steps."""
+
+    def read(self, inputs: Any, io: UnitIO, feeder: BatchFeeder, chain: StepChain) -> Iterator[Batch]: ...
+
+    def nothing(self, chain: StepChain) -> Batch:
+        """A batch without documents."""
+
+
+@dataclass(frozen=True)
+class InputFiles:
+    """The source of the first pass. Its units have `InputPieces`.
+
+    readers   the name and the reader of each source of the recipe
+    limited   which documents are taken; None for all
+    """
+
+    readers: tuple[tuple[str, Any], ...]
+    limited: Limited | None = None
+
+    def nothing(self, chain: StepChain) -> Batch:
+        return chain.nothing()
+
+    def read(self, inputs: InputPieces, io: UnitIO, feeder: BatchFeeder, chain: StepChain) -> Iterator[Batch]:
+        io.write("dead", pa.RecordBatch.from_pylist([], schema=DEAD))
+        yield self.nothing(chain)
+        pieces = [(part.source, piece) for part in inputs.sources for piece in part.pieces]
+        size, done = sum(piece.size for _, piece in pieces), 0
+        taken = Taken(self.limited)
+        for part, (index, piece) in enumerate(pieces):
+            io.heart.at(done, size)
+            done += piece.size
+            if not taken.left(index):
+                continue
+            source, reader = self.readers[index]
+            counts = ReadCounts()
+            for docs in taken.of(index, feeder.read(part, reader, piece, source, counts), counts):
+                positions = positions_of(docs)
+                left_out = feeder.left_out(part, positions)
+                add(io.facts, "read", source, "documents", count=len(docs) - len(left_out))
+                _write_dead(io, source, counts.drain())
+                _write_dead(io, source, letters(docs, left_out))
+                for start, stop in feeder.cut(part, docs, positions):
+                    yield Batch(docs.slice(start, stop - start))
+            _write_dead(io, source, counts.drain())
+            for kind, count in sorted(counts.skipped.items()):
+                add(io.facts, "read", source, "skipped", kind, count=count)
+            add(io.facts, "read", source, "records", count=counts.records)
+            add(io.facts, "read", source, "bytes", count=piece.size)
+
+
+@dataclass(frozen=True)
+class StoredDocuments:
+    """The documents that the pass before stored. Units have `UnitOfPass`, or `UnitWithCanaries`.
+
+    stage   the pass before
+    """
+
+    stage: str
+
+    def nothing(self, chain: StepChain) -> Batch:
+        return chain.nothing()
+
+    def read(
+        self, inputs: UnitOfPass | UnitWithCanaries, io: UnitIO, feeder: BatchFeeder, chain: StepChain
+    ) -> Iterator[Batch]:
+        io.write("dead", pa.RecordBatch.from_pylist([], schema=DEAD))
+        verdicts = [_verdicts_on(inputs.number, judge, io.results(judge.stage), io) for judge in chain.judged]
+        yield self.nothing(chain)
+        before = io.results(self.stage)
+        file = io.parquet(before["docs"].path(inputs.number))
+        names = self._columns(chain)
+        rows = ROWS if "text" in names else ROWS_WITHOUT_TEXT
+        batches = file.iter_batches(rows, columns=names, use_threads=False)
+        if isinstance(inputs, UnitWithCanaries):
+            batches = put_in(batches, inputs, before, io)
+        begin = 0
+        for stored in batches:
+            io.heart.at(begin, file.metadata.num_rows)
+            docs = _as_documents(stored)
+            positions = np.arange(begin, begin + len(docs))
+            _note_left_out(docs, feeder.left_out(0, positions), chain, io)
+            for start, stop in feeder.cut(0, docs, positions):
+                rows_of_batch = stored.slice(start, stop - start)
+                beside = self._beside(rows_of_batch, begin + start)
+                batch = chain.judge(docs.slice(start, stop - start), begin + start, verdicts, beside)
+                batch.tokens = rows_of_batch["tokens"]
+                batch.texts_stage = self.stage
+                yield batch
+            begin += len(docs)
+            if feeder.passed:
+                return
+
+    def _columns(self, chain: StepChain) -> list[str]:
+        return list(COUNTED.names)
+
+    def _beside(self, stored: pa.RecordBatch, first: int) -> pa.RecordBatch | None:
+        return None
+
+
+@dataclass(frozen=True)
+class TextsInPlace(StoredDocuments):
+    """The same for a pass that leaves its texts in the files of the pass before: see `texts_in_place`."""
+
+    def nothing(self, chain: StepChain) -> Batch:
+        batch = chain.nothing(pa.RecordBatch.from_pylist([], schema=pa.schema([*IN_PLACE, REFERRING.field(ROW)])))
+        batch.texts_stage = self.stage
+        return batch
+
+    def _columns(self, chain: StepChain) -> list[str]:
+        unread = () if chain.steps else ("text", "metadata")
+        return [*(name for name in COUNTED.names if name not in unread), *IN_PLACE.names]
+
+    def _beside(self, stored: pa.RecordBatch, first: int) -> pa.RecordBatch:
+        return stored.select(IN_PLACE.names).append_column(ROW, pa.array(np.arange(first, first + len(stored))))
+
+
+def _as_documents(stored: pa.RecordBatch) -> pa.RecordBatch:
+    """With the columns of documents, null where they are not stored."""
+    docs = stored
+    for column in DOCUMENT:
+        if column.name not in stored.schema.names:
+            docs = docs.append_column(column, pa.nulls(len(docs), column.type))
+    return docs.select(DOCUMENT.names).cast(DOCUMENT)
+
+
+def _note_left_out(
+    docs: pa.RecordBatch, left_out: Sequence[tuple[int, QuarantinedRecord]], chain: StepChain, io: UnitIO
+) -> None:
+    """Documents of another pass that are quarantined have failed at the step that was running."""
+    if not left_out:
+        return
+    io.write("dead", letters(docs, left_out))
+    for row, record in left_out:
+        label = record.at.step if record.at.step in chain.labels else chain.labels[-1]
+        add(io.facts, "failed", label, docs["source"][row].as_py())
+
+
+def _write_dead(io: UnitIO, source: str, dead: pa.RecordBatch) -> None:
+    """Dead letters of records that give no document."""
+    if len(dead):
+        io.write("dead", dead)
+        for kind, expected in zip(dead["kind"].to_pylist(), dead["expected"].to_pylist()):
+            add(io.facts, "read", source, "expected" if expected else "dead", kind)
+
+
+def _verdicts_on(number: int, judge: VerdictSource, results: Results, io: UnitIO) -> Verdicts:
+    """The verdicts and cuts of a step on the documents of a unit."""
+    if "slices" in results.outputs:  # one table for some neighbouring units
+        table, index = table_of(results, number)
+        start, stop = io.arrays(results["slices"].path(table))["offsets"][index : index + 2].tolist()
+        return io.rows(results["verdicts"].path(table), start, stop).combine_chunks(), CUTS.empty_table()
+    cuts = io.table(results["cuts"].path(number)).combine_chunks() if judge.step.cuts else CUTS.empty_table()
+    return io.table(results["verdicts"].path(number)).combine_chunks(), cuts

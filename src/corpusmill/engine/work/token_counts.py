@@ -1,0 +1,107 @@
+"""How many tokens the documents of a pass have, and their ids where a pass writes them."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from corpusmill.engine.work.batch import KEPT, Batch
+from corpusmill.engine.work.token_ids import TokenIds
+from corpusmill.steps import Tokenize, keeps_parts
+from corpusmill.store.unit_io import UnitIO
+from corpusmill.tokens.breaks import SplitAt
+
+
+class Tokens(Protocol):
+    """A parameter of `Pass`; `open` gives what counts the tokens of one unit."""
+
+    def open(self, io: UnitIO) -> "TokenCounter": ...
+
+    def check(self) -> None:
+        """Raises AssetError if the tokenizer lacks the tokens between parts of documents."""
+
+
+@dataclass(frozen=True)
+class TokenCounts:
+    """Counts the tokens of each document as it leaves the pass; none if the recipe has no tokenizer."""
+
+    tokenizer: Tokenize | None
+
+    def open(self, io: UnitIO) -> "TokenCounter":
+        return TokenCounter(self.tokenizer)
+
+    def check(self) -> None:
+        if self.tokenizer is not None and keeps_parts(self.tokenizer):
+            self.tokenizer.open()
+
+
+@dataclass(frozen=True)
+class EncodedTokens:
+    """Writes the token ids of the kept documents, the output `ids`, and counts tokens by them. See `token_ids`.
+
+    split_at   where packing may cut documents: that is written beside the ids
+    room       tokens of a row, where the ids depend on it
+    """
+
+    tokenizer: Tokenize
+    split_at: SplitAt | None = None
+    room: int | None = None
+
+    def open(self, io: UnitIO) -> "TokenCounter":
+        return TokenCounter(self.tokenizer, TokenIds(self.tokenizer, self.split_at, self.room, io))
+
+    def check(self) -> None:
+        TokenCounts(self.tokenizer).check()
+
+
+@dataclass
+class TokenCounter:
+    """Counts the tokens of the batches of a unit. `ids` takes the kept documents, which are counted by it."""
+
+    tokenizer: Tokenize | None = None
+    ids: TokenIds | None = None
+
+    def count(self, batch: Batch, evicted: bool = False) -> pa.Array:
+        """(documents,) int64 tokens of `Batch.counted_texts`. Those that are as the pass before left them were counted
+        there. Texts of `evicted` documents that were not are null."""
+        if self.tokenizer is None:
+            return pa.nulls(len(batch.docs), pa.int64())
+        if batch.beside is not None and batch.tokens is not None:
+            return batch.tokens
+        if batch.tokens is None:
+            return pa.nulls(len(batch.docs), pa.int64()) if evicted else self._count_all(batch, self.tokenizer)
+        texts = batch.dropped_texts(np.arange(len(batch.docs))) if evicted else batch.counted_texts()
+        is_changed = pc.fill_null(pc.not_equal(texts, batch.first_texts()), False)
+        if evicted:
+            return pc.if_else(is_changed, pa.scalar(None, pa.int64()), batch.tokens)
+        tokens, changed = batch.tokens, is_changed.to_numpy(zero_copy_only=False)
+        if self.ids is not None:
+            kept = batch.dropped == KEPT
+            is_kept = pa.array(kept)
+            tokens = _replaced(tokens, kept, self.ids.add(texts.filter(is_kept), batch.docs.filter(is_kept)))
+            changed = changed & ~kept
+        if changed.any():
+            tokens = _replaced(tokens, changed, self.tokenizer.count(texts.filter(pa.array(changed))))
+        return tokens
+
+    def finish(self) -> None:
+        if self.ids is not None:
+            self.ids.write()
+
+    def _count_all(self, batch: Batch, tokenizer: Tokenize) -> pa.Array:
+        """The same of a batch of which nothing was counted before."""
+        kept = batch.dropped == KEPT
+        docs = batch.docs.select(["id", "url", "text"])
+        docs = docs if kept.all() else docs.filter(pa.array(kept))
+        tokens = np.zeros(len(kept), np.int64)
+        tokens[kept] = self.ids.add(docs["text"], docs) if self.ids is not None else tokenizer.count(docs["text"])
+        for rows, dropped in batch.texts_of_dropped():
+            tokens[rows] = tokenizer.count(dropped)
+        return pa.array(tokens)
+
+
+def _replaced(numbers: pa.Array, mask: NDArray[np.bool_], values: NDArray[np.int64]) -> pa.Array:
+    return pc.replace_with_mask(numbers, pa.array(mask), pa.array(values, pa.int64()))

@@ -1,0 +1,104 @@
+"""Locks on a run's folder: one driver of its own, or several workers that share the run."""
+
+import contextlib
+import errno
+import os
+import time
+from collections.abc import Iterator
+from typing import IO
+
+from corpusmill import storage
+from corpusmill.errors import RefusedFolder, StorageError
+from corpusmill.store.run_folder import LOCK, RunFolder
+
+MAX_TIDYING = 30.0  # seconds that a worker may take to tidy up behind the others
+
+
+@contextlib.contextmanager
+def only_driver(run: RunFolder) -> Iterator[None]:
+    """Hold the folder: two drivers at once would remove each other's unfinished files.
+
+    Object stores have no locks: there nothing unfinished is ever removed, and two drivers do some units twice.
+    """
+    if not run.is_local:
+        storage.remove_unfinished(run.place)
+    if os.name == "nt" or not run.is_local:
+        yield
+        return
+    import fcntl
+
+    with _lock_file(run) as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.seek(0)
+            who = f"another process ({pid})" if (pid := file.read().strip()) else "workers of `corpusmill work`"
+            raise RefusedFolder(
+                f"{run.place}: {who} {'is' if pid else 'are'} at work in this folder. Wait for "
+                f"{'it, stop it' if pid else 'them, stop them'}, or give this run a folder of its own."
+            ) from None
+        file.truncate(0)
+        file.write(str(os.getpid()))
+        file.flush()
+        storage.remove_unfinished(run.place)  # of a driver that was killed
+        yield
+        storage.remove_unfinished(run.place)  # of workers that were
+        file.truncate(0)
+
+
+@contextlib.contextmanager
+def with_others(run: RunFolder) -> Iterator[None]:
+    """Hold the folder as one of several drivers, which remove nothing of each other. Raises RefusedFolder while a
+    driver of its own has it.
+
+    Object stores have no locks, and file systems of clusters need not have them across machines.
+    """
+    if os.name == "nt" or not run.is_local:
+        yield
+        return
+    import fcntl
+
+    with _lock_file(run) as file:
+        until = time.monotonic() + MAX_TIDYING
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                file.seek(0)
+                if not (driver := file.read().strip()) and time.monotonic() < until:
+                    time.sleep(0.05)  # a worker tidies up behind the others, see `if_alone`
+                    continue
+                raise RefusedFolder(
+                    f"{run.place}: `corpusmill run` (process {driver or 'unknown'}) is at work in this folder. "
+                    f"Wait for it, or stop it: what it has committed is not done again."
+                ) from None
+            except OSError as error:
+                if error.errno not in (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP):
+                    raise
+            break
+        file.truncate(0)  # of a driver that was killed
+        yield
+
+
+@contextlib.contextmanager
+def if_alone(run: RunFolder) -> Iterator[bool]:
+    """Whether no other driver of this machine holds the folder, once `with_others` is left; none comes inside."""
+    if os.name == "nt" or not run.is_local:
+        yield False
+        return
+    import fcntl
+
+    with _lock_file(run) as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            yield False
+            return
+        yield True
+
+
+def _lock_file(run: RunFolder) -> IO[str]:
+    try:
+        return (run.path / LOCK).open("a+")
+    except OSError as error:
+        raise StorageError(f"{run.path / LOCK}: {error.strerror}. A run must write to its folder.") from error
