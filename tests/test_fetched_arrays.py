@@ -98,7 +98,7 @@ def test_rows_are_those_of_the_file_and_no_block_is_fetched_twice(store, tmp_pat
     def check(questions):
         name = f"{store}/{next(numbers)}.arrays"
         storage.upload(tmp_path / "file", name)
-        cache = NodeCache.of(store)
+        cache = NodeCache.at(store)
         fetched.clear()
         for what, array, values in questions:
             blocks = cache.blocks(name)

@@ -148,7 +148,7 @@ def test_a_run_at_work_is_not_removed(made):
 
 def test_what_is_published_is_named_before_it_is_there(made):
     """As a process that is killed while it publishes leaves it: some files are there, all of them are named."""
-    names = {name for name in owned.written("kept") if name.startswith("output/")}
+    names = {name for name in owned.written_files("kept") if name.startswith("output/")}
     assert names == {f"output/{path}" for path in tree(made / "output") if "." in path}
     for name in sorted(names)[::2]:
         (made / name).unlink()
@@ -164,7 +164,7 @@ def test_workers_that_publish_side_by_side_remove_what_the_recipe_no_longer_writ
     prepare(recipe)
     work(recipe, processes=1, progress=False)
     assert sorted(os.listdir(made / "output")) == ["parquet"]  # noqa: PTH208
-    assert all(name.startswith("output/parquet/") for name in owned.written("kept"))
+    assert all(name.startswith("output/parquet/") for name in owned.written_files("kept"))
     plant(made, "output/parquet/mine.txt")
     (made / "finished.json").unlink()
     with pytest.raises(RefusedFolder, match=r"output/parquet/mine\.txt"):
@@ -181,7 +181,7 @@ def test_a_run_of_an_earlier_version_says_what_to_do(corpusmill, made):
     assert tree(made) == before
     os.rename(made / "output", made.parent / "output")  # noqa: PTH104
     assert corpusmill("run", "r.yaml")[0] == 0
-    assert owned.is_marked("kept") and owned.written("kept")
+    assert owned.is_marked("kept") and owned.written_files("kept")
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"files": {"output/jsonl/mine.txt": null}}', "null"])
@@ -286,4 +286,4 @@ def test_the_cache_of_a_machine_removes_what_it_has_fetched_alone(tmp_path, monk
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "photos"))
     (tmp_path / "photos" / f"corpusmill-{getpass.getuser()}").symlink_to(tmp_path)
     with pytest.raises(StorageError, match="is a link, or another user's"):
-        NodeCache.of("memory://owned-cache/run")
+        NodeCache.at("memory://owned-cache/run")

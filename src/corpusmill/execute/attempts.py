@@ -78,7 +78,7 @@ class Attempts:
             # It was killed from outside, or on its way there: if it ended of itself, it will do so again.
             self._retry_whole_unit()
             return None
-        self._times = self._times + 1 if self._suspect and self._suspect.place == at.place else 1
+        self._times = self._times + 1 if self._suspect and self._suspect.span == at.span else 1
         self._suspect = at
         if at.single and self._times >= (KILLS_TO_QUARANTINE if ended.is_kill else ENDS_TO_QUARANTINE):
             return self._set_aside(QuarantinedRecord(at, ended.kind_at(at), ended.cause))

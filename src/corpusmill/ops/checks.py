@@ -20,7 +20,7 @@ from corpusmill.engine.plan.forecast import Forecast, forecast
 from corpusmill.engine.plan.inputs import SourceFiles
 from corpusmill.engine.plan.look import MANY, SourceSample, spread
 from corpusmill.engine.plan.plan import RunPlan
-from corpusmill.engine.plan.stored_rows import given, stored, with_inputs
+from corpusmill.engine.plan.stored_rows import load_with_overrides, stored, with_inputs
 from corpusmill.engine.work.passes import Pass
 from corpusmill.execute import cpus
 from corpusmill.read import ReadCounts
@@ -107,7 +107,11 @@ def check(recipe: Recipe | str | os.PathLike[str], *, inputs: Any = None, overri
     your own are given the first documents. Raises RecipeError, InputError, AssetError or MissingExtraError with all
     that is wrong, in `problems` one by one: what a run refuses before it reads anything, in the same words.
     """
-    loaded = given(recipe, overrides) if isinstance(recipe, Recipe) else preflight.load(Path(recipe), overrides)
+    loaded = (
+        load_with_overrides(recipe, overrides)
+        if isinstance(recipe, Recipe)
+        else preflight.load(Path(recipe), overrides)
+    )
     recipe = with_inputs(loaded, inputs)
     folder = RunFolder(recipe.folder)
     recipe = stored(recipe, folder)

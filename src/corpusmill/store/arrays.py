@@ -47,7 +47,7 @@ def writing_arrays(path: Path) -> Iterator[Callable[[str, NDArray[Any]], None]]:
     with path.open("wb") as file:
         file.write(b" " * HEAD)
 
-        def put(name: str, part: NDArray[Any]) -> None:
+        def add_array(name: str, part: NDArray[Any]) -> None:
             if name not in head:
                 file.write(b"\0" * (-file.tell() % 64))
                 shape = [0, *part.shape[1:]]
@@ -55,7 +55,7 @@ def writing_arrays(path: Path) -> Iterator[Callable[[str, NDArray[Any]], None]]:
             head[name]["shape"][0] += len(part)
             file.write(np.ascontiguousarray(part).data.cast("B") if part.size else b"")
 
-        yield put
+        yield add_array
         header = json.dumps(head, sort_keys=True).encode()
         if len(header) > HEAD - 16:
             raise ValueError(f"{path}: the names of {len(head)} arrays take more than {HEAD} bytes")
@@ -136,8 +136,8 @@ class ReadArrays(Arrays):
             os.posix_fadvise(self.file, 0, 0, os.POSIX_FADV_RANDOM)
         head = os.pread(self.file, HEAD, 0)
         size = size_of_head(head, str(path))
-        while len(head) < size and (more := os.pread(self.file, size - len(head), len(head))):
-            head += more
+        while len(head) < size and (chunk := os.pread(self.file, size - len(head), len(head))):
+            head += chunk
         self.head = head[:size]
         self.described = described(self.head)
 
@@ -195,10 +195,10 @@ class ReadArrays(Arrays):
     def _read(self, begin: int, size: int) -> bytes | bytearray:
         read: bytes | bytearray = os.pread(self.file, size, begin)
         while len(read) < size:  # a call returns 2 GB at most
-            more = os.pread(self.file, size - len(read), begin + len(read))
-            if not more:
+            chunk = os.pread(self.file, size - len(read), begin + len(read))
+            if not chunk:
                 raise ValueError(f"{self.path}: ends before byte {begin + size}")
-            read = bytearray(read) + more
+            read = bytearray(read) + chunk
         return read
 
     def will_read(self, name: str, start: int, stop: int) -> None:
@@ -242,8 +242,8 @@ def map_arrays(path: Path, scattered: bool = False) -> Arrays:
     with path.open("rb", buffering=0) as file:
         head = file.read(HEAD)
         size = size_of_head(head, str(path))
-        while len(head) < size and (more := file.read(size - len(head))):
-            head += more
+        while len(head) < size and (chunk := file.read(size - len(head))):
+            head += chunk
         # One map for all: a stage opens every file once a unit, and np.memmap would open it once an array.
         return Arrays(arrays_in(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), head[:size]))
 
@@ -277,8 +277,10 @@ def arrays_in(mapped: mmap.mmap, head: bytes) -> dict[str, NDArray[Any]]:
 @lru_cache(maxsize=2048)
 def described(head: bytes) -> dict[str, ArrayDescription]:
     """What a file says of its arrays in the bytes before them."""
-    found = {}
+    descriptions = {}
     for name, entry in json.loads(head[16:]).items():
         dtype, shape = np.dtype(entry["dtype"]), tuple(entry["shape"])
-        found[name] = ArrayDescription(dtype, shape, len(head) + entry["offset"], dtype.itemsize * math.prod(shape[1:]))
-    return found
+        descriptions[name] = ArrayDescription(
+            dtype, shape, len(head) + entry["offset"], dtype.itemsize * math.prod(shape[1:])
+        )
+    return descriptions

@@ -43,7 +43,7 @@ def merge(into: Facts, facts: Mapping[str, Any], times: int = 1) -> None:
             merge(into.setdefault(name, {}), value, times)
         elif isinstance(value, list):
             pairs = zip_longest(into.get(name, ()), value, fillvalue=0)
-            into[name] = [one + other * times for one, other in pairs]
+            into[name] = [count + added * times for count, added in pairs]
         else:
             into[name] = into.get(name, 0) + value * times
 

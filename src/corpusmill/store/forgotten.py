@@ -31,14 +31,14 @@ class Forgotten:
 
     def among(self, batch: pa.RecordBatch) -> NDArray[np.bool_]:
         """(documents,) which of a batch with `id` and `url` these are."""
-        found = is_in(batch["id"], self.ids) | is_in(batch["url"], self.urls)
+        is_forgotten = is_in(batch["id"], self.ids) | is_in(batch["url"], self.urls)
         if self.domains:
             lower = pc.utf8_lower(batch["url"])
             for domain in sorted(self.domains):
                 for row in pc.indices_nonzero(pc.fill_null(pc.match_substring(lower, domain), False)).to_pylist():
                     host = host_of(batch["url"][row].as_py())
-                    found[row] |= host == domain or host.endswith(f".{domain}")
-        return found
+                    is_forgotten[row] |= host == domain or host.endswith(f".{domain}")
+        return is_forgotten
 
     def to_bytes(self) -> bytes:
         lists = {"ids": sorted(self.ids), "urls": sorted(self.urls), "domains": sorted(self.domains)}
@@ -83,8 +83,10 @@ def host_of(url: str) -> str:
 
 def is_in(column: pa.Array, names: Collection[str]) -> NDArray[np.bool_]:
     """(rows,) which values of a column of strings are among these."""
-    wanted = pa.array(sorted(names), column.type)
-    return np.asarray(pc.fill_null(pc.is_in(column, value_set=wanted), False).to_numpy(zero_copy_only=False), np.bool_)
+    value_set = pa.array(sorted(names), column.type)
+    return np.asarray(
+        pc.fill_null(pc.is_in(column, value_set=value_set), False).to_numpy(zero_copy_only=False), np.bool_
+    )
 
 
 def _sum(lists: dict[str, list[str]]) -> str:

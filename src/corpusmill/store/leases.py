@@ -86,11 +86,11 @@ class Peers:
         if worker == self.me:
             return False
         at = self.clock()
-        gone, asked = self._answers.get(worker, (False, float("-inf")))
-        if at - asked >= self.lease / BEATS / 4:
-            gone = self._look(worker, at)
-            self._answers[worker] = gone, at
-        return gone
+        answer, checked_at = self._answers.get(worker, (False, float("-inf")))
+        if at - checked_at >= self.lease / BEATS / 4:
+            answer = self._look(worker, at)
+            self._answers[worker] = answer, at
+        return answer
 
     def _look(self, worker: str, at: float) -> bool:
         record = read_worker(self.run, worker)

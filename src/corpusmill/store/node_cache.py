@@ -54,11 +54,11 @@ class NodeCache:
     limit: int
 
     @staticmethod
-    def of(place: str) -> "NodeCache":
+    def at(location: str) -> "NodeCache":
         root = os.environ.get("CORPUSMILL_NODE_CACHE")
         folder = Path(root) if root else _of_this_user(Path(tempfile.gettempdir()) / f"corpusmill-{getpass.getuser()}")
         limit = float(os.environ.get("CORPUSMILL_NODE_CACHE_GB", GIGABYTES))
-        return NodeCache(place, folder, int(limit * 1e9))
+        return NodeCache(location, folder, int(limit * 1e9))
 
     def fetch(self, name: str) -> Path:
         """Where a remote file is on this machine."""
@@ -99,16 +99,16 @@ class NodeCache:
         target.mkdir(parents=True, exist_ok=True)
         record = target.with_name(f"{target.name}.fetched")
         fetched = json.loads(record.read_bytes()) if record.exists() else {}
-        there = storage.list_tree(name)
-        wanted = {relative: there.get(relative, "") for relative in (*there, *written)}
+        marks = storage.list_tree(name)
+        files = {relative: marks.get(relative, "") for relative in (*marks, *written)}
         for path in [path for path in target.rglob("*") if path.is_file()]:
-            if path.relative_to(target).as_posix() not in wanted:
+            if path.relative_to(target).as_posix() not in files:
                 path.unlink()
-        for relative, mark in sorted(wanted.items()):
+        for relative, mark in sorted(files.items()):
             path = target / relative
             if not mark or fetched.get(relative) != mark or not path.exists():
                 storage.download(storage.join(name, relative), path)
-        storage.write_atomic(str(record), json.dumps(wanted).encode())
+        storage.write_atomic(str(record), json.dumps(files).encode())
         return target
 
     def draft(self, name: str) -> Path:
@@ -203,9 +203,9 @@ class FetchedBlocks:
 
     def fetch(self, starts: NDArray[np.int64], stops: NDArray[np.int64]) -> None:
         """Fetch the blocks that hold bytes [starts[i], stops[i]), as far as they are not there."""
-        some = stops > starts
-        edges = np.bincount(starts[some] // BLOCK, minlength=self.count + 1)
-        edges -= np.bincount((stops[some] - 1) // BLOCK + 1, minlength=self.count + 1)
+        nonempty = stops > starts
+        edges = np.bincount(starts[nonempty] // BLOCK, minlength=self.count + 1)
+        edges -= np.bincount((stops[nonempty] - 1) // BLOCK + 1, minlength=self.count + 1)
         missing = np.flatnonzero((np.cumsum(edges)[:-1] > 0) & ~self.there)
         if not len(missing):
             return
@@ -222,6 +222,6 @@ class FetchedBlocks:
 
     def _write(self, at: int, data: bytes) -> None:
         self.file.seek(at)
-        left = memoryview(data)
-        while left:
-            left = left[self.file.write(left) :]
+        unwritten = memoryview(data)
+        while unwritten:
+            unwritten = unwritten[self.file.write(unwritten) :]

@@ -56,24 +56,24 @@ class OutputFolder:
 
 def is_card_file(run: RunFolder, name: str) -> bool:
     """Whether the file is not there, or is as the run has written it."""
-    there = run.name_of(name)
-    if not storage.exists(there):
+    path = run.name_of(name)
+    if not storage.exists(path):
         return True
-    return owned.written(run.place).get(name) == hashlib.sha256(storage.read_bytes(there)).hexdigest()
+    return owned.written_files(run.place).get(name) == hashlib.sha256(storage.read_bytes(path)).hexdigest()
 
 
 def write_card_file(run: RunFolder, name: str, content: str) -> None:
     storage.write_atomic(run.name_of(name), content.encode())
-    cards = {known: digest for known, digest in owned.written(run.place).items() if "/" not in known}
+    cards = {card: digest for card, digest in owned.written_files(run.place).items() if "/" not in card}
     owned.note_written(run.place, "", cards | {name: hashlib.sha256(content.encode()).hexdigest()})
 
 
 def empty_hub(run: RunFolder) -> None:
     """Remove what an earlier push has put into HUB. Raises RefusedFolder if other files are there."""
-    own = owned.written(run.place)
-    found = [name for name in owned.files_below(run.place, HUB) if name not in own]
+    own = owned.written_files(run.place)
+    strangers = [name for name in owned.files_below(run.place, HUB) if name not in own]
     why = f"{HUB}/ has files that no push has put there. Move them elsewhere. They are"
-    owned.refuse(run.place, found, why)
+    owned.refuse(run.place, strangers, why)
     owned.remove_written(run.place, HUB)
 
 
@@ -85,4 +85,4 @@ def will_push(run: RunFolder, names: Iterable[str]) -> tuple[str, ...]:
 
 
 def has_pushed(run: RunFolder) -> list[str]:
-    return [name.partition("/")[2] for name in owned.written(run.place) if name.startswith(f"{HUB}/")]
+    return [name.partition("/")[2] for name in owned.written_files(run.place) if name.startswith(f"{HUB}/")]

@@ -34,9 +34,9 @@ INSIDE = {
 }
 
 
-def is_marked(place: str) -> bool:
+def is_marked(location: str) -> bool:
     """Whether a folder was made by a run, or taken by one when it was empty."""
-    name = storage.join(place, MARKER)
+    name = storage.join(location, MARKER)
     if not storage.size_of(name):
         return False
     try:
@@ -46,14 +46,14 @@ def is_marked(place: str) -> bool:
     return isinstance(record, dict) and record.get("format") == MARK["format"]
 
 
-def mark(place: str) -> None:
-    storage.create_once(storage.join(place, MARKER), (json.dumps(MARK) + "\n").encode())
+def mark(location: str) -> None:
+    storage.create_once(storage.join(location, MARKER), (json.dumps(MARK) + "\n").encode())
 
 
-def written(place: str) -> dict[str, str | None]:
+def written_files(location: str) -> dict[str, str | None]:
     """Relative name -> SHA-256 where it is known, of what the run has written for others. None where the record is
     damaged or missing: what it does not name is nobody's to remove."""
-    name = storage.join(place, WRITTEN)
+    name = storage.join(location, WRITTEN)
     try:
         record = json.loads(storage.read_bytes(name)) if storage.exists(name) else {}
         files = record["files"] if record.get("format") == FORMAT else {}
@@ -62,90 +62,90 @@ def written(place: str) -> dict[str, str | None]:
     return dict(files) if isinstance(files, dict) else {}
 
 
-def note_written(place: str, below: str, files: Mapping[str, str | None]) -> None:
+def note_written(location: str, below: str, files: Mapping[str, str | None]) -> None:
     """Record the files that the run has, or is about to have, in one of its folders, in place of what was there before.
 
     below   the folder, "" for the run's own
     files   relative to the run's folder
     """
-    before = written(place)
-    kept = {name: known for name, known in before.items() if _folder(name) != below}
-    after = dict(sorted((kept | dict(files)).items()))
+    before = written_files(location)
+    others = {name: digest for name, digest in before.items() if _folder(name) != below}
+    after = dict(sorted((others | dict(files)).items()))
     if after != before:
         record = {"format": FORMAT, "version": 1, "files": after}
-        storage.write_atomic(storage.join(place, WRITTEN), (json.dumps(record, indent=1) + "\n").encode())
+        storage.write_atomic(storage.join(location, WRITTEN), (json.dumps(record, indent=1) + "\n").encode())
 
 
-def strangers(place: str, layout: Iterable[str], folders: Iterable[str]) -> list[str]:
+def strangers(location: str, layout: Iterable[str], folders: Iterable[str]) -> list[str]:
     """The names of files and folders below a run's folder that are not its own, sorted.
 
     layout    what a run has at the top of its folder
     folders   those of them that are folders, and are looked into
     """
-    own, top = written(place), set(layout)
-    found = []
-    for name in names_in(place):
+    own, top = written_files(location), set(layout)
+    foreign = []
+    for name in names_in(location):
         if name in own:
-            if not _is_as_written(storage.join(place, name), own[name]):
-                found.append(name)
+            if not _is_as_written(storage.join(location, name), own[name]):
+                foreign.append(name)
         elif name not in top:
-            found.append(name)
+            foreign.append(name)
     for folder in folders:
-        if storage.is_local(place) and Path(storage.local_path(place), folder).is_symlink():
-            found.append(folder)  # where it leads to is another place
+        if storage.is_local(location) and Path(storage.local_path(location), folder).is_symlink():
+            foreign.append(folder)  # where it leads to is another place
         elif folder in INSIDE:
-            names = names_in(storage.join(place, folder))
-            found += [f"{folder}/{name}" for name in names if not INSIDE[folder].fullmatch(name)]
+            names = names_in(storage.join(location, folder))
+            foreign += [f"{folder}/{name}" for name in names if not INSIDE[folder].fullmatch(name)]
         else:
-            found += [name for name in files_below(place, folder) if name not in own]
-    return sorted(found)
+            foreign += [name for name in files_below(location, folder) if name not in own]
+    return sorted(foreign)
 
 
-def names_in(place: str) -> list[str]:
+def names_in(location: str) -> list[str]:
     """The names in a folder. Of a remote one without its folders that hold nothing, which some stores go on to list."""
-    names = storage.list_dir(place)
-    if storage.is_local(place):
+    names = storage.list_dir(location)
+    if storage.is_local(location):
         return names
-    files = storage.list_sizes(place)
-    return [name for name in names if name in files or storage.list_tree(storage.join(place, name))]
+    files = storage.list_sizes(location)
+    return [name for name in names if name in files or storage.list_tree(storage.join(location, name))]
 
 
-def files_below(place: str, folder: str) -> list[str]:
+def files_below(location: str, folder: str) -> list[str]:
     """All files and links below one of the folders of a run, relative to the run, but for unfinished ones."""
-    if not storage.is_local(place):
-        return [f"{folder}/{name}" for name in storage.list_tree(storage.join(place, folder))]
-    root = Path(storage.local_path(place))
-    found = []
+    if not storage.is_local(location):
+        return [f"{folder}/{name}" for name in storage.list_tree(storage.join(location, folder))]
+    root = Path(storage.local_path(location))
+    paths = []
     for above, folders, names in os.walk(root / folder):
         folders[:] = [name for name in folders if storage.TEMPORARY not in name]
         links = [name for name in folders if Path(above, name).is_symlink()]
-        found += [Path(above, name).relative_to(root).as_posix() for name in (*names, *links)]
-    return [name for name in found if not name.rpartition("/")[2].startswith(storage.TEMPORARY)]
+        paths += [Path(above, name).relative_to(root).as_posix() for name in (*names, *links)]
+    return [name for name in paths if not name.rpartition("/")[2].startswith(storage.TEMPORARY)]
 
 
-def remove_written(place: str, below: str, keep: Iterable[str] = ()) -> None:
+def remove_written(location: str, below: str, keep: Iterable[str] = ()) -> None:
     """Remove what written.json names in one of the run's folders, and the folders that are empty then."""
-    kept = set(keep)
-    gone = [name for name in written(place) if _folder(name) == below and name not in kept]
-    storage.remove_files([storage.join(place, name) for name in gone])
-    if not storage.is_local(place):
+    keep_names = set(keep)
+    removed = [name for name in written_files(location) if _folder(name) == below and name not in keep_names]
+    storage.remove_files([storage.join(location, name) for name in removed])
+    if not storage.is_local(location):
         return
-    root = Path(storage.local_path(place))
-    above = {folder for name in gone for folder in Path(name).parents if folder != Path()}
+    root = Path(storage.local_path(location))
+    above = {folder for name in removed for folder in Path(name).parents if folder != Path()}
     for folder in sorted(above, key=lambda path: -len(path.parts)):
         if (root / folder).is_dir() and not any((root / folder).iterdir()):
             (root / folder).rmdir()
 
 
-def refuse(place: str, found: list[str], why: str) -> None:
-    """Raises RefusedFolder if anything was found that is not the run's own."""
-    if found:
-        more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
-        raise RefusedFolder(f"{place}: {why}: {', '.join(found[:SHOWN])}{more}")
+def refuse(location: str, foreign: list[str], why: str) -> None:
+    """Raises RefusedFolder if there is anything that is not the run's own."""
+    if foreign:
+        others = f" and {len(foreign) - SHOWN} more" if len(foreign) > SHOWN else ""
+        raise RefusedFolder(f"{location}: {why}: {', '.join(foreign[:SHOWN])}{others}")
 
 
-def _is_as_written(name: str, known: str | None) -> bool:
-    return known is None or hashlib.sha256(storage.read_bytes(name)).hexdigest() == known
+def _is_as_written(name: str, digest: str | None) -> bool:
+    return digest is None or hashlib.sha256(storage.read_bytes(name)).hexdigest() == digest
 
 
 def _folder(name: str) -> str:

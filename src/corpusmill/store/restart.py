@@ -8,9 +8,9 @@ from corpusmill.store.run_folder import FOLDERS, HUB, OUTPUT, RECORDS, STAYS, Ru
 
 def refuse_strangers(run: RunFolder) -> None:
     """Raises RefusedFolder if anything below the folder is not the run's own."""
-    found = owned.strangers(run.place, (*FOLDERS, *RECORDS), FOLDERS)
+    foreign = owned.strangers(run.place, (*FOLDERS, *RECORDS), FOLDERS)
     why = "holds files that no record of this run names, so nothing is removed. Move them elsewhere. They are"
-    owned.refuse(run.place, found, why)
+    owned.refuse(run.place, foreign, why)
 
 
 def remove_all(run: RunFolder) -> None:

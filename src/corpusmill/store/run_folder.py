@@ -116,8 +116,8 @@ class RunFolder:
     place: str
 
     @staticmethod
-    def at(place: "str | os.PathLike[str] | RunFolder") -> "RunFolder":
-        return place if isinstance(place, RunFolder) else RunFolder(os.fspath(place))
+    def at(location: "str | os.PathLike[str] | RunFolder") -> "RunFolder":
+        return location if isinstance(location, RunFolder) else RunFolder(os.fspath(location))
 
     @property
     def is_local(self) -> bool:
@@ -198,12 +198,12 @@ class RunFolder:
             waits = [partial(self._cache.upload, self.name_of(name)) for name in relative]
         # Together: a file system with a journal writes it once for all who wait, and a store answers in parallel.
         with ThreadPoolExecutor(max(len(waits), 1)) as pool:
-            for done in [pool.submit(wait) for wait in waits]:
-                done.result()
+            for upload in [pool.submit(wait) for wait in waits]:
+                upload.result()
 
     @cached_property
     def _cache(self) -> NodeCache:
-        return NodeCache.of(self.place)
+        return NodeCache.at(self.place)
 
     def exists(self) -> bool:
         """Whether there is a run here."""
@@ -265,17 +265,17 @@ class RunFolder:
         Nothing is written that is there already, so one that is behind takes nothing away; what is lost where two write
         at the same moment, whoever comes to the end notes again. Raises ResumeError if another plan is noted.
         """
-        there = {entry["folder"]: entry["plan"] for entry in self.read(STAGES_RECORD)}
+        plan_of = {entry["folder"]: entry["plan"] for entry in self.read(STAGES_RECORD)}
         for entry in stages:
-            before = there.get(entry["folder"])
+            before = plan_of.get(entry["folder"])
             if before and entry["plan"] and before != entry["plan"]:
                 raise ResumeError(
                     f"{self.place}: {entry['stage']} was planned from other input than is there now: were files added, "
                     f"changed or removed since? Put them back; or stop all workers, and have the run planned anew with "
                     f"corpusmill work RECIPE --folder {self.place} --prepare."
                 )
-        merged = [{**entry, "plan": entry["plan"] or there.get(entry["folder"])} for entry in stages]
-        if any(there.get(entry["folder"], "") != entry["plan"] for entry in merged):
+        merged = [{**entry, "plan": entry["plan"] or plan_of.get(entry["folder"])} for entry in stages]
+        if any(plan_of.get(entry["folder"], "") != entry["plan"] for entry in merged):
             self.write(STAGES_RECORD, merged)
 
     def results(self) -> dict[str, Results]:
@@ -283,11 +283,11 @@ class RunFolder:
         results = {}
         for entry in self.read(STAGES_RECORD):
             folder, plan = self.stage(entry["folder"]), entry["plan"]
-            left = folder.results(plan) if plan is not None else None
-            if left is None and plan is not None:
-                left = folder.partial(plan)
-            if left is not None:
-                results[entry["stage"]] = left
+            stage_results = folder.results(plan) if plan is not None else None
+            if stage_results is None and plan is not None:
+                stage_results = folder.partial(plan)
+            if stage_results is not None:
+                results[entry["stage"]] = stage_results
         return results
 
     @property
@@ -338,9 +338,9 @@ class RunFolder:
 
     def outputs(self) -> list[str]:
         """The names of the folders of output that are there, without what others have put beside them."""
-        there = {*storage.list_dir(self.name_of(OUTPUT)), *(name.partition("/")[0] for name in self.noted_output)}
+        names = {*storage.list_dir(self.name_of(OUTPUT)), *(name.partition("/")[0] for name in self.noted_output)}
         own = {name.partition("/")[0] for name in self.has_published()}
-        return sorted(there & own if own else there)
+        return sorted(names & own if own else names)
 
     def output(self, name: str) -> str:
         """The full name of one folder of output."""
@@ -350,20 +350,22 @@ class RunFolder:
         """One folder of output as a folder of this machine; a remote one is fetched, all of it."""
         if self.is_local:
             return self.path / OUTPUT / name
-        written = (file.partition("/")[2] for file in self.noted_output if file.startswith(f"{name}/"))
-        return self._cache.fetch_folder(self.output(name), written)
+        files = (file.partition("/")[2] for file in self.noted_output if file.startswith(f"{name}/"))
+        return self._cache.fetch_folder(self.output(name), files)
 
     def has_published(self) -> set[str]:
         """The files of output that are the run's own, by their names below it."""
-        return {name.partition("/")[2] for name in owned.written(self.place) if name.startswith(f"{OUTPUT}/")}
+        return {name.partition("/")[2] for name in owned.written_files(self.place) if name.startswith(f"{OUTPUT}/")}
 
     def refuse_other_output(self) -> None:
         """Raises RefusedFolder if there are files in the output that the run has not written."""
-        own = owned.written(self.place)
-        found = [name for name in owned.files_below(self.place, OUTPUT) if name not in own]
+        own = owned.written_files(self.place)
+        foreign = [name for name in owned.files_below(self.place, OUTPUT) if name not in own]
         earlier = "" if own else f" If an earlier version of corpusmill wrote them, remove {self.name_of(OUTPUT)}."
         why = "its output has files that no record of this run names, and what is published would replace them"
-        owned.refuse(self.place, found, f"{why}. Move them elsewhere and run the same command again.{earlier} They are")
+        owned.refuse(
+            self.place, foreign, f"{why}. Move them elsewhere and run the same command again.{earlier} They are"
+        )
 
     @cached_property
     def noted_output(self) -> set[str]:
@@ -377,11 +379,11 @@ class RunFolder:
         if owned.is_marked(self.place) or (self.exists() and self._is_of_a_run()):
             self.refuse_other_output()
             return
-        there = owned.names_in(self.place)
+        names = owned.names_in(self.place)
         # Asked after the listing: who takes the folder at this moment marks it before all else.
-        if not set(there) <= {FORGOTTEN, FORGET, LOCK} and not owned.is_marked(self.place):
+        if not set(names) <= {FORGOTTEN, FORGET, LOCK} and not owned.is_marked(self.place):
             why = "this folder is not a run's, so nothing in it is touched. Name a new one, as in --folder"
-            owned.refuse(self.place, there, f"{why} {storage.join(self.place, 'run')}. It holds")
+            owned.refuse(self.place, names, f"{why} {storage.join(self.place, 'run')}. It holds")
 
     def _is_of_a_run(self) -> bool:
         """Whether run.json is one of ours: of a run that has no mark yet, because an earlier version made it."""
@@ -405,10 +407,10 @@ class RunFolder:
     def add_manifest(self, content: bytes) -> str:
         """Record what was done to forget; returns the full name of the record, which has a number that none had before
         of those that are there."""
-        taken = [
+        numbers = [
             int(name.removesuffix(".json")) for name in storage.list_dir(self.name_of(FORGET)) if NUMBER.fullmatch(name)
         ]
-        for number in count(max(taken, default=0) + 1):
+        for number in count(max(numbers, default=0) + 1):
             name = self.name_of(f"{FORGET}/{number:04d}.json")
             if storage.create_once(name, content):
                 return name
@@ -417,8 +419,8 @@ class RunFolder:
     def work_parts(self) -> list[str]:
         """The full names of what is there besides the output and the records: what the run was made with, and what
         was made of it for questions."""
-        named = (STAGES, INPUTS, FIND, STAGES_RECORD, FINISHED, DATASET)
-        return [self.name_of(name) for name in named if storage.exists(self.name_of(name))]
+        names = (STAGES, INPUTS, FIND, STAGES_RECORD, FINISHED, DATASET)
+        return [self.name_of(name) for name in names if storage.exists(self.name_of(name))]
 
 
 def _sync(path: Path) -> None:
@@ -434,7 +436,7 @@ def _is_full(name: str) -> bool:
 
 
 @lru_cache(maxsize=1 << 14)  # a unit of a corpus step opens thousands of files, more than once
-def _local(place: str, relative: str) -> Path | None:
+def _local(location: str, relative: str) -> Path | None:
     """The path of a file of a run; None if it is no file of this machine."""
-    name = relative if _is_full(relative) else storage.join(place, relative)
+    name = relative if _is_full(relative) else storage.join(location, relative)
     return Path(storage.local_path(name)) if storage.is_local(name) else None

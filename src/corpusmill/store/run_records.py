@@ -100,9 +100,9 @@ class CollectedCommits:
             columns["seconds"].append(seconds)
             columns["memory"].append(memory)
             columns["cpu"].append(cpu)
-            for name, (suffix, *rest) in outputs.items():
+            for name, (suffix, *measures) in outputs.items():
                 names.setdefault(name, suffix)
-                for part, value in zip(("rows", "bytes", "checksum"), rest):
+                for part, value in zip(("rows", "bytes", "checksum"), measures):
                     _column(columns, f"{name}:{part}", number).append(value)
             for name, value in noted.items():
                 notes.setdefault(name)
@@ -123,17 +123,17 @@ def plan_name(keys: Sequence[str], inputs: Sequence[str]) -> str:
 
 def sealed(record: Mapping[str, Any]) -> bytes:
     """A record as JSON that begins with the checksum of all that follows it."""
-    rest = json.dumps(record, sort_keys=True, separators=(",", ":")).encode()[1:]
-    return SEAL + xxhash.xxh3_128_hexdigest(rest).encode() + b'",' + rest
+    body = json.dumps(record, sort_keys=True, separators=(",", ":")).encode()[1:]
+    return SEAL + xxhash.xxh3_128_hexdigest(body).encode() + b'",' + body
 
 
 def unsealed(content: bytes) -> dict[str, Any]:
     """The record that `sealed` made. Raises ValueError if a bit of it has changed."""
     end = len(SEAL) + CHECKSUM
-    seal, rest = content[: end + 2], content[end + 2 :]
-    if not seal.startswith(SEAL) or seal[len(SEAL) :] != xxhash.xxh3_128_hexdigest(rest).encode() + b'",':
+    seal, body = content[: end + 2], content[end + 2 :]
+    if not seal.startswith(SEAL) or seal[len(SEAL) :] != xxhash.xxh3_128_hexdigest(body).encode() + b'",':
         raise ValueError("its checksum is not the one that it begins with")
-    record: dict[str, Any] = json.loads(b"{" + rest)
+    record: dict[str, Any] = json.loads(b"{" + body)
     return record
 
 

@@ -155,9 +155,9 @@ class StageFolder:
         on_damage   is called with each record that is damaged, whose unit is left out; without it, they are raised
         """
         collected = CollectedCommits(self.name, keys)
-        there = self.committed_keys()
+        committed = self.committed_keys()
         for key in collected.times:
-            if key in there:
+            if key in committed:
                 try:
                     collected.add(self.committed(key))
                 except DamagedRecord as error:
@@ -203,15 +203,15 @@ class StageFolder:
         """The outputs that are not there, or of another size than their commits say, by a listing of the folder."""
         damaged = []
         for name, files in results.outputs.items():
-            there = self._sizes(name)
+            sizes = self._sizes(name)
             for unit, size in enumerate(files.bytes.tolist()):
                 path = storage.join(self.place, files.path(unit))
                 base = path.rpartition("/")[2]
-                if there.get(base) != size and not storage.is_local(self.place):  # a store's listing may be behind
-                    there |= {base: found} if (found := storage.size_of(path)) else {}
-                if there.get(base) != size:
-                    held = f"has {there[base]} bytes" if base in there else "is not there"
-                    problem = f"{held}, its commit says {size}"
+                if sizes.get(base) != size and not storage.is_local(self.place):  # a store's listing may be behind
+                    sizes |= {base: actual} if (actual := storage.size_of(path)) else {}
+                if sizes.get(base) != size:
+                    state = f"has {sizes[base]} bytes" if base in sizes else "is not there"
+                    problem = f"{state}, its commit says {size}"
                     damaged.append(DamagedFile(results.keys[unit], files.path(unit), problem))
         return damaged
 
@@ -221,24 +221,24 @@ class StageFolder:
         """Move a record, by its full name, to the damaged ones: it counts no longer."""
         base = name.rpartition("/")[2]
         numbers = [
-            int(other.removeprefix(base).removeprefix(".") or 0)
-            for other in storage.list_dir(self._name(DAMAGED))
-            if other == base or other.removeprefix(f"{base}.").isdecimal()
+            int(earlier.removeprefix(base).removeprefix(".") or 0)
+            for earlier in storage.list_dir(self._name(DAMAGED))
+            if earlier == base or earlier.removeprefix(f"{base}.").isdecimal()
         ]
         number = max(numbers, default=-1) + 1  # not their count: one may have been taken away
         storage.move(name, self._name(f"{DAMAGED}/{base}{f'.{number}' if number else ''}"))
 
     def forget_units(self, keys: Iterable[str]) -> None:
         """Have units done again: their commits, and all results that they are in, count no longer."""
-        gone = set(keys)
+        removed = set(keys)
         for file in storage.list_dir(self._name("results")):
             try:
-                is_in = not gone.isdisjoint(self._read_results(file).keys)
+                is_in = not removed.isdisjoint(self._read_results(file).keys)
             except DamagedRecord:
                 is_in = True
             if is_in:  # first: while they are there, commits are not looked at
                 self.put_away(self._name(f"results/{file}"))
-        for key in sorted(gone):
+        for key in sorted(removed):
             if storage.exists(self._name(f"commits/{key}.json")):
                 self.put_away(self._name(f"commits/{key}.json"))
 
@@ -272,11 +272,11 @@ class StageFolder:
 
     def failures_by_key(self) -> dict[str, dict[str, Any]]:
         """Unit's key -> what `fail` noted."""
-        found = {}
+        failures = {}
         for name in storage.list_dir(self._name("failed")):
             with contextlib.suppress(DamagedRecord):  # it is just being replaced, or removed
-                found[name.removesuffix(".json")] = read_json(self._name(f"failed/{name}"))
-        return found
+                failures[name.removesuffix(".json")] = read_json(self._name(f"failed/{name}"))
+        return failures
 
     @property
     def failed(self) -> str:
@@ -288,7 +288,7 @@ class StageFolder:
 
     def set_aside(self, key: str, records: Sequence[QuarantinedRecord]) -> None:
         """Record all that attempts at a unit leave out."""
-        record = json.dumps([each.to_json() for each in records], indent=1)
+        record = json.dumps([item.to_json() for item in records], indent=1)
         storage.write_atomic(self._name(f"aside/{key}.json"), record.encode())
 
     def aside(self) -> dict[str, tuple[QuarantinedRecord, ...]]:
@@ -331,10 +331,10 @@ class StageFolder:
                 for file in self._sizes(folder):
                     if not ATTEMPT.match(file):  # none of ours
                         continue
-                    key, _, rest = file.partition("-")
+                    key, _, file_suffix = file.partition("-")
                     if key not in attempts:
                         attempts[key] = self._attempt(key)
-                    if attempts[key] is not None and rest.partition(".")[0] != attempts[key]:
+                    if attempts[key] is not None and file_suffix.partition(".")[0] != attempts[key]:
                         storage.remove(self._name(f"{folder}/{file}"))
 
     def _attempt(self, key: str) -> str | None:

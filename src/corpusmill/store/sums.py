@@ -24,12 +24,12 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def write_sums(folder: Path, known: Mapping[str, str] | None = None) -> None:
+def write_sums(folder: Path, digests: Mapping[str, str] | None = None) -> None:
     """Write the checksums of all files in a folder, sorted by name.
 
-    known   name -> SHA-256, for files that need not be read again
+    digests   name -> SHA-256, for files that do not have to be read again
     """
-    sums = dict(known or {})
+    sums = dict(digests or {})
     lines = (f"{sums.get(name) or sha256(folder / name)}  {name}\n" for name in files_in(folder))
     write_atomic(str(folder / SUMS), "".join(lines).encode())
 

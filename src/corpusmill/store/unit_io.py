@@ -100,16 +100,16 @@ class Upstream:
 
 
 @lru_cache(maxsize=64)
-def _results(place: str, folder: str, plan: str, session: str) -> Results:
-    stage = RunFolder(place).stage(folder)
+def _results(location: str, folder: str, plan: str, session: str) -> Results:
+    stage = RunFolder(location).stage(folder)
     results = stage.results(plan)
     for attempt in range(1, ATTEMPTS):
-        if results is not None or is_local(place):
+        if results is not None or is_local(location):
             break
         time.sleep(wait(attempt))  # the listing of a store may be behind
         results = stage.results(plan)
     if results is None:
-        raise RunError(f"{place}: {folder} is not complete, and a later stage was begun; this is a fault of ours")
+        raise RunError(f"{location}: {folder} is not complete, and a later stage was begun; this is a fault of ours")
     return results
 
 
@@ -181,8 +181,8 @@ class UnitIO(Upstream):
             self._files[name] = (self._files[name][0], writer.rows_written)
         outputs = {}
         for name, (path, rows) in sorted(self._files.items()):
-            here = self.run.place_of(path)
-            outputs[name] = UnitOutput(path, rows, here.stat().st_size, storage.checksum(here))
+            file = self.run.place_of(path)
+            outputs[name] = UnitOutput(path, rows, file.stat().st_size, storage.checksum(file))
         self.run.keep([output.path for output in outputs.values()])
         return outputs
 

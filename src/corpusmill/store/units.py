@@ -77,7 +77,7 @@ class AttemptPosition:
     where: str = ""
 
     @property
-    def place(self) -> tuple[int, ...]:
+    def span(self) -> tuple[int, ...]:
         """Equal for two that are at the same records, whatever the step."""
         return (self.part, self.first, self.last, self.reading, self.given)
 
@@ -146,9 +146,9 @@ class Commit:
     @staticmethod
     def from_json(record: Mapping[str, Any]) -> "Commit":
         outputs = {name: UnitOutput(**output) for name, output in record["outputs"].items()}
-        made = {name: record[name] for name in ("key", "attempt", "facts", "notes", "seconds")}
+        fields = {name: record[name] for name in ("key", "attempt", "facts", "notes", "seconds")}
         # Earlier versions noted neither memory nor cpu.
-        return Commit(outputs=outputs, memory=record.get("memory"), cpu=record.get("cpu"), **made)
+        return Commit(outputs=outputs, memory=record.get("memory"), cpu=record.get("cpu"), **fields)
 
 
 @dataclass(frozen=True)
@@ -244,8 +244,8 @@ class Resources:
         >>> Resources(cpus=4).at_a_time(10), Resources(cpus=4).at_a_time(2), Resources(workers=3).at_a_time(8)
         (2, 1, 3)
         """
-        room = max(int(workers / max(self.cpus, 1)), 1)
-        return room if self.workers is None else min(room, self.workers)
+        slots = max(int(workers / max(self.cpus, 1)), 1)
+        return slots if self.workers is None else min(slots, self.workers)
 
 
 def now() -> float:

@@ -7,10 +7,10 @@ from corpusmill.store.facts import Facts, total
 EARLY = 10_000  # records after which a run that loses too many stops at once, not at the end of the pass
 
 
-def check_budget(recipe: Recipe, place: str, facts: Facts, early: bool) -> None:
+def check_budget(recipe: Recipe, location: str, facts: Facts, early: bool) -> None:
     """Raises BudgetError if more records were bad than `run.error_budget` allows: a share of them, or a count.
 
-    place   of the run, for the message
+    location   of the run, for the message
     early   the pass is not complete: a share is not judged before so many records
     """
     records, bad, kinds = bad_records(facts)
@@ -23,7 +23,7 @@ def check_budget(recipe: Recipe, place: str, facts: Facts, early: bool) -> None:
     worst = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items(), key=lambda item: (-item[1], item[0])))
     raise BudgetError(
         f"{bad} of {records} records could not be processed ({worst}), and run.error_budget allows {allowed:g}. "
-        f"Look at them with: corpusmill peek {place} --dead. If the loss is acceptable, run again with "
+        f"Look at them with: corpusmill peek {location} --dead. If the loss is acceptable, run again with "
         f"--set run.error_budget={_enough(bad, records)}; nothing is read twice."
     )
 
@@ -43,7 +43,7 @@ def bad_records(facts: Facts) -> tuple[int, int, dict[str, int]]:
 
 def facts_of_records(*facts: Facts) -> Facts:
     """What `bad_records` looks at, added up."""
-    return total({name: some[name] for name in ("read", "failed") if name in some} for some in facts)
+    return total({name: unit_facts[name] for name in ("read", "failed") if name in unit_facts} for unit_facts in facts)
 
 
 def _enough(bad: int, records: int) -> str:

@@ -58,8 +58,8 @@ def _results(session: Session, number: int, stage: Stage) -> Results:
     if number == 0 and (why := too_few_units(session.plan, units, session.workers)):
         session.listener.note(why)
     quarantined = session.repairs.sound(folder, folder.aside)
-    held = identity.assets
-    guard = partial(assets.pinned, held, partial(assets_of, stage.work), assets.planned(list(held)))
+    digests = identity.assets
+    guard = partial(assets.pinned, digests, partial(assets_of, stage.work), assets.planned(list(digests)))
     name, _ = session.progress.where[stage.name]
     task = StageTask(session.run, name, stage.work, where, stage.needs, session.progress.session, quarantined, guard)
     return StageRun(session, number, folder, units, task).run()

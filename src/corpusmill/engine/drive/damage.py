@@ -71,12 +71,12 @@ class CheckOutputs(StageTask):
         at: Callable[[AttemptPosition], None] = lambda _: None,
         beat: Callable[[Beat], None] | None = None,
     ) -> Commit:
-        started, wanted = now(), unit.inputs
-        results = Upstream(self.run, self.upstream, self.session).results(wanted.stage)
-        files, numbers = results[wanted.output], range(wanted.first, wanted.stop)
+        started, part = now(), unit.inputs
+        results = Upstream(self.run, self.upstream, self.session).results(part.stage)
+        files, numbers = results[part.output], range(part.first, part.stop)
         with ThreadPoolExecutor(READERS) as pool:
-            found = list(pool.map(lambda number: self._problem(files, number, wanted.keep), numbers))
-        problems = [(results.keys[i], files.path(i), problem) for i, problem in zip(numbers, found) if problem]
+            answers = list(pool.map(lambda number: self._problem(files, number, part.keep), numbers))
+        problems = [(results.keys[i], files.path(i), problem) for i, problem in zip(numbers, answers) if problem]
         return Commit(unit.key, "", {}, {}, {PROBLEMS: json.dumps(problems)}, round(now() - started, 3))
 
     def _problem(self, files: OutputFiles, number: int, keep: Keep) -> str | None:
@@ -110,8 +110,8 @@ class Repairs:
 
     def done_of(self, folder: StageFolder, keys: Sequence[str]) -> int:
         """How many of these units of a stage this session has done."""
-        done = self.done.get(folder.name, ())
-        return sum(key in done for key in keys)
+        done_keys = self.done.get(folder.name, ())
+        return sum(key in done_keys for key in keys)
 
     def sound(self, folder: StageFolder, ask: Callable[[], T]) -> T:
         """The answer to a question that reads a stage's records; those that are damaged are set aside, and it is asked
@@ -136,18 +136,18 @@ class Repairs:
         keys = {file.key for file in files}
         folder.forget_units(keys)
         self.done.get(folder.name, set()).difference_update(keys)
-        for (name, _), known in self.compared.items():
+        for (name, _), checked in self.compared.items():
             if name == folder.name:
-                known.difference_update(keys)
+                checked.difference_update(keys)
         units = f"{len(keys)} units of {stage} are" if len(keys) > 1 else f"unit {next(iter(keys))} of {stage} is"
         shown = "; ".join(f"{self.run.name_of(file.path)}: {file.problem}" for file in files[:SHOWN])
-        more = f"; and {len(files) - SHOWN} more files" if len(files) > SHOWN else ""
-        self._warn(shown + more, f"{units} done again")
+        others = f"; and {len(files) - SHOWN} more files" if len(files) > SHOWN else ""
+        self._warn(shown + others, f"{units} done again")
         self.damaged += [f"{self.run.name_of(file.path)}: {file.problem}" for file in files[SHOWN:]]
 
-    def _warn(self, what: str, then: str) -> None:
-        self.damaged.append(what)
-        self.note(f"warning: {what}; {then}")
+    def _warn(self, damage: str, then: str) -> None:
+        self.damaged.append(damage)
+        self.note(f"warning: {damage}; {then}")
 
     def compare(
         self,
@@ -164,23 +164,23 @@ class Repairs:
 
         Raises Repaired if some were damaged, whose units were set aside; StorageError if they cannot be read at all.
         """
-        wanted = self._wanted(results, reads)
-        if not wanted:
+        parts = self._parts_to_check(results, reads)
+        if not parts:
             return
-        if sum(part.bytes for part in wanted) > CACHED * self.run.keeps:
-            wanted = list(self._as_memory_holds(wanted, results, reads))
+        if sum(part.bytes for part in parts) > CACHED * self.run.keeps:
+            parts = list(self._as_memory_holds(parts, results, reads))
         problems: dict[str, list[DamagedFile]] = {}
-        units = [Unit(number, f"check-{number}", part) for number, part in enumerate(wanted)]
-        stages = {unit.key: part.stage for unit, part in zip(units, wanted)}
+        units = [Unit(number, f"check-{number}", part) for number, part in enumerate(parts)]
+        stages = {unit.key: part.stage for unit, part in zip(units, parts)}
 
         def on_answer(answer: Commit) -> None:
-            found = [DamagedFile(*problem) for problem in json.loads(str(answer.notes[PROBLEMS]))]
-            problems.setdefault(stages[answer.key], []).extend(found)
+            damaged_files = [DamagedFile(*problem) for problem in json.loads(str(answer.notes[PROBLEMS]))]
+            problems.setdefault(stages[answer.key], []).extend(damaged_files)
 
         task = CheckOutputs(self.run, "", None, where, session=session)  # type: ignore[arg-type]
         for failure in executor.run(task, units, on_answer, ignored):
             raise StorageError(f"{self.run.place}: files of earlier sessions cannot be read: {failure.error}")
-        for part in wanted:
+        for part in parts:
             keys = results[part.stage].keys[part.first : part.stop]
             self.compared.setdefault((results[part.stage].folder, part.output), set()).update(keys)
         damaged = {stage: sorted(files, key=lambda file: file.path) for stage, files in problems.items() if files}
@@ -195,12 +195,12 @@ class Repairs:
     ) -> Iterator[None]:
         """Meanwhile the system reads what `compare` will compare, of a run on this machine, if memory holds it: a stage
         whose units calculate leaves the disk to it."""
-        wanted = self._wanted(results, reads)
-        size = sum(part.bytes for part in wanted)
+        parts = self._parts_to_check(results, reads)
+        size = sum(part.bytes for part in parts)
         if not CAN_ADVISE or not 0 < size <= CACHED * self.run.keeps:
             yield
             return
-        paths = [results[part.stage][part.output].path(i) for part in wanted for i in range(part.first, part.stop)]
+        paths = [results[part.stage][part.output].path(i) for part in parts for i in range(part.first, part.stop)]
         ended = threading.Event()
 
         def read() -> None:
@@ -218,7 +218,7 @@ class Repairs:
             ended.set()
             thread.join()
 
-    def _wanted(
+    def _parts_to_check(
         self, results: Mapping[str, Results], reads: Mapping[str, Mapping[str, tuple[str, ...]]]
     ) -> list[UnitsToCheck]:
         """The files of complete stages that are not known to be sound."""
@@ -231,25 +231,25 @@ class Repairs:
 
     def _as_memory_holds(
         self,
-        wanted: Sequence[UnitsToCheck],
+        parts: Sequence[UnitsToCheck],
         results: Mapping[str, Results],
         reads: Mapping[str, Mapping[str, tuple[str, ...]]],
     ) -> Iterator[UnitsToCheck]:
         """The same with what is kept in the page cache: the first of what is read next, as far as memory holds it, and
         if it holds that and more, of the first files the rest, too."""
         shares: dict[tuple[str, str], float] = {}
-        named = [(part, reads.get(part.stage, {}).get(part.output, ())) for part in wanted]
-        for part, arrays in named:
+        with_arrays = [(part, reads.get(part.stage, {}).get(part.output, ())) for part in parts]
+        for part, arrays in with_arrays:
             if (part.stage, part.output) not in shares:
                 first = results[part.stage][part.output].path(part.first)
                 shares[part.stage, part.output] = self._share(first, arrays) if arrays else 1.0
-        next_ = [part.bytes * shares[part.stage, part.output] for part in wanted]
-        free, held = HELD * self.run.keeps - sum(next_), 0.0
-        for (part, arrays), size in zip(named, next_):
-            held += size
+        next_ = [part.bytes * shares[part.stage, part.output] for part in parts]
+        free, in_memory = HELD * self.run.keeps - sum(next_), 0.0
+        for (part, arrays), size in zip(with_arrays, next_):
+            in_memory += size
             free -= part.bytes - size
-            some: Keep = "all" if free >= 0 else arrays or "all"
-            yield replace(part, keep="nothing" if held > HELD * self.run.keeps else some)
+            keep: Keep = "all" if free >= 0 else arrays or "all"
+            yield replace(part, keep="nothing" if in_memory > HELD * self.run.keeps else keep)
 
     def _share(self, path: str, arrays: tuple[str, ...]) -> float:
         """What some arrays take of a file."""
@@ -262,18 +262,18 @@ class Repairs:
     def _unknown(self, results: Results, output: str) -> Iterator[UnitsToCheck]:
         """The units of a stage of which an output is not known to be sound, neighbours together."""
         sizes = results[output].bytes.tolist()
-        done = self.done.get(results.folder, set())
+        done_keys = self.done.get(results.folder, set())
         compared = self.compared.get((results.folder, output), set())
-        if done.issuperset(results.keys) or compared.issuperset(results.keys):
+        if done_keys.issuperset(results.keys) or compared.issuperset(results.keys):
             return
         first, size = 0, 0
         for number, key in enumerate(results.keys):
-            known = key in done or key in compared
-            if known or size >= TOGETHER:
+            is_known = key in done_keys or key in compared
+            if is_known or size >= TOGETHER:
                 if first < number:
                     yield UnitsToCheck(results.stage, output, first, number, size)
-                first, size = number + known, 0
-            size += 0 if known else sizes[number]
+                first, size = number + is_known, 0
+            size += 0 if is_known else sizes[number]
         if first < len(results):
             yield UnitsToCheck(results.stage, output, first, len(results), size)
 
@@ -317,9 +317,9 @@ def differences(commit: Commit, before: Commit | None) -> list[str]:
 
 def not_the_same(stage: str, different: Sequence[str]) -> str:
     """The message for units that were done again and left other bytes."""
-    more = f", and {len(different) - SHOWN} more" if len(different) > SHOWN else ""
+    others = f", and {len(different) - SHOWN} more" if len(different) > SHOWN else ""
     return (
-        f"{stage}: what was damaged was done again, and is not what it was: {'; '.join(different[:SHOWN])}{more}. "
+        f"{stage}: what was damaged was done again, and is not what it was: {'; '.join(different[:SHOWN])}{others}. "
         f"Either the input has changed with the same size and date, or a step is not deterministic. It is committed as "
         f"it is now: run the same command again to go on with it; what follows is done again as far as it differs."
     )

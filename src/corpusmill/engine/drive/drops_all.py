@@ -29,24 +29,24 @@ def drops_all(labels: Sequence[str], facts: Facts, draws: Sequence[str] = ()) ->
 
     draws   labels of steps that leave out sources on purpose, as a mix does
     """
-    found = []
+    findings = []
     for label in labels:
         counted = {
             source: flow
             for source, flow in facts.get("steps", {}).get(label, {}).items()
             if "passed_through" not in flow and flow["documents_in"]
         }
-        gone = {source: flow["documents_in"] for source, flow in counted.items() if not flow["documents_out"]}
+        dropped_of = {source: flow["documents_in"] for source, flow in counted.items() if not flow["documents_out"]}
         reasons = facts.get("reasons", {}).get(label, {})
-        if gone and len(gone) == len(counted) and sum(gone.values()) >= FEWEST:
-            found.append(DropsAll(label, None, sum(gone.values()), _ordered(reasons, gone)))
+        if dropped_of and len(dropped_of) == len(counted) and sum(dropped_of.values()) >= FEWEST:
+            findings.append(DropsAll(label, None, sum(dropped_of.values()), _ordered(reasons, dropped_of)))
         elif label not in draws:
-            found += [
+            findings += [
                 DropsAll(label, source, documents, _ordered(reasons, [source]))
-                for source, documents in gone.items()
+                for source, documents in dropped_of.items()
                 if documents >= FEWEST
             ]
-    return found
+    return findings
 
 
 def _ordered(reasons: Facts, sources: Sequence[str] | Mapping[str, int]) -> dict[str, int]:
@@ -54,23 +54,23 @@ def _ordered(reasons: Facts, sources: Sequence[str] | Mapping[str, int]) -> dict
     return dict(sorted(counted.items(), key=lambda item: (-item[1], item[0])))
 
 
-def in_words(one: DropsAll, run: str | None = None, of: str = "") -> str:
+def in_words(finding: DropsAll, run: str | None = None, context: str = "") -> str:
     """A sentence on it, with what to do next.
 
     run   whose documents can be looked at; None: there is none yet
-    of    which documents were seen, where these are not all: " in a sample of the input"
+    context   which documents were seen, where these are not all: " in a sample of the input"
 
     >>> print(in_words(DropsAll("html", None, 563, {"empty": 563})).partition(". ")[0])
     html drops every document: all 563 that reach it, for empty (563)
     """
-    about = "" if one.source is None else f" of source {one.source}"
-    reasons = [f"{name} ({count:,})" for name, count in one.reasons.items()]
-    more = [f"{len(reasons) - NAMED} more"] if len(reasons) > NAMED else []
-    why = f", for {', '.join([*reasons[:NAMED], *more])}" if reasons else ""
-    left = "Nothing" if one.source is None else "Nothing of it"
-    first = f"Look at some with `corpusmill peek {run} --dropped {one.step}`, then change" if run else "Change"
-    aside = "remove it" if one.source is None else "name the sources that it is for in `only`"
+    about = "" if finding.source is None else f" of source {finding.source}"
+    reasons = [f"{name} ({count:,})" for name, count in finding.reasons.items()]
+    rest_of_reasons = [f"{len(reasons) - NAMED} more"] if len(reasons) > NAMED else []
+    why = f", for {', '.join([*reasons[:NAMED], *rest_of_reasons])}" if reasons else ""
+    remainder = "Nothing" if finding.source is None else "Nothing of it"
+    first = f"Look at some with `corpusmill peek {run} --dropped {finding.step}`, then change" if run else "Change"
+    aside = "remove it" if finding.source is None else "name the sources that it is for in `only`"
     return (
-        f"{one.step} drops every document{about}: all {one.documents:,} that reach it{of}{why}. "
-        f"{left} is left for the steps after it. {first} the step, or {aside}"
+        f"{finding.step} drops every document{about}: all {finding.documents:,} that reach it{context}{why}. "
+        f"{remainder} is left for the steps after it. {first} the step, or {aside}"
     )

@@ -137,9 +137,9 @@ class Meter:
         stage = self._stage.progress(pulse.at_work if pulse else ())
         total, before = sum(self._weights), sum(self._weights[: stage["number"] - 1])
         overall = (before + self._weights[stage["number"] - 1] * stage["share"]) / total
-        left = _left(overall - self._skipped / total, 1 - overall, self.clock() - self._began)
+        seconds_left = _seconds_left(overall - self._skipped / total, 1 - overall, self.clock() - self._began)
         workers, memory = (self._pulse.workers, self._pulse.memory) if self._pulse else (0, None)
-        self.listen(StageProgress(**stage, workers=workers, memory=memory, overall=overall, overall_left=left))
+        self.listen(StageProgress(**stage, workers=workers, memory=memory, overall=overall, overall_left=seconds_left))
 
 
 def weight(stage: Stage) -> float:
@@ -194,16 +194,16 @@ class _StageMeter:
     def progress(self, at_work: Sequence[AtWork]) -> dict[str, Any]:
         """The fields of StageProgress that are of the stage alone."""
         at_work = [work for work in at_work if work.unit.key in self._missing]
-        seen, inside = _Seen(), 0.0
-        seen.add(self._here)
+        counts, inside = _Seen(), 0.0
+        counts.add(self._here)
         for work in at_work:
             inside += self._size[work.unit.key] * self._share_of(work)
             if work.beat:
-                seen.add(work.beat)
+                counts.add(work.beat)
         share = min((self._committed + inside) / self._total, 1.0) if self._total and self._missing else 1.0
         at = self._clock()
         seconds = at - self._began
-        documents, text = self._rates(at, seen)
+        documents, text = self._rates(at, counts)
         return {
             "stage": self._name,
             "number": self._number,
@@ -213,10 +213,10 @@ class _StageMeter:
             "working": len(at_work),
             "share": share,
             "seconds": seconds,
-            "left": _left(share - self.share_before, 1 - share, seconds),
-            "documents": seen.documents,
-            "kept": seen.kept if self._is_pass and seen.documents else None,
-            "text": seen.text,
+            "left": _seconds_left(share - self.share_before, 1 - share, seconds),
+            "documents": counts.documents,
+            "kept": counts.kept if self._is_pass and counts.documents else None,
+            "text": counts.text,
             "documents_per_second": documents,
             "text_per_second": text,
         }
@@ -228,21 +228,21 @@ class _StageMeter:
         expected = self._size[work.unit.key]
         if self._expected and self._here.bytes_in:  # what those gave that are done corrects the estimate
             expected *= self._here.bytes_in / self._expected
-        given = work.beat.bytes_in / expected if isinstance(work.unit.inputs, InputPieces) and expected else 0.0
-        return min(max(work.beat.share, given), MOST_INSIDE)
+        read_share = work.beat.bytes_in / expected if isinstance(work.unit.inputs, InputPieces) and expected else 0.0
+        return min(max(work.beat.share, read_share), MOST_INSIDE)
 
-    def _rates(self, at: float, seen: _Seen) -> tuple[float | None, float | None]:
+    def _rates(self, at: float, counts: _Seen) -> tuple[float | None, float | None]:
         """Documents and bytes of text per second; None as long as there are none."""
-        self._samples.append((at, seen.documents, seen.text))
+        self._samples.append((at, counts.documents, counts.text))
         while len(self._samples) > 2 and at - self._samples[1][0] > WINDOW:
             self._samples.popleft()
         then, documents, text = self._samples[0]
         elapsed = at - then
-        if elapsed <= 0 or not seen.documents:
+        if elapsed <= 0 or not counts.documents:
             return None, None
         return (
-            max(seen.documents - documents, 0) / elapsed,
-            max(seen.text - text, 0) / elapsed if seen.text else None,
+            max(counts.documents - documents, 0) / elapsed,
+            max(counts.text - text, 0) / elapsed if counts.text else None,
         )
 
 
@@ -263,8 +263,8 @@ def _seen_by(commit: Commit, labels: Sequence[str]) -> _Seen:
     if "signals" in outputs:  # a pass
         lengths = facts.get("lengths", {}).get("bytes", {})
         text = sum(side["total"] for side in lengths.values())
-        came = _bytes_in(facts, labels[0]) if labels else text
-        return _Seen(outputs["signals"].rows, outputs["docs"].rows, came, text)
+        bytes_in = _bytes_in(facts, labels[0]) if labels else text
+        return _Seen(outputs["signals"].rows, outputs["docs"].rows, bytes_in, text)
     if "text" in outputs:
         return _Seen(outputs["text"].rows)
     documents = facts.get("documents", 0)
@@ -281,8 +281,8 @@ def _bytes_in(facts: Mapping[str, Any], label: str) -> int:
     return sum(source.get("bytes_in", 0) for source in facts.get("steps", {}).get(label, {}).values())
 
 
-def _left(done: float, left: float, seconds: float) -> float | None:
+def _seconds_left(share: float, remaining: float, seconds: float) -> float | None:
     """Seconds that the rest takes at the speed until now; None while nothing can be said."""
-    if left <= 0:
+    if remaining <= 0:
         return 0.0
-    return seconds * left / done if done > 0.001 and seconds >= 1.0 else None
+    return seconds * remaining / share if share > 0.001 and seconds >= 1.0 else None

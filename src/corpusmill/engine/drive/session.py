@@ -86,8 +86,8 @@ class Session:
     def compare(self, stage: Stage, reads: Mapping[str, Mapping[str, tuple[str, ...]]] | None = None) -> None:
         """Compare what a stage reads with the checksums in its commits: raises Repaired if something is damaged."""
         where = {name: self.progress.where[name] for name in stage.after}
-        more = () if reads is None else (reads,)
-        self.repairs.compare(where, self.read_by(stage), self.executor, self.progress.session, *more)
+        read_arrays = () if reads is None else (reads,)
+        self.repairs.compare(where, self.read_by(stage), self.executor, self.progress.session, *read_arrays)
 
     def record(self, number: int, stage: Stage, plan: str) -> None:
         """Say in the run's folder which folder and plan a stage has."""

@@ -86,15 +86,15 @@ class StageRun:
 
         def on_quarantined(unit: Unit, record: QuarantinedRecord) -> None:
             pending.append(unit.key)
-            what = f"{record.at.where}, at {record.at.step}: {record.cause}"
-            listener.note(f"{self.stage.name}: unit {unit.number}: set aside as {record.kind}: {what}")
+            description = f"{record.at.where}, at {record.at.step}: {record.cause}"
+            listener.note(f"{self.stage.name}: unit {unit.number}: set aside as {record.kind}: {description}")
             budget = recipe.run.error_budget
             bad = bad_records(facts_of_records(before, collected.facts))[1]
             bad += sum(key not in collected.units for key in pending)
             if isinstance(budget, int) and bad > budget:
                 raise BudgetError(
-                    f"records that could not be processed: {bad}; run.error_budget allows {budget}. The last: {what}. "
-                    f"If the loss is acceptable, run again with --set run.error_budget={bad}."
+                    f"records that could not be processed: {bad}; run.error_budget allows {budget}. The last: "
+                    f"{description}. If the loss is acceptable, run again with --set run.error_budget={bad}."
                 )
 
         return on_quarantined
@@ -259,7 +259,7 @@ class LossWarning:
     def __init__(self, session: Session, stage: Stage) -> None:
         self._session = session
         self._labels = next((info.labels for info in session.plan.passes if info.stage == stage.name), ())
-        names = {one.name for one in session.plan.stages}
+        names = {stage_.name for stage_ in session.plan.stages}
         self._draws = [label for label in self._labels if f"{label}-draw" in names]
         self._warned: set[tuple[str, str | None]] = set()
         self._left = FIRST if self._labels else 0

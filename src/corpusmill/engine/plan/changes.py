@@ -28,8 +28,8 @@ class StageChange:
 
     def __str__(self) -> str:
         shown = "; ".join(self.reasons[:SHOWN])
-        more = f"; and {len(self.reasons) - SHOWN} more" if len(self.reasons) > SHOWN else ""
-        return f"{self.stage} is made again: {shown}{more}"
+        others = f"; and {len(self.reasons) - SHOWN} more" if len(self.reasons) > SHOWN else ""
+        return f"{self.stage} is made again: {shown}{others}"
 
 
 def in_words(made_again: Sequence[StageChange]) -> list[str]:
@@ -72,10 +72,10 @@ def preview(run: RunFolder, plan: RunPlan) -> Preview:
     first = plan.stages[0]
     units = unit_list(first, Upstream(run))
     folder = run.stage(stage_folder(first.name, plan.identity(first.name).fingerprint))
-    done = len(folder.collect([unit.key for unit in units], _as_not_done)) if run.exists() else 0
+    committed = len(folder.collect([unit.key for unit in units], _as_not_done)) if run.exists() else 0
     changed = tuple(changes(run, plan))
-    finished = done == len(units) and not changed and _finished(run, plan)
-    return Preview(len(units), done, unit_bytes(plan.inputs, plan.recipe.run.unit_mb), finished, changed)
+    finished = committed == len(units) and not changed and _finished(run, plan)
+    return Preview(len(units), committed, unit_bytes(plan.inputs, plan.recipe.run.unit_mb), finished, changed)
 
 
 def is_finished(run: RunFolder, plan: RunPlan) -> bool:

@@ -25,26 +25,26 @@ def earlier_keys(step: CorpusStep, label: str) -> EarlierKeys:
 
     Raises RecipeError if one of them is no finished run or index, or has no keys that can be compared with the step's.
     """
-    kept: list[Kept] = []
-    for place in against(step):
-        if storage.name_of(place) != place:
+    files: list[Kept] = []
+    for location in against(step):
+        if storage.name_of(location) != location:
             raise RecipeError(
-                f"{label}.against: {storage.name_of(place)}: user, password and signature of a URL are not used here, "
-                f"and would be written down. Copy it here first, and name the folder"
+                f"{label}.against: {storage.name_of(location)}: user, password and signature of a URL are not used "
+                f"here, and would be written down. Copy it here first, and name the folder"
             )
-        if storage.exists(storage.join(place, INDEX)):
-            kept += _from_index(place, step, label)
-        elif RunFolder(place).exists():
-            kept += _from_run(RunFolder(place), step, label)
+        if storage.exists(storage.join(location, INDEX)):
+            files += _from_index(location, step, label)
+        elif RunFolder(location).exists():
+            files += _from_run(RunFolder(location), step, label)
         else:
             raise RecipeError(
-                f"{label}.against: {place} is neither the folder of a run nor an index{_near(place)} "
+                f"{label}.against: {location} is neither the folder of a run nor an index{nearest_runs(location)} "
                 f"`corpusmill index RUN FOLDER` makes an index."
             )
-    if not kept:
+    if not files:
         return EarlierKeys()
-    content = hashlib.sha256("\n".join(content for _, content in kept).encode()).hexdigest()
-    return EarlierKeys(tuple(file for file, _ in kept), content)
+    content = hashlib.sha256("\n".join(content for _, content in files).encode()).hexdigest()
+    return EarlierKeys(tuple(file for file, _ in files), content)
 
 
 def against(step: Any) -> tuple[str, ...]:
@@ -54,19 +54,19 @@ def against(step: Any) -> tuple[str, ...]:
     return (step.against,) if isinstance(step.against, str) else tuple(step.against)
 
 
-def _near(place: str) -> str:
-    if not storage.is_local(place):
+def nearest_runs(location: str) -> str:
+    if not storage.is_local(location):
         return "."
-    folder = Path(storage.local_path(place))
-    beside = folder.parent.glob("*") if folder.parent.is_dir() else ()
-    runs = [path.name for path in beside if (path / INDEX).is_file() or RunFolder(str(path)).exists()]
+    folder = Path(storage.local_path(location))
+    siblings = folder.parent.glob("*") if folder.parent.is_dir() else ()
+    runs = [path.name for path in siblings if (path / INDEX).is_file() or RunFolder(str(path)).exists()]
     return did_you_mean(folder.name, runs) or "."
 
 
 def refuse_itself(recipe: Recipe, run: RunFolder) -> None:
     """Raises RecipeError if a step compares a run with itself: then all of its documents would be dropped."""
     for label, step in zip(labels(recipe.steps), recipe.steps):
-        if any(_same(run.place, place) for place in against(step)):
+        if any(_same(run.place, location) for location in against(step)):
             raise RecipeError(
                 f"{label}.against: {run.place} is the folder of this run itself. Give this run another folder "
                 f"(run.folder, or --folder), or export an index of the earlier one first: "
@@ -74,10 +74,10 @@ def refuse_itself(recipe: Recipe, run: RunFolder) -> None:
             )
 
 
-def _same(one: str, other: str) -> bool:
-    if storage.is_local(one) and storage.is_local(other):
-        return Path(storage.local_path(one)).resolve() == Path(storage.local_path(other)).resolve()
-    return one.rstrip("/") == other.rstrip("/")
+def _same(first: str, second: str) -> bool:
+    if storage.is_local(first) and storage.is_local(second):
+        return Path(storage.local_path(first)).resolve() == Path(storage.local_path(second)).resolve()
+    return first.rstrip("/") == second.rstrip("/")
 
 
 def comparable(step: CorpusStep) -> dict[str, Any]:
@@ -103,9 +103,9 @@ def key_files(run: RunFolder, label: str) -> Iterator[Kept]:
         )
     outputs = [(signing, f"keys-{label}"), (signing, "docs"), (final, "docs")]
     for unit in range(len(signing)):
-        keys, docs, kept = (_absolute(run.name_of(stage[name].path(unit))) for stage, name in outputs)
+        keys, docs, map_file = (_absolute(run.name_of(stage[name].path(unit))) for stage, name in outputs)
         rows = int(signing["docs"].rows[unit])
-        yield KeyFile(keys, docs, kept, rows), ",".join(stage[name].checksum(unit) for stage, name in outputs)
+        yield KeyFile(keys, docs, map_file, rows), ",".join(stage[name].checksum(unit) for stage, name in outputs)
 
 
 def _absolute(name: str) -> str:
@@ -115,16 +115,16 @@ def _absolute(name: str) -> str:
 def _from_run(run: RunFolder, step: CorpusStep, label: str) -> list[Kept]:
     record = run.record()
     recipe = Recipe.parse(record["recipe"], run.place)
-    same = {name: other for name, other in zip(labels(recipe.steps), recipe.steps) if type(other) is type(step)}
-    wanted, made = comparable(step), record.get("keys")
-    fitting = [name for name, other in same.items() if comparable(other) == wanted]
-    if fitting and made != FORMAT:
-        raise RecipeError(f"{label}.against: {run.place} {_of_another_format(made)}: run it again with this one.")
+    same = {name: earlier for name, earlier in zip(labels(recipe.steps), recipe.steps) if type(earlier) is type(step)}
+    expected, format_ = comparable(step), record.get("keys")
+    fitting = [name for name, earlier in same.items() if comparable(earlier) == expected]
+    if fitting and format_ != FORMAT:
+        raise RecipeError(f"{label}.against: {run.place} {_of_another_format(format_)}: run it again with this one.")
     if not fitting:
-        have = "; ".join(f"{name} has {comparable(other)['parameters']}" for name, other in same.items())
+        have = "; ".join(f"{name} has {comparable(earlier)['parameters']}" for name, earlier in same.items())
         have = have or f"its steps are {', '.join(labels(recipe.steps)) or 'none'}"
         raise RecipeError(
-            f"{label}.against: {run.place} has no {name_of(step)} with the keys of this one, {wanted['parameters']}: "
+            f"{label}.against: {run.place} has no {name_of(step)} with the keys of this one, {expected['parameters']}: "
             f"{have}."
         )
     try:
@@ -133,30 +133,31 @@ def _from_run(run: RunFolder, step: CorpusStep, label: str) -> list[Kept]:
         raise RecipeError(f"{label}.against: {error}") from None
 
 
-def _of_another_format(made: int | None) -> str:
-    return f"has keys of another version of corpusmill, which cannot be compared (format {made}, here {FORMAT})"
+def _of_another_format(format_: int | None) -> str:
+    return f"has keys of another version of corpusmill, which cannot be compared (format {format_}, here {FORMAT})"
 
 
-def _from_index(place: str, step: CorpusStep, label: str) -> list[Kept]:
-    record = json.loads(storage.read_bytes(storage.join(place, INDEX)))
-    wanted, has = comparable(step), record["keys_of"]
-    if has != wanted and has | {"format": FORMAT} == wanted:
+def _from_index(location: str, step: CorpusStep, label: str) -> list[Kept]:
+    record = json.loads(storage.read_bytes(storage.join(location, INDEX)))
+    expected, has = comparable(step), record["keys_of"]
+    if has != expected and has | {"format": FORMAT} == expected:
         raise RecipeError(
-            f"{label}.against: {place} {_of_another_format(has.get('format'))}: run its recipe again with this one, "
+            f"{label}.against: {location} {_of_another_format(has.get('format'))}: run its recipe again with this one, "
             f"and make the index of that run: corpusmill index RUN FOLDER."
         )
-    if has != wanted:
+    if has != expected:
         raise RecipeError(
-            f"{label}.against: {place} is an index of {has}, and this step has {wanted}. Its keys cannot be compared."
+            f"{label}.against: {location} is an index of {has}, and this step has {expected}. "
+            "Its keys cannot be compared."
         )
-    there = {kind: set(storage.list_dir(storage.join(place, kind))) for kind in ("keys", "docs")}
+    names = {kind: set(storage.list_dir(storage.join(location, kind))) for kind in ("keys", "docs")}
     for file in record["files"]:
         for kind in ("keys", "docs"):
-            if file[kind].rpartition("/")[2] not in there[kind]:
-                raise RecipeError(f"{label}.against: {place} is not whole: {file[kind]} is missing. Copy it again.")
-    kept = []
+            if file[kind].rpartition("/")[2] not in names[kind]:
+                raise RecipeError(f"{label}.against: {location} is not whole: {file[kind]} is missing. Copy it again.")
+    files = []
     for file in record["files"]:
-        keys, docs = (_absolute(storage.join(place, file[kind])) for kind in ("keys", "docs"))
+        keys, docs = (_absolute(storage.join(location, file[kind])) for kind in ("keys", "docs"))
         content = f"{file['keys_checksum']},{file['docs_checksum']}"
-        kept.append((KeyFile(keys, docs, None, file["rows"]), content))
-    return kept
+        files.append((KeyFile(keys, docs, None, file["rows"]), content))
+    return files

@@ -63,30 +63,30 @@ def identity(work: Any) -> Identity:
     """The identity of a work. Raises RecipeError if a class in it has no source, AssetError if a file of it is missing
     or changes meanwhile."""
     code: dict[str, str] = {}
-    wanted: set[str] = set()
+    modules: set[str] = set()
     libraries = {"python": f"{sys.version_info.major}.{sys.version_info.minor}"}
     for part in parts_of(work):
         cls = type(part)
         if cls.__module__.partition(".")[0] == PACKAGE.name:
-            wanted |= closure(cls.__module__)
+            modules |= closure(cls.__module__)
         for own in (*([] if cls.__module__.partition(".")[0] == PACKAGE.name else [cls]), *_used(part)):
             code[f"{own.__module__}:{own.__qualname__}"] = code_version(own)
             source = getattr(sys.modules.get(own.__module__), "__file__", None)
             if source:
                 ours, others = imports(Path(source))
-                wanted |= {name for module in ours for name in closure(module)}
+                modules |= {name for module in ours for name in closure(module)}
                 libraries |= versions(others)
         if isinstance(part, UsesLibraries):
             libraries |= versions(part.libraries)
-    for module in sorted(wanted):
+    for module in sorted(modules):
         path = file_of(module)
         assert path
         code[module] = _source_digest(path)
         libraries |= versions(imports(path)[1])
-    held = {name: assets.digest(name) for name in assets_of(work)}
-    with assets.pinned(held):
+    digests = {name: assets.digest(name) for name in assets_of(work)}
+    with assets.pinned(digests):
         described = describe(work)
-    return Identity(described, dict(sorted(code.items())), dict(sorted(libraries.items())), held)
+    return Identity(described, dict(sorted(code.items())), dict(sorted(libraries.items())), digests)
 
 
 def assets_of(work: Any) -> list[str]:
@@ -104,8 +104,8 @@ def describe(value: Any, want: Any = Any) -> Any:
     if isinstance(value, DescribesItself):
         return describe(value.identity())
     if is_dataclass(value) and not isinstance(value, type):
-        wanted = parameters(type(value))
-        fields = {name: describe(getattr(value, name), wanted[name]) for name in wanted}
+        annotations = parameters(type(value))
+        fields = {name: describe(getattr(value, name), annotations[name]) for name in annotations}
         if isinstance(value, ReadsAssets):
             fields["assets"] = [assets.digest(name) for name in value.assets]
         return {"class": f"{type(value).__module__}:{type(value).__qualname__}", **fields}
@@ -116,11 +116,11 @@ def describe(value: Any, want: Any = Any) -> Any:
 
 def keys_description(step: CorpusStep) -> dict[str, Any]:
     """A corpus step as far as its keys depend on it: its name, parameters and assets."""
-    wanted = parameters(type(step))
+    annotations = parameters(type(step))
     solved = step.solved_parameters if isinstance(step, SolvesParameters) else {}
-    values = {name: plain(solved.get(name, getattr(step, name)), wanted[name]) for name in step.key_parameters}
-    held = [assets.digest(name) for name in step.assets] if isinstance(step, ReadsAssets) else []
-    return {"step": name_of(step), "parameters": values, "assets": held}
+    values = {name: plain(solved.get(name, getattr(step, name)), annotations[name]) for name in step.key_parameters}
+    digests = [assets.digest(name) for name in step.assets] if isinstance(step, ReadsAssets) else []
+    return {"step": name_of(step), "parameters": values, "assets": digests}
 
 
 def parts_of(value: Any) -> Iterator[Any]:

@@ -77,24 +77,24 @@ def find_source(source: Source) -> SourceFiles:
 def files_of(source: Source) -> tuple[FileInfo, ...]:
     """The files of a source, in order, of which nothing is read. Raises InputError if it has none."""
     suffixes = source.reader.suffixes if isinstance(source.reader, ChoosesFiles) else ()
-    found: dict[str, FileInfo] = {}
+    file_at: dict[str, FileInfo] = {}
     of_parts = [path for path in source.paths if is_dataset(path) or source.subset or source.split]
     if places := [path for path in source.paths if path not in of_parts]:
-        found |= {file.path: file for file in selected(files_at(source.reader, places), source.root)}
+        file_at |= {file.path: file for file in selected(files_at(source.reader, places), source.root)}
     for path in of_parts:
-        found |= {file.path: file for file in dataset_files(path, source.subset, source.split, suffixes)}
-    left = selected(sorted(found.values(), key=lambda file: file.name), exclude=source.exclude)
-    if not left:
-        raise InputError(f"exclude leaves out all {len(found)} files of {source.source}: {', '.join(source.exclude)}")
+        file_at |= {file.path: file for file in dataset_files(path, source.subset, source.split, suffixes)}
+    included = selected(sorted(file_at.values(), key=lambda file: file.name), exclude=source.exclude)
+    if not included:
+        raise InputError(f"exclude leaves out all {len(file_at)} files of {source.source}: {', '.join(source.exclude)}")
     # Whatever is outside of the root comes after what is inside, so that it is no earlier copy of that.
-    return tuple(sorted(left, key=lambda file: is_outside(file.name)) if source.root else left)
+    return tuple(sorted(included, key=lambda file: is_outside(file.name)) if source.root else included)
 
 
 def measured(files: tuple[FileInfo, ...]) -> SourceFiles:
     kinds: dict[str, list[FileInfo]] = {}
     for file in files:
         kinds.setdefault(suffix(file.name), []).append(file)
-    return SourceFiles(files, {kind: _expands(some) for kind, some in kinds.items()})
+    return SourceFiles(files, {kind: _expands(group) for kind, group in kinds.items()})
 
 
 def suffix(name: str) -> str:
@@ -104,14 +104,14 @@ def suffix(name: str) -> str:
     ('.warc.gz', '')
     """
     parts = name.rpartition("/")[2].split(".")[1:]
-    kept = [part for part in parts[-2:] if part.isalnum() and not part.isdigit() and len(part) <= 8]
-    return "".join(f".{part}" for part in kept)
+    endings = [part for part in parts[-2:] if part.isalnum() and not part.isdigit() and len(part) <= 8]
+    return "".join(f".{part}" for part in endings)
 
 
 def _expands(files: Sequence[FileInfo]) -> float:
     """Measured on the files with the lowest hashes of their names: a file more seldom changes which these are."""
-    held = [file for file in files if file.size]
-    chosen = sorted(held, key=lambda file: xxhash.xxh3_64_intdigest(file.name.encode("utf-8", "surrogateescape")))
+    nonempty = [file for file in files if file.size]
+    chosen = sorted(nonempty, key=lambda file: xxhash.xxh3_64_intdigest(file.name.encode("utf-8", "surrogateescape")))
     ratios = [expansion(file) for file in chosen[:SAMPLE]]
     ratio = sum(ratios) / len(ratios) if ratios else 1.0
     return float(2 ** (round(2 * math.log2(max(ratio, 1e-3))) / 2))

@@ -43,7 +43,9 @@ class SourceSample:
         return sum(self.lost.values())
 
 
-def look(source: Source, files: Sequence[FileInfo], budget: float, most: int = FILES) -> tuple[SourceSample, list[str]]:
+def look(
+    source: Source, files: Sequence[FileInfo], budget: float, max_files: int = FILES
+) -> tuple[SourceSample, list[str]]:
     """The first documents of a few files of a source, and warnings.
 
     budget   the error budget of the run
@@ -51,11 +53,11 @@ def look(source: Source, files: Sequence[FileInfo], budget: float, most: int = F
     Raises InputError if a file does not fit the parameters of its reader, or cannot be opened; or if no record is a
     document, and more are faults than the budget allows: then the files are of another kind than was said.
     """
-    seen = SourceSample()
-    chosen = spread([file for file in files if file.size])[:most]
+    sample = SourceSample()
+    chosen = spread([file for file in files if file.size])[:max_files]
     for file in chosen:
         try:
-            _read(source, file, seen)
+            _read(source, file, sample)
         except StorageError as error:
             raise InputError(str(error)) from error
         except Exception as error:
@@ -64,17 +66,17 @@ def look(source: Source, files: Sequence[FileInfo], budget: float, most: int = F
             raise RecipeError(
                 f"{source.source}: {type(source.reader).__name__} fails on {file.path}: {raised(error)}"
             ) from error
-    if not seen.faults:
-        return seen, []
-    reason = _printable(next(iter(seen.lost))).rstrip(".")
-    allowed = budget if isinstance(budget, int) else budget * seen.records
-    if seen.documents or seen.faults <= allowed:
-        some = "it" if seen.records == 1 else f"{seen.faults} of them"
-        first = "the first record" if seen.records == 1 else f"the first {seen.records} records"
-        return seen, [f"{source.source}: of {first}, {some} cannot be read: {reason}"]
+    if not sample.faults:
+        return sample, []
+    reason = _printable(next(iter(sample.lost))).rstrip(".")
+    allowed = budget if isinstance(budget, int) else budget * sample.records
+    if sample.documents or sample.faults <= allowed:
+        share = "it" if sample.records == 1 else f"{sample.faults} of them"
+        first = "the first record" if sample.records == 1 else f"the first {sample.records} records"
+        return sample, [f"{source.source}: of {first}, {share} cannot be read: {reason}"]
     which = chosen[0].path if len(chosen) == 1 else f"{chosen[0].path} and {len(chosen) - 1} more files looked into"
-    what, reader = content_of(chosen[0])
-    hint = f" It {what}." if what and reader != short_name(name_of(source.reader)) else ""
+    description, reader = content_of(chosen[0])
+    hint = f" It {description}." if description and reader != short_name(name_of(source.reader)) else ""
     raise InputError(
         f"{which}: not one record can be read: {reason}.{hint} If they are to be passed over, "
         "--set run.error_budget=1 allows it."
@@ -91,18 +93,18 @@ def _printable(reason: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in reason)
 
 
-def _read(source: Source, file: FileInfo, seen: SourceSample) -> None:
+def _read(source: Source, file: FileInfo, sample: SourceSample) -> None:
     """Look into a file."""
     source.reader.split([file], max(1, file.size))  # checks its columns
     counts = ReadCounts(batch_rows=RECORDS)
     batches = source.reader.read(FilePiece(file, 0, HEAD, min(file.size, HEAD)), source.source, counts)
     if (batch := next(iter(batches), None)) is not None:
-        seen.batches.append(batch)
-    seen.files += 1
-    seen.records += counts.records
+        sample.batches.append(batch)
+    sample.files += 1
+    sample.records += counts.records
     for letter in counts.letters:
         if not letter["expected"]:
-            seen.lost[letter["reason"]] = seen.lost.get(letter["reason"], 0) + 1
+            sample.lost[letter["reason"]] = sample.lost.get(letter["reason"], 0) + 1
 
 
 def spread(things: Sequence[T]) -> list[T]:

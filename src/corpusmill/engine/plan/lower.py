@@ -84,10 +84,10 @@ def lower(recipe: Recipe) -> RunPlan:
 
 def lower_inputs(recipe: Recipe, inputs: tuple[SourceFiles, ...]) -> RunPlan:
     """The plan of a recipe on these files."""
-    named = list(zip(labels(recipe.steps), recipe.steps))
+    labelled = list(zip(labels(recipe.steps), recipe.steps))
     only = _only(recipe)
     tokenize = next((step for step in recipe.steps if isinstance(step, Tokenize)), None)
-    passes = list(_passes([(label, step) for label, step in named if not isinstance(step, Tokenize | Pack)]))
+    passes = list(_passes([(label, step) for label, step in labelled if not isinstance(step, Tokenize | Pack)]))
     in_place = _texts_in_place(passes)
     if recipe.canary:  # a pass of their own, which writes all texts
         passes.append(([], []))
@@ -111,14 +111,14 @@ def lower_inputs(recipe: Recipe, inputs: tuple[SourceFiles, ...]) -> RunPlan:
             source = TextsInPlace(before) if in_place and is_last else StoredDocuments(before)
         # A pass that cannot drop a document does the same work whatever the settings are.
         can_drop = bool(judged or batch_steps)
-        some = tuple((label, only[label]) for label, _ in batch_steps if label in only)
+        batch_only = tuple((label, only[label]) for label, _ in batch_steps if label in only)
         how_far = recipe.run.measure_dropped if can_drop else "all"
-        chain = StepChain(tuple(judged), tuple(batch_steps), some, how_far)
+        chain = StepChain(tuple(judged), tuple(batch_steps), batch_only, how_far)
         writes_last = number == len(passes) - in_place
         tokens: Tokens = TokenCounts(tokenize)
         if tokenize is not None and encodes and writes_last:
-            room = pack.length if pack and keeps_parts(tokenize) else None
-            tokens = EncodedTokens(tokenize, pack.split_at if pack else None, room)
+            row_length = pack.length if pack and keeps_parts(tokenize) else None
+            tokens = EncodedTokens(tokenize, pack.split_at if pack else None, row_length)
         plants_next = bool(recipe.canary) and number == len(passes) - 1
         sinks: list[Sink | None] = [
             StepFlow(with_tokens=tokenize is not None),
@@ -155,7 +155,7 @@ def lower_inputs(recipe: Recipe, inputs: tuple[SourceFiles, ...]) -> RunPlan:
             )
             stages += request.step.stages(keys)
             judged.append(VerdictSource(request.label, request.step, f"{request.label}-verdicts", request.only))
-    mix = next((label for label, step in named if draws(step)), None)
+    mix = next((label for label, step in labelled if draws(step)), None)
     names = tuple(info.stage for info in infos)
     documents = PassDocuments(names[-1], names[-2] if in_place else names[-1])
     stages += _outputs(recipe, names, documents, tokenize, mix)
@@ -165,11 +165,11 @@ def lower_inputs(recipe: Recipe, inputs: tuple[SourceFiles, ...]) -> RunPlan:
 
 def _check_names(recipe: Recipe, stages: Sequence[Stage]) -> None:
     """Raises RecipeError if a stage of training has the name of what a run makes."""
-    seen: set[str] = set()
+    names: set[str] = set()
     for stage in stages:
-        if stage.name in seen:
+        if stage.name in names:
             raise RecipeError(f'"{stage.name}" is what a part of the run is called; rename the stage of training')
-        seen.add(stage.name)
+        names.add(stage.name)
 
 
 def _limited(recipe: Recipe) -> Limited | None:
@@ -181,7 +181,7 @@ def _only(recipe: Recipe) -> dict[str, tuple[str, ...]]:
     """label -> sources, of the steps that are for some sources only."""
     names = [source.source for source in recipe.read]
     chosen = ((label, applied(selection, names)) for label, selection in zip(labels(recipe.steps), recipe.selections))
-    return {label: some for label, some in chosen if some is not None}
+    return {label: sources for label, sources in chosen if sources is not None}
 
 
 def _passes(steps: list[Named]) -> Iterator[tuple[list[Named], list[Named]]]:
@@ -293,17 +293,17 @@ def _outputs(
     recipe: Recipe, passes: tuple[str, ...], last: PassDocuments, tokenize: Tokenize | None, mix: str | None
 ) -> Iterator[Stage]:
     """The stages of the writers. `mix` is the label of the step that says how often documents are drawn."""
-    named = dict(zip(labels(recipe.write), recipe.write))
+    writers = dict(zip(labels(recipe.write), recipe.write))
     copies = f"{mix}.copies" if mix else None
     texts: list[Stage] = []
     with_tokens: list[Stage] = []
-    for name, writer in named.items():
+    for name, writer in writers.items():
         if isinstance(writer, DocumentWriter):
             documents = WriteDocuments(writer, last, copies, passes if wanted_signals(writer) else ())
             stage = Stage(name, documents, documents.after, documents.units)
             (with_tokens if wants_tokens(writer) else texts).append(stage)
     yield from texts
-    shards = {name: writer for name, writer in named.items() if not isinstance(writer, DocumentWriter)}
+    shards = {name: writer for name, writer in writers.items() if not isinstance(writer, DocumentWriter)}
     if tokenize is None or not (shards or with_tokens or recipe.stages):
         return
     pack = next((step for step in recipe.steps if isinstance(step, Pack)), None)
@@ -312,8 +312,8 @@ def _outputs(
     yield from with_tokens
     if not (shards or recipe.stages):
         return
-    stream, again = _stream(last, "tokens", last.texts, mix, EPOCHS)
-    yield from again
+    stream, repeats = _stream(last, "tokens", last.texts, mix, EPOCHS)
+    yield from repeats
     for name, writer in shards.items():
         work: WriteTokens | PackRows
         if isinstance(writer, TokenWriter):
@@ -337,9 +337,9 @@ def _stream(
     if mix is None:
         return TokenStream(last, tokens, ids), ()
     verdicts = f"{mix}-verdicts"
-    again = RepeatDocuments(last, verdicts, f"{mix}.copies", tokens, ids)
+    repeat = RepeatDocuments(last, verdicts, f"{mix}.copies", tokens, ids)
     after = tuple(dict.fromkeys((*last.after, tokens, ids, verdicts)))
-    return TokenStream(last, tokens, ids, epochs), (Stage(epochs, again, after, again.units),)
+    return TokenStream(last, tokens, ids, epochs), (Stage(epochs, repeat, after, repeat.units),)
 
 
 def _training(
@@ -349,17 +349,25 @@ def _training(
     encoded = {_encoding(tokenize, pack): stream}
     folders = new_folders(recipe)
     for folder in folders:
-        wanted = _encoding(folder.tokenize, folder.pack)
-        if wanted not in encoded:
+        encoding = _encoding(folder.tokenize, folder.pack)
+        if encoding not in encoded:
             name = f"{folder.name}-ids"
-            split_at, room = wanted[1:]
-            of = [one.source for one in folders if _encoding(one.tokenize, one.pack) == wanted]
-            sources = None if None in of else tuple(dict.fromkeys(source for source in of if source is not None))
-            encode = EncodeDocuments(folder.tokenize, tokenize, stream.before, split_at, room, sources)
+            split_at, row_length = encoding[1:]
+            folder_sources = [
+                other_folder.source
+                for other_folder in folders
+                if _encoding(other_folder.tokenize, other_folder.pack) == encoding
+            ]
+            sources = (
+                None
+                if None in folder_sources
+                else tuple(dict.fromkeys(source for source in folder_sources if source is not None))
+            )
+            encode = EncodeDocuments(folder.tokenize, tokenize, stream.before, split_at, row_length, sources)
             yield Stage(name, encode, stream.before.after, encode.units)
-            encoded[wanted], again = _stream(stream.before, name, name, mix, f"{folder.name}-{EPOCHS}")
-            yield from again
-        own = encoded[wanted]
+            encoded[encoding], repeats = _stream(stream.before, name, name, mix, f"{folder.name}-{EPOCHS}")
+            yield from repeats
+        own = encoded[encoding]
         if folder.source is not None or folder.where:
             where = tuple((signal, bounds.min, bounds.max) for signal, bounds in folder.where)
             measured = passes if where else ()
@@ -373,5 +381,5 @@ def _training(
 
 def _encoding(tokenize: Tokenize, pack: Pack | None) -> tuple[Tokenize, SplitAt | None, int | None]:
     """All that the ids of documents depend on, and the places at which they may be cut."""
-    room = pack.length if pack and keeps_parts(tokenize) else None
-    return tokenize, pack.split_at if pack else None, room
+    row_length = pack.length if pack and keeps_parts(tokenize) else None
+    return tokenize, pack.split_at if pack else None, row_length

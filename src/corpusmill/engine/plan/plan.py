@@ -74,7 +74,7 @@ class RunPlan:
     @property
     def places(self) -> list[str]:
         """What the recipe names them by: files, folders, patterns."""
-        return [place for source in self.recipe.read for place in source.paths]
+        return [path for source in self.recipe.read for path in source.paths]
 
     @property
     def checks(self) -> list[Callable[[], None]]:
@@ -105,7 +105,7 @@ class RunPlan:
     @property
     def assets(self) -> dict[str, str]:
         """Name -> digest of all models and lists that the stages read, as they were when these were identified."""
-        return {name: held for identity in self.identities.values() for name, held in identity.assets.items()}
+        return {name: digest for identity in self.identities.values() for name, digest in identity.assets.items()}
 
     def identity(self, stage: str) -> Identity:
         """What the fingerprint of a stage's work is made of."""

@@ -76,7 +76,7 @@ class Findings:
     errors: list[CorpusmillError] = field(default_factory=list)
 
     @contextmanager
-    def of(self, section: str = "", index: int = 0) -> Iterator[None]:
+    def about(self, section: str = "", index: int = 0) -> Iterator[None]:
         """Keep the error of what is done inside; it is about this part of the recipe, if any."""
         try:
             yield
@@ -98,10 +98,13 @@ def _at(error: CorpusmillError, at: Position | None) -> CorpusmillError:
     kind = InputError if isinstance(error, StorageError) else type(error)
     if at is None and kind is type(error):
         return error
-    placed = [one if one.file or at is None else Problem(one.message, at.file, at.line) for one in error.problems]
-    made = of_problems(placed, kind)
-    made.__cause__ = error
-    return made
+    placed = [
+        problem if problem.file or at is None else Problem(problem.message, at.file, at.line)
+        for problem in error.problems
+    ]
+    result = of_problems(placed, kind)
+    result.__cause__ = error
+    return result
 
 
 def load(path: Path, overrides: Overrides = (), folder: RunFolder | None = None) -> Recipe:
@@ -130,20 +133,20 @@ def _look_further(parts: LoadedParts, findings: Findings, folder: RunFolder | No
         for index, source in enumerate(sections.read)
     ]
     budget = sections.run.error_budget
-    seen, _ = _look_at(sections.read, inputs, budget, findings)
-    files = [file.path for found in inputs for file in found.files]
-    with findings.of():
+    samples, _ = _look_at(sections.read, inputs, budget, findings)
+    files = [file.path for source_files in inputs for file in source_files.files]
+    with findings.about():
         refuse_if_unusable(folder, files, [path for source in sections.read for path in source.paths])
     try:
         recipe = Recipe(**sections._replace(write=[])._asdict())
     except RecipeError:  # two sources of one name, or none: that is reported
         for index, step in enumerate(sections.steps):
             if ("steps", index) not in lacking:
-                with findings.of("steps", index):
+                with findings.about("steps", index):
                     check_assets(step)
         return
     _importable(recipe, findings)
-    _put_through(recipe, tuple(inputs), seen, findings, _fits(recipe), lacking, whole=False)
+    _put_through(recipe, tuple(inputs), samples, findings, _fits(recipe), lacking, is_whole=False)
 
 
 def _fits(recipe: Recipe) -> bool:
@@ -166,12 +169,12 @@ def ready(recipe: Recipe, folder: RunFolder, thorough: bool = False, sends: bool
     """
     findings = Findings(cache(lambda: _places(recipe)))
     lacking = _look_for_extras(recipe, folder, findings)
-    with findings.of():
+    with findings.about():
         check_order(recipe)
     fits = not findings.errors
-    with findings.of():
+    with findings.about():
         refuse_itself(recipe, folder)
-    with findings.of():
+    with findings.about():
         refuse_alike(path for source in recipe.read for path in source.paths)
     inputs = tuple(
         NOTHING if ("read", index) in lacking else _files_of(source, index, findings)
@@ -182,36 +185,37 @@ def ready(recipe: Recipe, folder: RunFolder, thorough: bool = False, sends: bool
         findings.add(InputError("all input files are empty: " + ", ".join(names)[:500]))
     # In a run, workers read what a reader that is not ours reads: it may end its process.
     looked_into = [
-        found if thorough or is_ours(source.reader) else NOTHING for source, found in zip(recipe.read, inputs)
+        source_files if thorough or is_ours(source.reader) else NOTHING
+        for source, source_files in zip(recipe.read, inputs)
     ]
-    seen, warnings = _look_at(recipe.read, looked_into, recipe.run.error_budget, findings)
+    samples, warnings = _look_at(recipe.read, looked_into, recipe.run.error_budget, findings)
     plan = lower_inputs(recipe, inputs) if fits and not lacking else RunPlan(recipe, (), (), inputs)
-    with findings.of():
+    with findings.about():
         refuse_if_unusable(folder, plan.files, plan.places)
         if not folder.is_local and not lacking:
             folder.exists()  # whether its store can be reached
     if sends:
         _importable(recipe, findings)
     if thorough or findings.errors:
-        _put_through(recipe, inputs, seen, findings, fits, lacking)
+        _put_through(recipe, inputs, samples, findings, fits, lacking)
     findings.check()
-    return PreflightResult(plan, seen, tuple(_read_as(recipe, inputs)), tuple(warnings))
+    return PreflightResult(plan, samples, tuple(_read_as(recipe, inputs)), tuple(warnings))
 
 
 def _read_as(recipe: Recipe, inputs: Sequence[SourceFiles]) -> Iterator[tuple[str, str]]:
     """Judged by the first file of a source; others may be another way."""
-    for source, found in zip(recipe.read, inputs):
-        first = next((file for file in found.files if file.size), None)
-        if isinstance(source.reader, Describes) and first and (said := source.reader.describe(first)):
-            yield source.source, said
+    for source, source_files in zip(recipe.read, inputs):
+        first = next((file for file in source_files.files if file.size), None)
+        if isinstance(source.reader, Describes) and first and (description := source.reader.describe(first)):
+            yield source.source, description
 
 
 def _places(recipe: Recipe) -> Places:
     """Where the parts of a recipe are written, if it was loaded and is as it was written."""
     if recipe.written is None:
         return {}
-    written = recipe.written
-    return read_parts(written.text, written.file, written.overrides, recipe.name).places
+    recipe_text = recipe.written
+    return read_parts(recipe_text.text, recipe_text.file, recipe_text.overrides, recipe.name).places
 
 
 def _look_for_extras(recipe: Recipe | Sections, folder: RunFolder, findings: Findings) -> set[tuple[str, int]]:
@@ -220,21 +224,21 @@ def _look_for_extras(recipe: Recipe | Sections, folder: RunFolder, findings: Fin
     needed: list[tuple[str, str, int, Extra]] = []
     for section in ("read", "steps", "write"):
         for index, part in enumerate(getattr(recipe, section)):
-            thing = part.reader if isinstance(part, Source) else part
-            needed += [(name_of(thing), section, index, extra) for extra in extras.missing(thing)]
-            places = part.paths if isinstance(part, Source) else _against(thing)
-            needed += [(place, section, index, extra) for place in places for extra in storage.extras_of(place)]
+            component = part.reader if isinstance(part, Source) else part
+            needed += [(name_of(component), section, index, extra) for extra in extras.missing(component)]
+            places = part.paths if isinstance(part, Source) else _against(component)
+            needed += [(path, section, index, extra) for path in places for extra in storage.extras_of(path)]
     parts = [part for part in parts_of(recipe.stages) if isinstance(part, NeedsExtras)]
     needed += [(name_of(part), "", 0, extra) for part in parts for extra in part.extras]
     needed += [(folder.place, "", 0, extra) for extra in storage.extras_of(folder.place)]
     needed += [("run.executor: ray", "", 0, RAY)] if recipe.run.executor == "ray" else []
     lacking = {(section, index) for _, section, index, extra in needed if extra.missing}
-    for what, section, index, extra in needed:
+    for user, section, index, extra in needed:
         if extra.missing:
-            findings.add(extra.error(what), section, index)
-    wanted = list(dict.fromkeys(extra.name for *_, extra in needed if extra.missing))
-    if len(wanted) > 1:
-        findings.errors.append(of_problems([Problem(f"all of them: {extras.command(wanted)}")], MissingExtraError))
+            findings.add(extra.error(user), section, index)
+    missing = list(dict.fromkeys(extra.name for *_, extra in needed if extra.missing))
+    if len(missing) > 1:
+        findings.errors.append(of_problems([Problem(f"all of them: {extras.command(missing)}")], MissingExtraError))
     return lacking
 
 
@@ -254,14 +258,14 @@ def _files_of(source: Source, index: int, findings: Findings) -> SourceFiles:
 def _look_at(
     sources: Sequence[Source], inputs: Sequence[SourceFiles], budget: float, findings: Findings
 ) -> tuple[tuple[SourceSample, ...], list[str]]:
-    seen, warnings = [], []
-    most = FILES if len(sources) <= MANY else 1
-    for index, (source, found) in enumerate(zip(sources, inputs)):
-        seen.append(SourceSample())
-        with findings.of("read", index):
-            seen[-1], more = look(source, found.files, budget, most)
-            warnings += more
-    return tuple(seen), warnings
+    samples, warnings = [], []
+    max_files = FILES if len(sources) <= MANY else 1
+    for index, (source, source_files) in enumerate(zip(sources, inputs)):
+        samples.append(SourceSample())
+        with findings.about("read", index):
+            samples[-1], new_warnings = look(source, source_files.files, budget, max_files)
+            warnings += new_warnings
+    return tuple(samples), warnings
 
 
 def check_assets(step: Any) -> None:
@@ -274,19 +278,19 @@ def _importable(recipe: Recipe, findings: Findings) -> None:
     """Whether workers can be sent the steps, readers and writers that are a user's own."""
     if recipe.run.executor == "serial":
         return
-    named = [
+    components = [
         *(("read", index, source.reader) for index, source in enumerate(recipe.read)),
         *(("steps", index, step) for index, step in enumerate(recipe.steps)),
         *(("write", index, writer) for index, writer in enumerate(recipe.write)),
     ]
-    for section, index, thing in named:
-        if ":" in name_of(thing) and type(thing).__module__ != "__main__":
+    for section, index, component in components:
+        if ":" in name_of(component) and type(component).__module__ != "__main__":
             try:
-                pickle.dumps(thing)
+                pickle.dumps(component)
             except Exception as error:
                 findings.add(
                     RecipeError(
-                        f"{name_of(thing)} cannot be sent to workers: {type(error).__name__}: {error}. Define the "
+                        f"{name_of(component)} cannot be sent to workers: {type(error).__name__}: {error}. Define the "
                         "class at the top level of a module, with parameters that can be pickled."
                     ),
                     section,
@@ -297,11 +301,11 @@ def _importable(recipe: Recipe, findings: Findings) -> None:
 def _put_through(
     recipe: Recipe,
     inputs: tuple[SourceFiles, ...],
-    seen: Sequence[SourceSample],
+    samples: Sequence[SourceSample],
     findings: Findings,
     fits: bool,
     lacking: Collection[tuple[str, int]],
-    whole: bool = True,
+    is_whole: bool = True,
 ) -> None:
     """What the steps say of no documents, and those of the user's own of the first ones.
 
@@ -309,74 +313,74 @@ def _put_through(
 
     fits      whether the parts fit together, so that it can be tried
     lacking   parts whose libraries are not installed
-    whole     whether these are all steps of the recipe, and none was left out because its parameters are wrong
+    is_whole  whether these are all steps of the recipe, and none was left out because its parameters are wrong
     """
-    left = recipe
+    remaining = recipe
     where = list(range(len(recipe.steps)))
-    named = labels(recipe.steps)
-    gone: list[str] = []
+    step_labels = labels(recipe.steps)
+    removed: list[str] = []
     for index, step in enumerate(recipe.steps):
         before = len(findings.errors)
-        with findings.of("steps", index):
+        with findings.about("steps", index):
             if ("steps", index) not in lacking:
                 check_assets(step)
         if len(findings.errors) > before or ("steps", index) in lacking:
-            gone.append(named[index])
+            removed.append(step_labels[index])
             where.remove(index)
-    while fits and (where or not gone):
-        left = replace(
+    while fits and (where or not removed):
+        remaining = replace(
             recipe,
             steps=[recipe.steps[index] for index in where],
             selections=[recipe.selections[index] for index in where],
         )
         try:
-            if gone:
-                check_order(left)
-            plan = lower_inputs(left, inputs)
+            if removed:
+                check_order(remaining)
+            plan = lower_inputs(remaining, inputs)
         except CorpusmillError:  # of what is gone
             return
-        errors = _errors(plan, seen)
+        errors = _errors(plan, samples)
         blamed = set()
         for error in errors:
-            label = next((label for label in labels(left.steps) if _is_about(error, label)), None)
+            label = next((label for label in labels(remaining.steps) if _is_about(error, label)), None)
             if lacking and isinstance(error, MissingExtraError):
                 continue
-            if any(f"{name}." in str(error) for name in gone) or (not whole and NOT_LEFT in str(error)):
+            if any(f"{name}." in str(error) for name in removed) or (not is_whole and NOT_LEFT in str(error)):
                 continue
-            index = where[labels(left.steps).index(label)] if label else 0
+            index = where[labels(remaining.steps).index(label)] if label else 0
             findings.add(error, "steps" if label else "", index)
             if label:
                 blamed.add(index)
         if not blamed:
             return
-        gone += [named[index] for index in blamed]
+        removed += [step_labels[index] for index in blamed]
         where = [index for index in where if index not in blamed]
 
 
-def _errors(plan: RunPlan, seen: Sequence[SourceSample]) -> list[CorpusmillError]:
+def _errors(plan: RunPlan, samples: Sequence[SourceSample]) -> list[CorpusmillError]:
     """What goes wrong with no documents in every pass; if nothing does, with the first ones in the user's own steps."""
     errors = [error for check in plan.checks if (error := _error_of(check)) is not None]
     first: Any = plan.stages[0].work
     own = (
         [label for label, step in first.chain.steps if _is_own(step)] if isinstance(first, Pass) and not errors else []
     )
-    tried = (_error_of(partial(_try_own, first, label, seen)) for label in own)
-    return [*errors, *(error for error in tried if error is not None)]
+    own_errors = (_error_of(partial(_try_own, first, label, samples)) for label in own)
+    return [*errors, *(error for error in own_errors if error is not None)]
 
 
 def _is_own(step: Any) -> bool:
     return isinstance(step, UsesCode) or ":" in name_of(step)
 
 
-def _try_own(work: Pass, own: str, seen: Sequence[SourceSample]) -> None:
+def _try_own(work: Pass, own: str, samples: Sequence[SourceSample]) -> None:
     """Put documents through the steps of a pass up to one of the user's own.
 
     Raises RecipeError if that one returns what it must not, or fails on all of them.
     """
     only = work.chain.sources_of
-    came = failed = 0
+    total = failed = 0
     reason = ""
-    for docs in (docs for one in seen for docs in one.batches if len(docs)):
+    for docs in (docs for sample in samples for docs in sample.batches if len(docs)):
         source = docs["source"][0].as_py()
         batch = Batch(docs)
         for index, (label, step) in enumerate(work.chain.steps):
@@ -387,13 +391,13 @@ def _try_own(work: Pass, own: str, seen: Sequence[SourceSample]) -> None:
                 except RecipeError as error:
                     raise error if _is_about(error, label) else RecipeError(f"{label}: {error}") from error
                 if label == own:
-                    came, failed = came + before, failed + before - len(batch.docs)
-                    reason = reason or next((one.reason for one in batch.failed if one.step == own), "")
+                    total, failed = total + before, failed + before - len(batch.docs)
+                    reason = reason or next((sample.reason for sample in batch.failed if sample.step == own), "")
             else:
                 batch.skip_step({})
             if label == own:
                 break
-    if failed and failed == came:
+    if failed and failed == total:
         raise RecipeError(f"{own}: fails on every document of a sample ({failed}): {reason}")
 
 

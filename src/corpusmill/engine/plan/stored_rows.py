@@ -37,7 +37,7 @@ UNSAFE = re.compile(r"[^\w.-]")  # in the name of a file
 OPTIONS = orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_APPEND_NEWLINE
 
 
-def given(recipe: Recipe | str | os.PathLike[str], overrides: Overrides = ()) -> Recipe:
+def load_with_overrides(recipe: Recipe | str | os.PathLike[str], overrides: Overrides = ()) -> Recipe:
     """The recipe, or the one in a file with these overrides."""
     if not isinstance(recipe, Recipe):
         return Recipe.load(recipe, overrides)
@@ -70,16 +70,16 @@ def with_inputs(recipe: Recipe, inputs: Any) -> Recipe:
 def _replaced(source: Source | Rows, inputs: Mapping[str, Any]) -> Source | Rows:
     if source.source not in inputs:
         return source
-    given = inputs[source.source]
-    if isinstance(given, Source | Rows):
-        return replace(given, source=source.source)
-    if not is_in_memory(given) and not isinstance(given, Mapping):
+    value = inputs[source.source]
+    if isinstance(value, Source | Rows):
+        return replace(value, source=source.source)
+    if not is_in_memory(value) and not isinstance(value, Mapping):
         raise RecipeError(
-            f'inputs: "{source.source}" is {given!r:.60}, and inputs are documents in memory; '
+            f'inputs: "{source.source}" is {value!r:.60}, and inputs are documents in memory; '
             f'for files write overrides={{"read.{source.source}.paths": …}}'
         )
     columns = ("text", "html", "id", "url", "date", "keep")
-    return Rows(given, source.source, **{name: getattr(source.reader, name, None) for name in columns})
+    return Rows(value, source.source, **{name: getattr(source.reader, name, None) for name in columns})
 
 
 def stored(recipe: Recipe, run: RunFolder, note: Callable[[str], None] = lambda line: None) -> Recipe:
@@ -102,12 +102,12 @@ def _stored(rows: Rows, run: RunFolder, note: Callable[[str], None]) -> Source:
     draft = run.new_file(run.input(f"{storage.TEMPORARY}{uuid.uuid4().hex}"))
     try:
         count, digest = _write(rows, draft)
-        place = run.input(f"{UNSAFE.sub('_', rows.source)[:60]}-{digest}/{FILE}")
-        if run.add_input(draft, place, DATED):
-            note(f"{rows.source}: {count:,} rows in memory written to {run.name_of(place)}")
+        path = run.input(f"{UNSAFE.sub('_', rows.source)[:60]}-{digest}/{FILE}")
+        if run.add_input(draft, path, DATED):
+            note(f"{rows.source}: {count:,} rows in memory written to {run.name_of(path)}")
     finally:
         draft.unlink(missing_ok=True)
-    return Source(rows.reader, run.name_of(place), rows.source)
+    return Source(rows.reader, run.name_of(path), rows.source)
 
 
 def _write(rows: Rows, path: Path) -> tuple[int, str]:

@@ -33,12 +33,12 @@ def refuse_if_unusable(run: RunFolder, inputs: Sequence[str], places: Sequence[s
     elsewhere = f"Name another folder, as in run.folder: runs/{folder.stem or 'new'}, or with --folder."
     if folder.exists() and not folder.is_dir():
         raise RecipeError(f"run.folder: {run.place} is a file, not a folder. {elsewhere}")
-    above = next(place for place in (folder, *folder.parents) if place.exists())
+    above = next(pattern for pattern in (folder, *folder.parents) if pattern.exists())
     if not above.is_dir():
         raise RecipeError(f"run.folder: {run.place} cannot be made: {above} is a file, not a folder. {elsewhere}")
     if not os.access(above, os.W_OK | os.X_OK):
-        done = "cannot be written to" if above == folder else f"cannot be made: {above} cannot be written to"
-        raise RecipeError(f"run.folder: {run.place} {done}. {elsewhere}")
+        problem = "cannot be written to" if above == folder else f"cannot be made: {above} cannot be written to"
+        raise RecipeError(f"run.folder: {run.place} {problem}. {elsewhere}")
     if above != folder:  # by trying: /proc and some network shares allow what they then refuse
         try:
             Path(tempfile.mkdtemp(prefix=storage.TEMPORARY, dir=above)).rmdir()
@@ -57,11 +57,11 @@ def refuse_if_unusable(run: RunFolder, inputs: Sequence[str], places: Sequence[s
                 f"run.folder: {run.place} holds {name}, which this run reads: its files would be among its input, "
                 f"and --restart would remove both. {elsewhere}"
             )
-    for place in places:
-        whole = _read_whole(storage.local_path(place)) if storage.is_local(place) else None
-        if whole is not None and whole.resolve() in folder.parents:
+    for pattern in places:
+        covered = _read_whole(storage.local_path(pattern)) if storage.is_local(pattern) else None
+        if covered is not None and covered.resolve() in folder.parents:
             raise RecipeError(
-                f"run.folder: {run.place} is inside what this run reads, {place}: what it writes would be input "
+                f"run.folder: {run.place} is inside what this run reads, {pattern}: what it writes would be input "
                 f"of the next one. {elsewhere}"
             )
     run.refuse_if_not_its_own()

@@ -150,9 +150,9 @@ class Batch:
 
     def _as_dropped(self, rows: NDArray[np.int64]) -> pa.Array:
         """The same, null of a page."""
-        came = np.array(self._version_at_step, np.int64)[self.dropped[rows]]
-        parts = [version.select_rows(rows[came == at]) for at, version in enumerate(self._texts)]
-        back = np.argsort(np.argsort(came, kind="stable"))
+        version_at = np.array(self._version_at_step, np.int64)[self.dropped[rows]]
+        parts = [version.select_rows(rows[version_at == at]) for at, version in enumerate(self._texts)]
+        back = np.argsort(np.argsort(version_at, kind="stable"))
         return pa.concat_arrays(parts).take(pa.array(back))
 
     def sizes_of_dropped(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -163,9 +163,9 @@ class Batch:
         """The places of dropped documents, and their texts as `counted_texts` has them, which are copied once: by the
         version of the text that was dropped."""
         rows = np.flatnonzero(self.dropped != KEPT)
-        came = np.array(self._version_at_step, np.int64)[self.dropped[rows]]
+        version_at = np.array(self._version_at_step, np.int64)[self.dropped[rows]]
         for at, version in enumerate(self._texts):
-            own = rows[came == at]
+            own = rows[version_at == at]
             if len(own):
                 texts = version.select_rows(own)
                 if texts.null_count:
@@ -272,8 +272,8 @@ class Batch:
             return {name: self.docs[name] for name in ABOUT} | {"bytes": pa.array(self._sizes()[0])} | self.signals
         names = self.signals if "." in need else MEASURES
         if need not in names:
-            near = did_you_mean(need, names) or "."
-            raise RecipeError(f'{label} needs "{need}", and no step before it leaves that, nor is it a measure{near}')
+            hint = did_you_mean(need, names) or "."
+            raise RecipeError(f'{label} needs "{need}", and no step before it leaves that, nor is it a measure{hint}')
         return {need: self.signals[need]} if "." in need else self._measure(label, need)
 
     def _measure(self, label: str, family: str) -> dict[str, pa.Array]:

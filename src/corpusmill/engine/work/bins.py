@@ -17,17 +17,17 @@ OCTAVES = 7  # of such an axis, on either side of the threshold
 SIMILARITIES = tuple(i / 50 for i in range(51))
 
 
-def edges_around(bound: Bound, whole: bool) -> tuple[tuple[float, ...], bool]:
+def edges_around(bound: Bound, is_integer: bool) -> tuple[tuple[float, ...], bool]:
     """Edges, one of them the bound's threshold; and whether they are logarithmic.
 
-    whole   the values are whole numbers
+    is_integer   the values are whole numbers
 
     The axis ends at three times the threshold: the last bin also holds larger values, and the first smaller ones.
     """
     at = bound.threshold
-    if whole and at >= LOG_FROM:
+    if is_integer and at >= LOG_FROM:
         return (0.0, *(at * 2 ** (k / 2) for k in range(-2 * OCTAVES, 2 * OCTAVES + 1))), True
-    if whole:
+    if is_integer:
         below, above, width = max(1, math.ceil(at)), max(UNITS, math.ceil(2 * at)), 1.0
     elif at > 0:
         below, above, width = BINS, 2 * BINS, at / BINS
@@ -43,8 +43,8 @@ def count(values: NDArray[Any], edges: Sequence[float], closed: str) -> NDArray[
     """
     values = values[~np.isnan(values)]
     inner = np.asarray(edges[1:-1], np.float64)
-    place = np.searchsorted(inner, values, side="right" if closed == "left" else "left")
-    return np.bincount(place, minlength=len(edges) - 1).astype(np.int64)
+    bins = np.searchsorted(inner, values, side="right" if closed == "left" else "left")
+    return np.bincount(bins, minlength=len(edges) - 1).astype(np.int64)
 
 
 def closed_side(bound: Bound) -> str:

@@ -38,10 +38,10 @@ def with_canaries(recipe: Recipe) -> Recipe:
     if not recipe.canary:
         return recipe
     planted = planted_by(recipe)
-    held = next((source for source in recipe.read if source.source == SOURCE), None)
-    if held is not None:
-        stored = not isinstance(held, Rows) and PurePosixPath(held.paths[0]).name == STORED
-        if not stored and not isinstance(held, Rows):
+    earlier = next((source for source in recipe.read if source.source == SOURCE), None)
+    if earlier is not None:
+        stored = not isinstance(earlier, Rows) and PurePosixPath(earlier.paths[0]).name == STORED
+        if not stored and not isinstance(earlier, Rows):
             raise RecipeError(f'canary: a source is named "{SOURCE}", as that of planted strings; name yours otherwise')
         return recipe
     for step in recipe.steps:
@@ -50,12 +50,12 @@ def with_canaries(recipe: Recipe) -> Recipe:
                 f"canary: {name_of(step)} draws documents, and would draw copies of canaries or leave them out. Plant "
                 "them in a run of the sources, or mix with the loader"
             )
-    rows = [{"id": name, "text": one.text, "canary": one.name} for one in planted for name in one.names]
+    rows = [{"id": name, "text": canary.text, "canary": canary.name} for canary in planted for name in canary.names]
     names = [source.source for source in recipe.read]
-    given = [_without(step, chosen, names) for step, chosen in zip(recipe.steps, recipe.selections)]
-    made = replace(recipe, read=(*recipe.read, Rows(rows, SOURCE, text="text", id="id")), selections=given)
-    object.__setattr__(made, "written", recipe.written)
-    return made
+    selections = [_without(step, chosen, names) for step, chosen in zip(recipe.steps, recipe.selections)]
+    result = replace(recipe, read=(*recipe.read, Rows(rows, SOURCE, text="text", id="id")), selections=selections)
+    object.__setattr__(result, "written", recipe.written)
+    return result
 
 
 def planted_by(recipe: Recipe) -> list[Planted]:
@@ -79,28 +79,28 @@ def spread(upstream: Upstream, before: str, planted: Sequence[Planted], seed: in
     docs = results["docs"]
     runs = [
         (unit, start, count, source)
-        for unit, held in enumerate(results.notes[HELD] if len(results) else ())
-        for start, count, source in _runs(str(held))
+        for unit, note in enumerate(results.notes[HELD] if len(results) else ())
+        for start, count, source in _runs(str(note))
     ]
-    wanted = {document_id(SOURCE, name): one.source for one in planted for name in one.names}
+    source_of = {document_id(SOURCE, name): canary.source for canary in planted for name in canary.names}
     hosts = {
-        source: [run for run in runs if run[3] != SOURCE and source in (None, run[3])] for source in wanted.values()
+        source: [run for run in runs if run[3] != SOURCE and source in (None, run[3])] for source in source_of.values()
     }
-    edges = {source: np.cumsum([count for _, _, count, _ in some]) for source, some in hosts.items()}
+    edges = {source: np.cumsum([count for _, _, count, _ in host_runs]) for source, host_runs in hosts.items()}
     moved: list[list[tuple[int, int, int, int]]] = [[] for _ in range(len(docs))]
     for unit, start, count, source in runs:
         if source != SOURCE:
             continue
         ids = upstream.rows(docs.path(unit), start, start + count)["id"].combine_chunks()
         for row, (name, draw) in enumerate(zip(ids.to_pylist(), sampling_hash(ids, seed, SOURCE).tolist()), start):
-            into = wanted.get(name)
+            into = source_of.get(name)
             if not hosts.get(into):
                 moved[unit].append((-1, draw, unit, row))
                 continue
-            place = draw % int(edges[into][-1])
-            at = int(np.searchsorted(edges[into], place, "right"))
+            target = draw % int(edges[into][-1])
+            at = int(np.searchsorted(edges[into], target, "right"))
             host, first, many, _ = hosts[into][at]
-            moved[host].append((first + place - int(edges[into][at]) + many, draw, unit, row))
+            moved[host].append((first + target - int(edges[into][at]) + many, draw, unit, row))
     for number, own in enumerate(moved):
         own.sort()
         units = sorted({number, *(unit for _, _, unit, _ in own)})
@@ -108,10 +108,10 @@ def spread(upstream: Upstream, before: str, planted: Sequence[Planted], seed: in
         yield PlannedUnit(UnitWithCanaries(number, entries), (repr(entries), *(docs.checksum(unit) for unit in units)))
 
 
-def _runs(held: str) -> Iterator[tuple[int, int, str]]:
+def _runs(note: str) -> Iterator[tuple[int, int, str]]:
     """First row, rows and source of neighbouring documents of one source."""
     start = 0
-    for source, count in json.loads(held):
+    for source, count in json.loads(note):
         yield start, count, source
         start += count
 
@@ -127,9 +127,9 @@ def manifest(recipe: Recipe, results: Results) -> dict[str, Any] | None:
     after: Mapping[str, str | None] = dict(
         pair for noted in (results.notes[PLANTED] if len(results) else ()) for pair in json.loads(str(noted))
     )
-    told = []
-    for one in planted_by(recipe):
-        ids = [document_id(SOURCE, name) for name in one.names]
+    entries = []
+    for canary in planted_by(recipe):
+        ids = [document_id(SOURCE, name) for name in canary.names]
         documents = [{"id": id, "copy": copy, "after": after[id]} for copy, id in enumerate(ids, 1) if id in after]
-        told.append({**one._asdict(), "documents": documents})
-    return {"seed": recipe.seed, "canaries": told}
+        entries.append({**canary._asdict(), "documents": documents})
+    return {"seed": recipe.seed, "canaries": entries}

@@ -55,9 +55,9 @@ class BatchFeeder:
         if not self._say and not asides:
             yield from reader.read(piece, source, counts)
         elif probe is None or probe.part == part:
-            wanted = replace(piece, start=probe.first, stop=probe.last) if probe and probe.reading else piece
+            to_read = replace(piece, start=probe.first, stop=probe.last) if probe and probe.reading else piece
             behind = 0  # where the next document is at the earliest
-            for cut, aside, single in _ranges(reader, wanted, asides, tried=wanted is not piece):
+            for cut, aside, single in _ranges(reader, to_read, asides, is_probe=to_read is not piece):
                 for docs in self._read_range(part, reader, cut, source, counts, aside, single):
                     behind = int(positions_of(docs).max(initial=-1)) + 1
                     if not (probe and probe.reading):
@@ -79,21 +79,21 @@ class BatchFeeder:
         single: bool,
     ) -> Iterator[pa.RecordBatch]:
         batches = reader.read(piece, source, counts)
-        given = 0
-        while aside is None or given < aside.at.given:
+        count = 0
+        while aside is None or count < aside.at.given:
             if aside:
-                counts.batch_rows = min(BATCH_ROWS, aside.at.given - given)
+                counts.batch_rows = min(BATCH_ROWS, aside.at.given - count)
             elif single:
                 counts.batch_rows = 1
             where = f"{piece.file.path}, from {piece.start}"
             self._at = AttemptPosition(
-                part, piece.start, piece.stop, reading=True, given=given, single=single, where=where
+                part, piece.start, piece.stop, reading=True, given=count, single=single, where=where
             )
             self.before(name_of(reader))
             docs = next(batches, None)
             if docs is None:
                 return
-            given += len(docs)
+            count += len(docs)
             yield docs
 
     def cut(self, part: int, docs: pa.RecordBatch, positions: Rows) -> Iterator[tuple[int, int]]:
@@ -125,11 +125,11 @@ class BatchFeeder:
 
     def left_out(self, part: int, positions: Rows) -> list[tuple[int, QuarantinedRecord]]:
         """Which of some documents were set aside, in order: the place of each, and the record of that."""
-        found: dict[int, QuarantinedRecord] = {}
+        record_of: dict[int, QuarantinedRecord] = {}
         for aside in self._care.aside:
             if aside.at.part == part and not aside.at.reading:
-                found |= dict.fromkeys(np.flatnonzero(_within(aside.at, positions)).tolist(), aside)
-        return sorted(found.items(), key=lambda item: item[0])
+                record_of |= dict.fromkeys(np.flatnonzero(_within(aside.at, positions)).tolist(), aside)
+        return sorted(record_of.items(), key=lambda item: item[0])
 
     def _is_tried(self, part: int, positions: Rows) -> NDArray[np.bool_]:
         """(documents,) which of them this attempt puts through the steps."""
@@ -165,11 +165,11 @@ def name_of(reader: Reader) -> str:
 
 
 def _ranges(
-    reader: Reader, piece: FilePiece, asides: Sequence[QuarantinedRecord], tried: bool
+    reader: Reader, piece: FilePiece, asides: Sequence[QuarantinedRecord], is_probe: bool
 ) -> Iterator[tuple[FilePiece, QuarantinedRecord | None, bool]]:
     """A piece in the parts that it is read in: those that were set aside apart from others, and, if it is tried, as
     small as can be seen at once. With each, why it is not read to its end, and whether it is single."""
-    if tried:
+    if is_probe:
         parts = cut_piece(reader, piece)
         yield from ((part, None, len(parts) == 1) for part in parts)
         return
@@ -195,12 +195,12 @@ def cut_piece(reader: Reader, piece: FilePiece) -> list[FilePiece]:
     stop = min(piece.stop, file.size)
     if len(coarse) == 1:
         places = []
-    elif [each.start for each in coarse] == [each.start for each in split_bytes(file, target)]:
+    elif [part.start for part in coarse] == [part.start for part in split_bytes(file, target)]:
         places = [piece.start + (stop - piece.start) * i // PARTS for i in range(1, PARTS)]
     else:
-        inside = [each.start for each in reader.split([file], 1) if piece.start < each.start < piece.stop]
+        inside = [part.start for part in reader.split([file], 1) if piece.start < part.start < piece.stop]
         places = inside[:: max(1, len(inside) // PARTS)]
-    edges = [piece.start, *sorted({place for place in places if piece.start < place < piece.stop}), piece.stop]
+    edges = [piece.start, *sorted({cut_at for cut_at in places if piece.start < cut_at < piece.stop}), piece.stop]
     return [replace(piece, start=start, stop=stop) for start, stop in pairwise(edges)]
 
 
@@ -209,7 +209,7 @@ def _not_read(
 ) -> None:
     at = aside.at
     until = "the end of the file" if at.last >= END else f"{at.last}"
-    what = f"in the range from {at.first} to {until}"
+    span = f"in the range from {at.first} to {until}"
     counts.dead(
         id=document_id(source, f"{piece.file.name}:{position}"),
         source=source,
@@ -218,7 +218,7 @@ def _not_read(
         url=None,
         step=at.step,
         kind=aside.kind,
-        reason=f"{aside.cause}, each time that it was read on from here: what follows {what} is lost",
+        reason=f"{aside.cause}, each time that it was read on from here: what follows {span} is lost",
         expected=False,
     )
 
@@ -228,7 +228,7 @@ def _within(at: AttemptPosition, positions: Rows) -> NDArray[np.bool_]:
     return inside
 
 
-def _runs(here: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
+def _runs(included: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
     """(start, stop) of each run of True."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], here, [False]]))).tolist()
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], included, [False]]))).tolist()
     yield from zip(edges[::2], edges[1::2])

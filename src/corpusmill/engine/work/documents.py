@@ -85,19 +85,19 @@ class WriteDocuments:
         documents = (documents_of(part, self.copies, io, self.wanted_signals) for part in parts)
         batches = _beating(chain.from_iterable(documents), rows, io)
         if isinstance(self.writer, WritesBeside):
-            written = self.writer.write_files(batches, files, inputs.name)
+            result = self.writer.write_files(batches, files, inputs.name)
         else:
-            written = self.writer.write(batches, files[self.writer.suffix])
-        if written.counts:
-            io.facts["written"] = {"rows": written.rows, **written.counts}
+            result = self.writer.write(batches, files[self.writer.suffix])
+        if result.counts:
+            io.facts["written"] = {"rows": result.rows, **result.counts}
         for suffix, path in files.items():
             io.notes[f"sha256{suffix}"] = sha256(path)
 
     @property
     def _files(self) -> dict[str, str]:
-        """Output -> the suffix of its files, or their place."""
+        """Output -> the suffix of its files, or their path."""
         if isinstance(self.writer, WritesBeside):
-            return {f"text-{number}" if number else "text": place for number, place in enumerate(self.writer.places)}
+            return {f"text-{number}" if number else "text": path for number, path in enumerate(self.writer.places)}
         return {"text": self.writer.suffix}
 
     def publish(self, name: str, output: OutputFolder, results: dict[str, Results]) -> None:
@@ -122,34 +122,34 @@ def documents_of(
     that writers know the columns.
     """
     file = files.parquet(part.docs)
-    beside: dict[str, pa.ChunkedArray | pa.Array] = {}
+    extra_columns: dict[str, pa.ChunkedArray | pa.Array] = {}
     if copies:
         drawn = copies_of_kept(files.table(part.signals, ["dropped_by", copies]), copies)
-        beside["copies"] = pa.array(drawn)
+        extra_columns["copies"] = pa.array(drawn)
     if signals:
         measured = signals_of_kept(part.measured, signals, files)
-        beside |= dict(zip(measured.column_names, measured.columns))
+        extra_columns |= dict(zip(measured.column_names, measured.columns))
     ids = _Ids(*read_ids(files, *part.tokens)) if part.tokens else None
     row = _rows(file, range(part.first))
     groups = range(part.first, part.stop)
     batches = read_documents(files, part.docs, part.texts, COUNTED.names, ROWS, groups)
     for batch in batches if groups else [pa.RecordBatch.from_pylist([], schema=COUNTED)]:
         columns = {COUNT if name == TOKENS else name: batch[name] for name in batch.schema.names}
-        columns |= {name: _one(column.slice(row, len(batch))) for name, column in beside.items()}
+        columns |= {name: _unchunked(column.slice(row, len(batch))) for name, column in extra_columns.items()}
         if ids is not None:
-            columns["input_ids"] = ids.of(row, row + len(batch))
+            columns["input_ids"] = ids.slice(row, row + len(batch))
         yield pa.RecordBatch.from_pydict(columns)
         row += len(batch)
 
 
 def _beating(batches: Iterator[pa.RecordBatch], rows: int, io: UnitIO) -> Iterator[pa.RecordBatch]:
     """The same, while the unit says how many of its rows have passed."""
-    done = 0
+    passed = 0
     for batch in batches:
         yield batch
-        done += len(batch)
+        passed += len(batch)
         io.heart.add(len(batch))
-        io.heart.at(done, rows)
+        io.heart.at(passed, rows)
 
 
 class _Ids:
@@ -159,14 +159,14 @@ class _Ids:
         self._ids = ids
         self._edges = np.append(0, np.cumsum(lengths))
 
-    def of(self, first: int, stop: int) -> pa.ListArray:
+    def slice(self, first: int, stop: int) -> pa.ListArray:
         """(documents,) the ids of each, from document `first` of the unit to `stop`."""
         edges = self._edges[first : stop + 1]
         values = self._ids[edges[0] : edges[-1]]
         return pa.ListArray.from_arrays(pa.array((edges - edges[0]).astype(np.int32)), pa.array(np.asarray(values)))
 
 
-def _one(column: pa.ChunkedArray | pa.Array) -> pa.Array:
+def _unchunked(column: pa.ChunkedArray | pa.Array) -> pa.Array:
     if not isinstance(column, pa.ChunkedArray):
         return column
     return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)

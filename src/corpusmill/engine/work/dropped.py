@@ -67,7 +67,7 @@ class ChosenTexts:
         self._halved += 1
         bound = 16**DIGITS >> self._halved
         self._below = f"{bound:0{DIGITS}x}" if bound else ""
-        self._stored = [each for each in self._stored if each < self._below]
+        self._stored = [id for id in self._stored if id < self._below]
 
     @property
     def notes(self) -> dict[str, str]:
@@ -89,16 +89,16 @@ def dropped_rows(
     """
     own = [np.flatnonzero(part.dropped != KEPT) for part in parts]
     rows = [part.rows[these] for part, these in zip(parts, own)]
-    whole = in_order([_about(*each) for each in zip(parts, stored, verdicts, own)], rows)
+    table = in_order([_about(*part_columns) for part_columns in zip(parts, stored, verdicts, own)], rows)
     if parts[0].beside is not None:  # all texts are in the files of the pass before
-        return whole
+        return table
     order = np.argsort(np.concatenate(rows))
-    wanted = np.empty(len(order), bool)  # in the order of the parts
-    wanted[order] = chosen.choose(whole["id"], whole["reasons"])
+    is_chosen = np.empty(len(order), bool)  # in the order of the parts
+    is_chosen[order] = chosen.choose(table["id"], table["reasons"])
     starts = np.cumsum([0, *map(len, own)])
-    texts = [_texts(part, these, wanted[start:]) for part, these, start in zip(parts, own, starts.tolist())]
+    texts = [_texts(part, these, is_chosen[start:]) for part, these, start in zip(parts, own, starts.tolist())]
     text = pa.concat_arrays(texts).take(pa.array(order))
-    return whole.add_column(STORED_TEXT, COUNTED.field("text"), text)
+    return table.add_column(STORED_TEXT, COUNTED.field("text"), text)
 
 
 def _about(
@@ -112,11 +112,11 @@ def _about(
     return table.append_column("bytes", pa.array(part.sizes_of_dropped(rows)))
 
 
-def _texts(part: Batch, rows: NDArray[np.int64], wanted: NDArray[np.bool_]) -> pa.Array:
-    """(rows,) the texts of those of the rows that are wanted, null for the others."""
-    stored = wanted[: len(rows)]
-    place = np.cumsum(stored) - 1
-    return part.dropped_texts(rows[stored]).take(pa.array(place, mask=~stored))
+def _texts(part: Batch, rows: NDArray[np.int64], is_chosen: NDArray[np.bool_]) -> pa.Array:
+    """(rows,) the texts of the chosen rows, null for the others."""
+    stored = is_chosen[: len(rows)]
+    index = np.cumsum(stored) - 1
+    return part.dropped_texts(rows[stored]).take(pa.array(index, mask=~stored))
 
 
 def in_order(tables: Sequence[pa.RecordBatch], rows: Sequence[NDArray[np.int64]]) -> pa.RecordBatch:
@@ -126,7 +126,7 @@ def in_order(tables: Sequence[pa.RecordBatch], rows: Sequence[NDArray[np.int64]]
     """
     if len(tables) == 1:
         return tables[0]
-    whole = pa.concat_tables([pa.Table.from_batches([table]) for table in tables], promote_options="default")
-    ordered = whole.take(pa.array(np.argsort(np.concatenate(rows))))
+    merged = pa.concat_tables([pa.Table.from_batches([table]) for table in tables], promote_options="default")
+    ordered = merged.take(pa.array(np.argsort(np.concatenate(rows))))
     columns = [pa.concat_arrays(column.chunks) if column.num_chunks else column.combine_chunks() for column in ordered]
-    return pa.RecordBatch.from_arrays(columns, schema=whole.schema)
+    return pa.RecordBatch.from_arrays(columns, schema=merged.schema)

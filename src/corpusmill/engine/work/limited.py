@@ -36,20 +36,20 @@ class Limited:
         return docs.filter(pa.array(sampling_hash(docs["id"], self.seed, PURPOSE) < bound))
 
 
-class Taken:
+class SourceLimit:
     """What a unit has taken so far of each source."""
 
     def __init__(self, limited: Limited | None) -> None:
         self._limited = limited
-        self._taken: Counter[int] = Counter()
+        self._counts: Counter[int] = Counter()
 
-    def left(self, source: int) -> int:
+    def remaining(self, source: int) -> int:
         """How many more documents of a source are wanted, as far as one batch goes."""
         if self._limited is None or self._limited.limit is None:
             return BATCH_ROWS
-        return min(BATCH_ROWS, self._limited.limit - self._taken[source])
+        return min(BATCH_ROWS, self._limited.limit - self._counts[source])
 
-    def of(
+    def select(
         self, source: int, batches: Generator[pa.RecordBatch, None, None], counts: ReadCounts
     ) -> Iterator[pa.RecordBatch]:
         """Those of the documents of a piece that are wanted; it is read no further than they are.
@@ -61,21 +61,21 @@ class Taken:
             yield from batches
             return
         with closing(batches):
-            while (left := self.left(source)) > 0:
+            while (remaining := self.remaining(source)) > 0:
                 # A batch of more than are wanted would count records that another way of cutting the input does not.
-                counts.batch_rows = min(counts.batch_rows, left)
+                counts.batch_rows = min(counts.batch_rows, remaining)
                 docs = next(batches, None)
                 if docs is None:
                     return
-                here = self._limited.drawn(docs)
-                if outside := len(docs) - len(here):
+                selected = self._limited.drawn(docs)
+                if outside := len(docs) - len(selected):
                     _not_documents(counts, outside)
                     counts.skip(NOT_SAMPLED, outside)
-                if len(here) > left:  # of a range that is read with care, see `careful`
-                    _not_documents(counts, len(here) - left)
-                    here = here.slice(0, left)
-                self._taken[source] += len(here)
-                yield here
+                if len(selected) > remaining:  # of a range that is read with care, see `careful`
+                    _not_documents(counts, len(selected) - remaining)
+                    selected = selected.slice(0, remaining)
+                self._counts[source] += len(selected)
+                yield selected
 
 
 def _not_documents(counts: ReadCounts, count: int) -> None:

@@ -57,21 +57,21 @@ def read_documents(
     """
     file = files.parquet(docs)
     chosen = list(range(file.metadata.num_row_groups) if groups is None else groups)
-    here = [name for name in columns if name in file.schema_arrow.names]
-    if docs == texts or len(here) == len(columns):
+    own_names = [name for name in columns if name in file.schema_arrow.names]
+    if docs == texts or len(own_names) == len(columns):
         yield from file.iter_batches(rows, row_groups=chosen, columns=list(columns), use_threads=False)
         return
-    own = file.read_row_groups(chosen, [*here, ROW], use_threads=False).combine_chunks()
+    own = file.read_row_groups(chosen, [*own_names, ROW], use_threads=False).combine_chunks()
     at = own[ROW].to_numpy()
-    there = [name for name in columns if name not in here]
-    for start, batch in _batches_with(files.parquet(texts), at, there, rows):
+    text_names = [name for name in columns if name not in own_names]
+    for start, batch in _batches_with(files.parquet(texts), at, text_names, rows):
         first, stop = np.searchsorted(at, [start, start + len(batch)]).tolist()
         if first == stop:
             continue
-        taken = batch if stop - first == len(batch) else batch.take(pa.array(at[first:stop] - start))
-        beside = own.slice(first, stop - first).to_batches()[0]
-        made = {name: taken[name] if name in there else beside[name] for name in columns}
-        yield pa.RecordBatch.from_pydict(made)
+        with_text = batch if stop - first == len(batch) else batch.take(pa.array(at[first:stop] - start))
+        own_columns = own.slice(first, stop - first).to_batches()[0]
+        merged = {name: with_text[name] if name in text_names else own_columns[name] for name in columns}
+        yield pa.RecordBatch.from_pydict(merged)
 
 
 def _batches_with(
@@ -92,5 +92,5 @@ def _batches_with(
 
 def stage_with_texts(schema: pa.Schema) -> str | None:
     """The pass whose files have the texts of documents with this schema; None: they are with the documents."""
-    said = (schema.metadata or {}).get(TEXTS)
-    return said.decode() if said else None
+    stage = (schema.metadata or {}).get(TEXTS)
+    return stage.decode() if stage else None

@@ -83,14 +83,17 @@ class PassFacts:
         columns = {name: table[name].chunk(0) for name in table.column_names}
         self._rows, self._waiting = [], 0
         merge(self._facts, facts_of(columns, self._labels, self._only, self._bounds, self._measured))
-        kept = _numpy(columns["dropped_by"].is_null())
+        is_kept = _numpy(columns["dropped_by"].is_null())
         for i, unit in enumerate(UNITS):
-            for j, side in enumerate((kept, ~kept)):
+            for j, side in enumerate((is_kept, ~is_kept)):
                 values = columns[unit].filter(pa.array(side)).drop_null()
                 if len(values):
                     ends = pc.min_max(values).as_py()
-                    before, most = self._ends[i, j]
-                    self._ends[i, j] = ends["min"] if before < 0 else min(before, ends["min"]), max(most, ends["max"])
+                    before, maximum = self._ends[i, j]
+                    self._ends[i, j] = (
+                        ends["min"] if before < 0 else min(before, ends["min"]),
+                        max(maximum, ends["max"]),
+                    )
 
 
 def facts_of(
@@ -110,17 +113,20 @@ def facts_of(
             reached = dropped >= labels.index(reason.partition(".")[0])
             edges, _ = edges_around(bound, pa.types.is_integer(column.type))
             facts["signals"][reason] = _trimmed(count(_floats(column)[reached], edges, closed_side(bound)))
-    least = {"all": 0, "none": len(labels)}  # what a document must have reached to be measured; else the step itself
+    first_measured = {
+        "all": 0,
+        "none": len(labels),
+    }  # what a document must have reached to be measured; else the step itself
     for at, label in enumerate(labels):
-        here = _is_for(only.get(label), columns) & (dropped >= least.get(measured, at))
+        applies = _is_for(only.get(label), columns) & (dropped >= first_measured.get(measured, at))
         if f"{label}.label" in columns and f"{label}.score" in columns:
             facts.setdefault("languages", {})[label] = _languages(
-                columns[f"{label}.label"], here, dropped == len(labels)
+                columns[f"{label}.label"], applies, dropped == len(labels)
             )
         if f"{label}.found" in columns:
             own = {name.partition(".")[2]: column for name, column in columns.items() if name.startswith(f"{label}.")}
             counted = {name: _pieces(column) for name, column in own.items() if pa.types.is_integer(column.type)}
-            documents = int((dropped >= least.get(measured, at)).sum())
+            documents = int((dropped >= first_measured.get(measured, at)).sum())
             facts.setdefault("personal", {})[label] = {**counted, "documents": documents}
         if f"{label}.similarity" in columns:
             values = _floats(columns[f"{label}.similarity"])
@@ -132,13 +138,15 @@ def facts_of(
     flags = {label: flag for label in labels if (flag := flagged(columns, label)) is not None}
     for label, flag in flags.items():
         at = labels.index(label)
-        held = columns.get(f"{label}.repeated_bytes", columns["bytes"])
+        repeated = columns.get(f"{label}.repeated_bytes", columns["bytes"])
         facts.setdefault("duplicates", {})[label] = {
             "documents_in": int((_is_for(only.get(label), columns) & (dropped >= at)).sum()),
             "documents": int(flag.sum()),
             "dropped": int((dropped == at).sum()),
-            "bytes": int(_numpy(pc.fill_null(held, 0))[flag].sum()),
-            "both": {other: int((flag & own).sum()) for other, own in flags.items() if other != label},
+            "bytes": int(_numpy(pc.fill_null(repeated, 0))[flag].sum()),
+            "both": {
+                other_label: int((flag & own).sum()) for other_label, own in flags.items() if other_label != label
+            },
         }
     return facts
 
@@ -159,7 +167,7 @@ def _rules(columns: Mapping[str, pa.Array]) -> Facts:
     names = ["by", "why"]
     parts = [columns[name].filter(dropped) for name in ("dropped_by", "reasons")]
     pairs = pa.table(parts, names).group_by(names, use_threads=False).aggregate([([], "count_all")])
-    first, every, alone = Counter[str](), Counter[str](), Counter[str]()
+    first, total, alone = Counter[str](), Counter[str](), Counter[str]()
     for by, why, times in zip(*(column.to_pylist() for column in pairs.select([*names, "count_all"]))):
         own, step = why.split(","), f"{by}."
         first[own[0]] += times
@@ -168,15 +176,15 @@ def _rules(columns: Mapping[str, pa.Array]) -> Facts:
         for reason in own:  # in the order of steps, and no step before has a reason
             if not reason.startswith(step):
                 break
-            every[reason] += times
-    return {reason: [first[reason], every[reason], alone[reason]] for reason in every}
+            total[reason] += times
+    return {reason: [first[reason], total[reason], alone[reason]] for reason in total}
 
 
 def _lengths(columns: Mapping[str, pa.Array]) -> Facts:
-    kept = columns["dropped_by"].is_null()
+    is_kept = columns["dropped_by"].is_null()
     lengths: Facts = {}
     for unit in UNITS:
-        for side, rows in zip(SIDES, (kept, pc.invert(kept))):
+        for side, rows in zip(SIDES, (is_kept, pc.invert(is_kept))):
             values = _numpy(columns[unit].filter(rows).drop_null().cast(pa.int64()))
             bins = np.bincount(np.searchsorted(LENGTHS, values, "right") - 1, minlength=1)
             part = {"documents": len(values), "total": int(values.sum()), "bins": _trimmed(bins)}
@@ -184,12 +192,12 @@ def _lengths(columns: Mapping[str, pa.Array]) -> Facts:
     return lengths
 
 
-def _languages(found: pa.Array, here: Bools, kept: Bools) -> Facts:
-    coded = pc.fill_null(found.cast(pa.string()), "").filter(pa.array(here)).dictionary_encode()
+def _languages(labels: pa.Array, applies: Bools, is_kept: Bools) -> Facts:
+    coded = pc.fill_null(labels.cast(pa.string()), "").filter(pa.array(applies)).dictionary_encode()
     codes, size = _numpy(coded.indices), len(coded.dictionary)
-    every = np.bincount(codes, minlength=size)
-    stay = np.bincount(codes[kept[here]], minlength=size)
-    return {name: [int(stay[i]), int(every[i] - stay[i])] for i, name in enumerate(coded.dictionary.to_pylist())}
+    total = np.bincount(codes, minlength=size)
+    stay = np.bincount(codes[is_kept[applies]], minlength=size)
+    return {name: [int(stay[i]), int(total[i] - stay[i])] for i, name in enumerate(coded.dictionary.to_pylist())}
 
 
 def _pieces(column: pa.Array) -> list[int]:

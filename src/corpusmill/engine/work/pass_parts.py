@@ -47,7 +47,7 @@ class KeyRequest:
 
     def identity(self) -> Any:
         """Partitions do not count: files whose bands are cut differently can be read together."""
-        return [self.label, {**self.description, **_said(self.only)}]
+        return [self.label, {**self.description, **_only_entry(self.only)}]
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class VerdictSource:
         step = self.step
         columns = [[field.name, str(field.type)] for field in step.verdict]
         about = {"columns": columns, "defaults": dict(step.default_signals), "cuts": step.cuts}
-        return [self.label, {**about, **_said(self.only)}]
+        return [self.label, {**about, **_only_entry(self.only)}]
 
     @property
     def signals(self) -> dict[str, pa.DataType]:
@@ -75,7 +75,7 @@ class VerdictSource:
         return {f"{self.label}.bytes_before": pa.int64(), **own} if self.step.cuts else own
 
 
-def _said(only: tuple[str, ...] | None) -> dict[str, list[str]]:
+def _only_entry(only: tuple[str, ...] | None) -> dict[str, list[str]]:
     return {} if only is None else {"only": list(only)}
 
 
@@ -85,15 +85,15 @@ def write_keys(io: UnitIO, request: KeyRequest, batches: list[tuple[Keys, int]])
     bands = np.concatenate([keys.bands for keys, _ in batches])
     partitions = request.partitions_per_band
     offsets, sorted_keys, row = scatter(bands, partitions)
-    one, _ = batches[0]
-    payload = {name: np.concatenate([keys.payload[name] for keys, _ in batches])[row] for name in one.payload}
-    if one.documents is not None:
+    template, _ = batches[0]
+    payload = {name: np.concatenate([keys.payload[name] for keys, _ in batches])[row] for name in template.payload}
+    if template.documents is not None:
         rows = [keys.documents + base for (keys, _), base in zip(batches, first) if keys.documents is not None]
         row = np.concatenate(rows).astype(np.uint32)[row]
-    arrays = {name: np.concatenate([keys.arrays[name] for keys, _ in batches]) for name in one.arrays}
+    arrays = {name: np.concatenate([keys.arrays[name] for keys, _ in batches]) for name in template.arrays}
     names = np.frombuffer(",".join(payload).encode(), np.uint8)
     documents, output = int(first[-1]), f"keys-{request.label}"
-    beside = {"partitions": np.array([partitions]), "offsets": offsets, "payload": names}
-    keyed = laid_out(sorted_keys, row, one.short, documents)
-    io.write_arrays(output, documents, **beside, **keyed, **payload, **arrays)
+    header = {"partitions": np.array([partitions]), "offsets": offsets, "payload": names}
+    keyed = laid_out(sorted_keys, row, template.short, documents)
+    io.write_arrays(output, documents, **header, **keyed, **payload, **arrays)
     io.notes[output] = len(sorted_keys)

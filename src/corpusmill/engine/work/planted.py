@@ -31,13 +31,13 @@ class UnitWithCanaries:
     moved: tuple[tuple[int, int, int], ...]
 
 
-def held(sources: Sequence[str]) -> str:
+def host_note(sources: Sequence[str]) -> str:
     """The note HELD of documents of these sources.
 
     >>> held(["a", "a", "b"])
     '[["a", 2], ["b", 1]]'
     """
-    return json.dumps([(source, len(list(some))) for source, some in groupby(sources)])
+    return json.dumps([(source, len(list(group))) for source, group in groupby(sources)])
 
 
 def put_in(batches: Iterator[pa.RecordBatch], inputs: UnitWithCanaries, before: Results, io: UnitIO) -> Any:
@@ -50,7 +50,7 @@ def put_in(batches: Iterator[pa.RecordBatch], inputs: UnitWithCanaries, before: 
 
     def canary(unit: int, row: int, names: list[str]) -> pa.Table:
         if unit not in tables:
-            rows = sorted(row for _, other, row in inputs.moved if other == unit)
+            rows = sorted(row for _, from_unit, row in inputs.moved if from_unit == unit)
             table = io.table(before["docs"].path(unit), names).take(pa.array(rows))
             tables[unit] = table.append_column("row", pa.array(rows))
         at = pc.index(tables[unit]["row"], row).as_py()
@@ -72,13 +72,13 @@ def put_in(batches: Iterator[pa.RecordBatch], inputs: UnitWithCanaries, before: 
             noted.append((parts[-1]["id"][0].as_py(), ids[behind - first]))
         parts.append(_those(batch, begin, len(batch), own))
         first += len(batch)
-        yield from _one(parts)
+        yield from _merged(parts)
     if waiting:
         schema = io.parquet(before["docs"].path(inputs.number)).schema_arrow
         names = names or schema.names
-        rest = [canary(unit, row, names) for _, unit, row in waiting]
-        noted += [(table["id"][0].as_py(), last) for table in rest]
-        yield from _one(rest)
+        at_end = [canary(unit, row, names) for _, unit, row in waiting]
+        noted += [(table["id"][0].as_py(), last) for table in at_end]
+        yield from _merged(at_end)
     io.notes[PLANTED] = json.dumps(noted)
 
 
@@ -87,5 +87,5 @@ def _those(batch: pa.RecordBatch, begin: int, end: int, own: Any) -> pa.Table:
     return pa.Table.from_batches([part.filter(pa.array(own[begin:end]))])
 
 
-def _one(parts: Sequence[pa.Table]) -> Iterator[pa.RecordBatch]:
+def _merged(parts: Sequence[pa.Table]) -> Iterator[pa.RecordBatch]:
     yield from pa.concat_tables(parts).combine_chunks().to_batches()

@@ -64,21 +64,21 @@ class PackRows:
         else:
             io.facts |= {name: getattr(report, name) for name in report.__dataclass_fields__}
         files = {suffix: io.path(f"rows{suffix}", suffix, report.rows) for suffix in self.writer.suffixes}
-        written = self.writer.write_rows(packed, files)
-        if isinstance(written, ShardEntry):  # the native format: which documents these are is beside the tokens
+        result = self.writer.write_rows(packed, files)
+        if isinstance(result, ShardEntry):  # the native format: which documents these are is beside the tokens
             table = io.path("documents", ".parquet", plan.documents)
             batches = _documents(plan, self.stream, io)
             checksum = write_documents(batches, plan.first_document, packed.lengths, table)
-            rows = written.rows if self.pack else 0
-            io.notes["entry"] = json.dumps(asdict(replace(written, rows=rows, table_xxh3_128=checksum)))
+            rows = result.rows if self.pack else 0
+            io.notes["entry"] = json.dumps(asdict(replace(result, rows=rows, table_xxh3_128=checksum)))
             if loss := self._loss():
                 io.notes["loss"] = json.dumps(loss.to_json())
             io.notes["tokenizer"] = json.dumps(TokenizerFacts.from_tokenizer(self.tokenize.open()))
             return
         for suffix, path in files.items():
             io.notes[f"sha256{suffix}"] = sha256(path)
-        if written.entry:
-            io.notes["entry"] = json.dumps(dict(written.entry))
+        if result.entry:
+            io.notes["entry"] = json.dumps(dict(result.entry))
 
     def publish(self, name: str, output: OutputFolder, results: dict[str, Results]) -> None:
         files = {f"rows{suffix}": suffix for suffix in self.writer.suffixes}
@@ -91,9 +91,9 @@ class PackRows:
             output.publish(shards["documents"].path(unit), name, table_name(unit, self.writer.stem))
         entries = [ShardEntry(**json.loads(entry)) for entry in shards.notes.get("entry", ())]
         # The driver need not load the tokenizer for what its workers know: that takes half a second.
-        known = shards.notes.get("tokenizer")
+        recorded = shards.notes.get("tokenizer")
         tokenizer = (
-            TokenizerFacts(*json.loads(known[0])) if known else TokenizerFacts.from_tokenizer(self.tokenize.open())
+            TokenizerFacts(*json.loads(recorded[0])) if recorded else TokenizerFacts.from_tokenizer(self.tokenize.open())
         )
         totals = [results[stage] for stage in self.stream.counted]
         documents = sum(int(part["tokens"].rows.sum()) for part in totals if len(part))
@@ -165,12 +165,12 @@ class WriteTokens:
         units = {unit: self.stream.tokens_of(io, unit) for unit in range(inputs.first_unit, inputs.stop_unit)}
         plan = self.cuts().plan(inputs, [tokens.lengths for tokens in units.values()])
         files = {suffix: io.path(f"tokens{suffix}", suffix) for suffix in self.writer.suffixes}
-        written = self.writer.write_tokens(_parts(plan, units), files)
-        io.facts["documents"] = written.rows
+        result = self.writer.write_tokens(_parts(plan, units), files)
+        io.facts["documents"] = result.rows
         for suffix, path in files.items():
             io.notes[f"sha256{suffix}"] = sha256(path)
-        if written.entry:
-            io.notes["entry"] = json.dumps(dict(written.entry))
+        if result.entry:
+            io.notes["entry"] = json.dumps(dict(result.entry))
 
     def publish(self, name: str, output: OutputFolder, results: dict[str, Results]) -> None:
         files = {f"tokens{suffix}": suffix for suffix in self.writer.suffixes}

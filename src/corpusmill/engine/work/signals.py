@@ -30,28 +30,28 @@ def signals_of_kept(paths: Sequence[str], patterns: Sequence[str], files: Upstre
     rows = np.empty(0, np.int64)  # of each document in the table of the pass
     after: str | None = None
     for path in reversed(paths):
-        wanted = matching(patterns, _signals_in(files.parquet(path).schema_arrow))
-        table = files.table(path, ["dropped_by", *wanted])
-        kept = np.flatnonzero(pc.is_null(table["dropped_by"]).to_numpy())
-        rows = kept if after is None else kept[_places(path, kept, after, files)[rows]]
-        columns.append({name: table[name].take(pa.array(rows)) for name in wanted})
+        columns_read = matching(patterns, _signals_in(files.parquet(path).schema_arrow))
+        table = files.table(path, ["dropped_by", *columns_read])
+        kept_rows = np.flatnonzero(pc.is_null(table["dropped_by"]).to_numpy())
+        rows = kept_rows if after is None else kept_rows[_places(path, kept_rows, after, files)[rows]]
+        columns.append({name: table[name].take(pa.array(rows)) for name in columns_read})
         after = path
     merged = {name: column for part in reversed(columns) for name, column in part.items()}
     return pa.table(merged) if merged else pa.table({"": pa.nulls(len(rows))}).select([])
 
 
-def _places(before: str, kept: Int64s, after: str, files: Upstream) -> Int64s:
+def _places(before: str, kept_rows: Int64s, after: str, files: Upstream) -> Int64s:
     """(documents of the later pass,) the place of each among those that the pass before keeps."""
     count = files.parquet(after).metadata.num_rows
-    if count == len(kept):
+    if count == len(kept_rows):
         return np.arange(count)
     # Steps of the later pass failed on some: what is left is found by its address, in order, so that documents with the
     # same address are not confused either.
-    there = _addresses(before, files).take(pa.array(kept)).to_pylist()
+    addresses = _addresses(before, files).take(pa.array(kept_rows)).to_pylist()
     places = np.empty(count, np.int64)
     at = 0
     for number, address in enumerate(_addresses(after, files).to_pylist()):
-        at = there.index(address, at)
+        at = addresses.index(address, at)
         places[number] = at
         at += 1
     return places
@@ -74,16 +74,16 @@ class LeavesSignals(Protocol):
     def signal_names(self) -> list[str]: ...
 
 
-def check_signals(passes: Sequence[LeavesSignals], wanted: Sequence[tuple[str, Sequence[str]]]) -> None:
+def check_signals(passes: Sequence[LeavesSignals], requests: Sequence[tuple[str, Sequence[str]]]) -> None:
     """Raises RecipeError for a pattern that no signal of the passes fits, naming the nearest signal.
 
     wanted   writers by their labels, and the patterns of the signals that they write
     """
-    names = [name for one in passes for name in one.signal_names()]
-    for label, patterns in wanted:
+    names = [name for pass_ in passes for name in pass_.signal_names()]
+    for label, patterns in requests:
         for pattern in patterns:
             if not matching((pattern,), names):
-                there = f"There are: {', '.join(names)}." if names else "No step measures anything."
+                available = f"There are: {', '.join(names)}." if names else "No step measures anything."
                 raise RecipeError(
-                    f'{label}: no step leaves the signal "{pattern}"{did_you_mean(pattern, names) or "."} {there}'
+                    f'{label}: no step leaves the signal "{pattern}"{did_you_mean(pattern, names) or "."} {available}'
                 )

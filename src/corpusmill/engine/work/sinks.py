@@ -18,7 +18,7 @@ from corpusmill.engine.work.pass_facts import PassFacts
 from corpusmill.engine.work.pass_parts import KeyRequest, write_keys
 from corpusmill.engine.work.pass_results import MEASURED, TEXT_GROUPS
 from corpusmill.engine.work.passed_batch import PassedBatch
-from corpusmill.engine.work.planted import HELD, held
+from corpusmill.engine.work.planted import HELD, host_note
 from corpusmill.engine.work.step_chain import StepChain, is_for
 from corpusmill.engine.work.text_facts import TextFacts
 from corpusmill.engine.work.texts_in_place import IN_PLACE, columns_beside
@@ -225,7 +225,7 @@ class _CanaryHosts:
         self._sources += passed.kept_docs["source"].to_pylist()
 
     def finish(self, io: UnitIO) -> None:
-        io.notes[HELD] = held(self._sources)
+        io.notes[HELD] = host_note(self._sources)
 
 
 @dataclass(frozen=True)
@@ -239,16 +239,16 @@ class DedupKeys:
 
     def keys_of(self, passed: PassedBatch) -> Keys:
         """The keys of the kept documents of a batch."""
-        request, batch, kept = self.request, passed.batch, passed.kept_docs
+        request, batch, docs = self.request, passed.batch, passed.kept_docs
         is_kept = pa.array(passed.is_kept)
         needed = batch.needed(request.label, request.step.needs)
         columns = {name: column.filter(is_kept) for name, column in needed.items()}
         if request.only is None:
-            return request.step.keys(kept, columns)
-        applies = np.full(len(kept), is_for(request.only, batch.docs))
+            return request.step.keys(docs, columns)
+        applies = np.full(len(docs), is_for(request.only, batch.docs))
         if not applies.any():
-            kept, columns = kept.slice(0, 0), {name: column.slice(0, 0) for name, column in columns.items()}
-        return of_some(request.step.keys(kept, columns), applies)
+            docs, columns = docs.slice(0, 0), {name: column.slice(0, 0) for name, column in columns.items()}
+        return of_some(request.step.keys(docs, columns), applies)
 
 
 @dataclass
@@ -269,9 +269,9 @@ def count_flow(batch: Batch, chain: StepChain, tokens: pa.Array | None, facts: F
 
     tokens   (documents,) of each document, null where not known; None if nothing counts tokens
     """
-    known = pa.nulls(len(batch.docs), pa.int64()) if tokens is None else tokens
-    counted = batch.tokens_at_steps(known)
-    unknown = known.is_null().to_numpy(zero_copy_only=False) & (tokens is not None)
+    counts = pa.nulls(len(batch.docs), pa.int64()) if tokens is None else tokens
+    counted = batch.tokens_at_steps(counts)
+    unknown = counts.is_null().to_numpy(zero_copy_only=False) & (tokens is not None)
     sources = batch.docs["source"].to_numpy(zero_copy_only=False)
     reasons = dict(batch.reasons)
     for source in sorted(set(sources)):

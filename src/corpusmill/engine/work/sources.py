@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from corpusmill.engine.work.batch import Batch
 from corpusmill.engine.work.careful import BatchFeeder, letters, positions_of
-from corpusmill.engine.work.limited import Limited, Taken
+from corpusmill.engine.work.limited import Limited, SourceLimit
 from corpusmill.engine.work.pass_documents import ROW
 from corpusmill.engine.work.pass_parts import InputPieces, VerdictSource
 from corpusmill.engine.work.pass_results import UnitOfPass
@@ -58,16 +58,16 @@ class InputFiles:
         io.write("dead", pa.RecordBatch.from_pylist([], schema=DEAD))
         yield self.nothing(chain)
         pieces = [(part.source, piece) for part in inputs.sources for piece in part.pieces]
-        size, done = sum(piece.size for _, piece in pieces), 0
-        taken = Taken(self.limited)
+        size, bytes_read = sum(piece.size for _, piece in pieces), 0
+        limit = SourceLimit(self.limited)
         for part, (index, piece) in enumerate(pieces):
-            io.heart.at(done, size)
-            done += piece.size
-            if not taken.left(index):
+            io.heart.at(bytes_read, size)
+            bytes_read += piece.size
+            if not limit.remaining(index):
                 continue
             source, reader = self.readers[index]
             counts = ReadCounts()
-            for docs in taken.of(index, feeder.read(part, reader, piece, source, counts), counts):
+            for docs in limit.select(index, feeder.read(part, reader, piece, source, counts), counts):
                 positions = positions_of(docs)
                 left_out = feeder.left_out(part, positions)
                 add(io.facts, "read", source, "documents", count=len(docs) - len(left_out))
@@ -115,8 +115,8 @@ class StoredDocuments:
             _note_left_out(docs, feeder.left_out(0, positions), chain, io)
             for start, stop in feeder.cut(0, docs, positions):
                 rows_of_batch = stored.slice(start, stop - start)
-                beside = self._beside(rows_of_batch, begin + start)
-                batch = chain.judge(docs.slice(start, stop - start), begin + start, verdicts, beside)
+                columns = self._extra_columns(rows_of_batch, begin + start)
+                batch = chain.judge(docs.slice(start, stop - start), begin + start, verdicts, columns)
                 batch.tokens = rows_of_batch["tokens"]
                 batch.texts_stage = self.stage
                 yield batch
@@ -127,7 +127,7 @@ class StoredDocuments:
     def _columns(self, chain: StepChain) -> list[str]:
         return list(COUNTED.names)
 
-    def _beside(self, stored: pa.RecordBatch, first: int) -> pa.RecordBatch | None:
+    def _extra_columns(self, stored: pa.RecordBatch, first: int) -> pa.RecordBatch | None:
         return None
 
 
@@ -144,7 +144,7 @@ class TextsInPlace(StoredDocuments):
         unread = () if chain.steps else ("text", "metadata")
         return [*(name for name in COUNTED.names if name not in unread), *IN_PLACE.names]
 
-    def _beside(self, stored: pa.RecordBatch, first: int) -> pa.RecordBatch:
+    def _extra_columns(self, stored: pa.RecordBatch, first: int) -> pa.RecordBatch:
         return stored.select(IN_PLACE.names).append_column(ROW, pa.array(np.arange(first, first + len(stored))))
 
 

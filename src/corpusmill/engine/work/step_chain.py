@@ -56,10 +56,10 @@ class StepChain:
         return bounds([*((judge.label, judge.step) for judge in self.judged), *self.steps])
 
     def judge(
-        self, docs: pa.RecordBatch, first: int, tables: Sequence[Verdicts], beside: pa.RecordBatch | None = None
+        self, docs: pa.RecordBatch, first: int, tables: Sequence[Verdicts], extra: pa.RecordBatch | None = None
     ) -> Batch:
         """A batch with the verdicts on its documents, of which `first` is the first, and without what is cut."""
-        batch = Batch(docs, beside=beside)
+        batch = Batch(docs, beside=extra)
         for index, (judge, (verdicts, cuts)) in enumerate(zip(self.judged, tables)):
             label, step = judge.label, judge.step
             if not is_for(judge.only, docs):
@@ -82,10 +82,10 @@ class StepChain:
             batch.signals.update({f"{label}.{name}": column for name, column in columns.items()})
         return batch
 
-    def nothing(self, beside: pa.RecordBatch | None = None) -> Batch:
+    def nothing(self, extra: pa.RecordBatch | None = None) -> Batch:
         """No documents, with the verdicts on them."""
         tables = [(judge.step.verdict.empty_table(), CUTS.empty_table()) for judge in self.judged]
-        return self.judge(pa.RecordBatch.from_pylist([], schema=DOCUMENT), 0, tables, beside)
+        return self.judge(pa.RecordBatch.from_pylist([], schema=DOCUMENT), 0, tables, extra)
 
 
 @dataclass

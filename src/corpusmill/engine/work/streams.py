@@ -76,15 +76,15 @@ class TokenStream:
         path, ids = (files.path(number) for files, number in self._token_files(upstream, unit))
         if rows is not None and not len(rows):
             return UnitTokens(upstream.arrays(ids)["ids"][:0], rows, None)
-        made = read_tokens(upstream, path, ids)
-        if rows is None or len(rows) == len(made.lengths):
-            return made
+        tokens = read_tokens(upstream, path, ids)
+        if rows is None or len(rows) == len(tokens.lengths):
+            return tokens
         breaks = None
-        if made.breaks is not None:
-            among = np.zeros(len(made.lengths), bool)
+        if tokens.breaks is not None:
+            among = np.zeros(len(tokens.lengths), bool)
             among[rows] = True
-            breaks = of_documents(made.breaks, made.lengths, among)
-        return UnitTokens(ids_of(made.ids, made.lengths, rows), made.lengths[rows], breaks)
+            breaks = of_documents(tokens.breaks, tokens.lengths, among)
+        return UnitTokens(ids_of(tokens.ids, tokens.lengths, rows), tokens.lengths[rows], breaks)
 
     def lengths(self, upstream: Upstream, unit: int) -> NDArray[np.int64]:
         """(documents,) tokens of each document of a unit."""
@@ -182,20 +182,20 @@ class ChooseDocuments:
         paths = [io.results(stage)["signals"].path(self._first(io, unit)) for stage in self.passes]
         measured = signals_of_kept(paths, self.wanted_signals, io)
         within = np.ones(len(measured), bool)
-        for name, least, most in self.where:
+        for name, low, high in self.where:
             column = measured[name]
             if not (pa.types.is_floating(column.type) or pa.types.is_integer(column.type)):
                 raise RecipeError(f"the signal {name} is {column.type}, no number; it has no min and max")
             values = column.cast(pa.float64()).to_numpy()  # NaN where there is none, which is within nothing
-            within &= (values >= (-np.inf if least is None else least)) & (values <= (np.inf if most is None else most))
-        again = self._again(unit, io)
-        return within if again is None else within[again]
+            within &= (values >= (-np.inf if low is None else low)) & (values <= (np.inf if high is None else high))
+        repeats = self._repeats(unit, io)
+        return within if repeats is None else within[repeats]
 
     def _first(self, upstream: Upstream, unit: int) -> int:
         """The unit of the passes in which a unit's documents are."""
         return unit % len(upstream.results(self.stream.tokens))
 
-    def _again(self, unit: int, io: UnitIO) -> NDArray[np.int64] | None:
+    def _repeats(self, unit: int, io: UnitIO) -> NDArray[np.int64] | None:
         """Which documents of that unit are drawn again in this one; None: it is that unit."""
         time = unit // len(io.results(self.stream.tokens))
         if not time:

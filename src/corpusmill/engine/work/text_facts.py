@@ -40,12 +40,12 @@ class TextFacts:
 
     def finish(self, facts: Facts) -> tuple[str, str]:
         """Add the counts to the facts of the unit; returns name and value of the note of the shortest and longest."""
-        every = np.concatenate([measured for _, measured in self._measured])
+        values = np.concatenate([measured for _, measured in self._measured])
         names = pa.chunked_array([coded for coded, _ in self._measured]).unify_dictionaries().combine_chunks()
         codes = names.indices.to_numpy(zero_copy_only=False)
-        found = {name: _counts(every[codes == code]) for code, name in enumerate(names.dictionary.to_pylist())}
-        merge(facts, {FACTS: {self.side: found}})
-        ends = [int(end) for name in COUNTED if len(every) for end in (every[name].min(), every[name].max())]
+        by_source = {name: _counts(values[codes == code]) for code, name in enumerate(names.dictionary.to_pylist())}
+        merge(facts, {FACTS: {self.side: by_source}})
+        ends = [int(end) for name in COUNTED if len(values) for end in (values[name].min(), values[name].max())]
         return f"{FACTS}_{self.side}", ",".join(map(str, ends))
 
 
@@ -63,6 +63,6 @@ def measure_again(first: pa.Array, last: pa.Array, measured: NDArray[np.void]) -
     changed = pc.fill_null(pc.not_equal(first, last), True)
     if not pc.any(changed).as_py():
         return measured
-    again = measured.copy()
-    again[np.flatnonzero(changed.to_numpy(zero_copy_only=False))] = integrity(last.filter(changed))
-    return again
+    updated = measured.copy()
+    updated[np.flatnonzero(changed.to_numpy(zero_copy_only=False))] = integrity(last.filter(changed))
+    return updated

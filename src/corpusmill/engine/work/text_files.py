@@ -65,7 +65,7 @@ def text_files(megabytes: int, results: Results) -> Iterator[TextFile]:
     """
     waiting: list[UnitPart] = []
     size = 0
-    written = False
+    has_file = False
     for unit, noted in enumerate(results.notes[TEXT_GROUPS] if len(results) else ()):
         groups = [int(text) for text in noted.split(",") if text]
         first = 0
@@ -73,10 +73,10 @@ def text_files(megabytes: int, results: Results) -> Iterator[TextFile]:
             size += text
             if size >= megabytes * MB:
                 yield TextFile((*waiting, UnitPart(unit, first, group)))
-                written, waiting, size, first = True, [], 0, group
+                has_file, waiting, size, first = True, [], 0, group
         if first < len(groups) or not groups:
             waiting.append(UnitPart(unit, first, len(groups)))
-    if any(part.stop for part in waiting) or not written:  # units without documents make no file of their own
+    if any(part.stop for part in waiting) or not has_file:  # units without documents make no file of their own
         yield TextFile(tuple(waiting))
 
 

@@ -79,10 +79,10 @@ class TokenCounter:
             return pc.if_else(is_changed, pa.scalar(None, pa.int64()), batch.tokens)
         tokens, changed = batch.tokens, is_changed.to_numpy(zero_copy_only=False)
         if self.ids is not None:
-            kept = batch.dropped == KEPT
-            is_kept = pa.array(kept)
-            tokens = _replaced(tokens, kept, self.ids.add(texts.filter(is_kept), batch.docs.filter(is_kept)))
-            changed = changed & ~kept
+            kept_mask = batch.dropped == KEPT
+            is_kept = pa.array(kept_mask)
+            tokens = _replaced(tokens, kept_mask, self.ids.add(texts.filter(is_kept), batch.docs.filter(is_kept)))
+            changed = changed & ~kept_mask
         if changed.any():
             tokens = _replaced(tokens, changed, self.tokenizer.count(texts.filter(pa.array(changed))))
         return tokens
@@ -93,11 +93,11 @@ class TokenCounter:
 
     def _count_all(self, batch: Batch, tokenizer: Tokenize) -> pa.Array:
         """The same of a batch of which nothing was counted before."""
-        kept = batch.dropped == KEPT
+        kept_mask = batch.dropped == KEPT
         docs = batch.docs.select(["id", "url", "text"])
-        docs = docs if kept.all() else docs.filter(pa.array(kept))
-        tokens = np.zeros(len(kept), np.int64)
-        tokens[kept] = self.ids.add(docs["text"], docs) if self.ids is not None else tokenizer.count(docs["text"])
+        docs = docs if kept_mask.all() else docs.filter(pa.array(kept_mask))
+        tokens = np.zeros(len(kept_mask), np.int64)
+        tokens[kept_mask] = self.ids.add(docs["text"], docs) if self.ids is not None else tokenizer.count(docs["text"])
         for rows, dropped in batch.texts_of_dropped():
             tokens[rows] = tokenizer.count(dropped)
         return pa.array(tokens)

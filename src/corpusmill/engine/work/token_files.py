@@ -22,10 +22,10 @@ def read_ids(files: Upstream, tokens: str, ids: str) -> tuple[NDArray[Any], Int6
     own = files.arrays(tokens)
     if tokens == ids:
         return own["ids"], own["lengths"]
-    made = files.arrays(ids)
+    arrays = files.arrays(ids)
     if "chosen" not in own:
-        return made["ids"], made["lengths"]
-    return ids_of(made["ids"], made["lengths"], own["chosen"]), own["lengths"]
+        return arrays["ids"], arrays["lengths"]
+    return ids_of(arrays["ids"], arrays["lengths"], own["chosen"]), own["lengths"]
 
 
 def ids_of(ids: NDArray[Any], lengths: Int64s, rows: Int64s) -> NDArray[Any]:
@@ -36,5 +36,5 @@ def ids_of(ids: NDArray[Any], lengths: Int64s, rows: Int64s) -> NDArray[Any]:
     """
     edges = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
     lists = pa.LargeListArray.from_arrays(pa.array(edges), pa.array(np.asarray(ids)))
-    taken: NDArray[Any] = lists.take(pa.array(rows)).flatten().to_numpy()
-    return taken
+    selected: NDArray[Any] = lists.take(pa.array(rows)).flatten().to_numpy()
+    return selected

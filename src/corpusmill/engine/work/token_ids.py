@@ -57,8 +57,8 @@ class TokenIds:
         """
         arranged = None
         if isinstance(self.step, Arranges):
-            named = {"id": docs["id"], "url": docs["url"], "text": texts}
-            arranged = self.step.arrange(pa.RecordBatch.from_pydict(named), self.room, self.split_at)
+            columns = {"id": docs["id"], "url": docs["url"], "text": texts}
+            arranged = self.step.arrange(pa.RecordBatch.from_pydict(columns), self.room, self.split_at)
         if arranged is not None:
             ids, lengths, at = arranged
             self._breaks.append(self._tokens + at)
@@ -116,10 +116,10 @@ def special_tokens(step: Tokenize) -> int:
 def read_tokens(files: Upstream, tokens: str, ids: str) -> UnitTokens:
     """The tokens of a unit, with the places at which documents may be cut; see `token_files.read_ids`."""
     values, lengths = read_ids(files, tokens, ids)
-    own, made = files.arrays(tokens), files.arrays(ids)
-    breaks = made.get("breaks")
+    own, arrays = files.arrays(tokens), files.arrays(ids)
+    breaks = arrays.get("breaks")
     if breaks is not None and "chosen" in own:
-        kept = np.zeros(len(made["lengths"]), bool)
-        kept[own["chosen"]] = True
-        breaks = of_documents(breaks, made["lengths"], kept)
+        kept_mask = np.zeros(len(arrays["lengths"]), bool)
+        kept_mask[own["chosen"]] = True
+        breaks = of_documents(breaks, arrays["lengths"], kept_mask)
     return UnitTokens(values, lengths, breaks)

@@ -49,28 +49,28 @@ class CountTokens:
 
     def run(self, inputs: UnitOfPass, io: UnitIO) -> None:
         texts = io.results(self.before.texts)
-        made = io.arrays(texts[IDS].path(inputs.number))
-        beside = io.table(texts["docs"].path(inputs.number), [BYTES, CHARS, WORDS])
+        id_arrays = io.arrays(texts[IDS].path(inputs.number))
+        lengths_table = io.table(texts["docs"].path(inputs.number), [BYTES, CHARS, WORDS])
         arrays: dict[str, NDArray[np.int64]] = {}
         if self.before.texts != self.before.stage:
             docs = io.results(self.before.stage)["docs"].path(inputs.number)
             rows = io.table(docs, [ROW])[ROW].to_numpy()
-            if len(rows) < len(beside):
-                arrays["chosen"], beside = rows, beside.take(pa.array(rows))
-        ids, lengths = made["ids"], made["lengths"]
+            if len(rows) < len(lengths_table):
+                arrays["chosen"], lengths_table = rows, lengths_table.take(pa.array(rows))
+        ids, lengths = id_arrays["ids"], id_arrays["lengths"]
         if "chosen" in arrays:
             ids, lengths = ids_of(ids, lengths, arrays["chosen"]), lengths[arrays["chosen"]]
         tokenizer: Tokenizer = self.step.open()
         counts = np.zeros(tokenizer.vocab_size, np.int64)
         count_ids(np.asarray(ids), counts)
         special = [tokenizer.eos_id] + ([tokenizer.bos_id] if tokenizer.bos_id is not None else [])
-        found = {"eos": int(counts[tokenizer.eos_id])}
+        controls = {"eos": int(counts[tokenizer.eos_id])}
         if tokenizer.bos_id is not None:
-            found["bos"] = int(counts[tokenizer.bos_id])
-        io.facts["controls"] = {"documents": len(lengths), **found}
+            controls["bos"] = int(counts[tokenizer.bos_id])
+        io.facts["controls"] = {"documents": len(lengths), **controls}
         counts[special] -= len(lengths)
         arrays |= {"lengths": lengths, "counts": counts}
-        arrays |= {name: beside[column].to_numpy() for name, column in STATISTICS.items()}
+        arrays |= {name: lengths_table[column].to_numpy() for name, column in STATISTICS.items()}
         note_tokens(io, lengths)
         io.write_arrays("tokens", len(lengths), **arrays)
 
@@ -104,24 +104,24 @@ class EncodeDocuments:
             yield PlannedUnit(UnitOfPass(i), self.before.content(upstream, i))
 
     def run(self, inputs: UnitOfPass, io: UnitIO) -> None:
-        made = TokenIds(self.step, self.split_at, self.room, io)
+        encoded = TokenIds(self.step, self.split_at, self.room, io)
         among: list[NDArray[np.bool_]] = []
         for batch in self.before.batches(io, inputs.number, ("id", "url", "source", "text"), ROWS):
             among.append(of_sources(batch["source"], self.sources))
-            some = batch.filter(pa.array(among[-1]))
-            if len(some):
-                made.add(some["text"].cast(pa.large_string()), some)
-        lengths = made.write(np.concatenate([np.empty(0, bool), *among]))
+            chosen = batch.filter(pa.array(among[-1]))
+            if len(chosen):
+                encoded.add(chosen["text"].cast(pa.large_string()), chosen)
+        lengths = encoded.write(np.concatenate([np.empty(0, bool), *among]))
         note_tokens(io, lengths)
         io.write_arrays("tokens", len(lengths), lengths=lengths)
 
     def check(self) -> None:
         """Raises RecipeError if a model cannot be trained on the ids of both steps."""
-        mine, others = (step.open() for step in (self.step, self.like))
-        if differs := [name for name in SAME if getattr(mine, name) != getattr(others, name)]:
+        own, others = (step.open() for step in (self.step, self.like))
+        if differs := [name for name in SAME if getattr(own, name) != getattr(others, name)]:
             raise RecipeError(
                 f"a stage of training has another tokenizer than the recipe ({differs[0]} is "
-                f"{getattr(mine, differs[0])}, and {getattr(others, differs[0])} in the recipe): one model cannot be "
+                f"{getattr(own, differs[0])}, and {getattr(others, differs[0])} in the recipe): one model cannot be "
                 "trained on both; give them the same"
             )
 
@@ -171,14 +171,14 @@ class RepeatDocuments:
         results, tokens = io.results(self.before.stage), io.results(self.tokens)["tokens"]
         ids = io.results(self.ids)[IDS]
         signals = io.table(results["signals"].path(inputs.number), ["dropped_by", self.copies])
-        again = copies_of_kept(signals, self.copies) > inputs.time
-        made = read_tokens(io, tokens.path(inputs.number), ids.path(inputs.number))
-        about = io.table(results["docs"].path(inputs.number), IDENTITY).filter(pa.array(again))
+        is_repeated = copies_of_kept(signals, self.copies) > inputs.time
+        tokens_read = read_tokens(io, tokens.path(inputs.number), ids.path(inputs.number))
+        about = io.table(results["docs"].path(inputs.number), IDENTITY).filter(pa.array(is_repeated))
         for batch in (pa.RecordBatch.from_pylist([], schema=about.schema), *about.to_batches()):
             io.write("docs", batch)
-        lengths = made.lengths[again]
+        lengths = tokens_read.lengths[is_repeated]
         note_tokens(io, lengths)
-        kept = {"ids": ids_of(made.ids, made.lengths, np.flatnonzero(again)), "lengths": lengths}
-        if made.breaks is not None:
-            kept["breaks"] = of_documents(made.breaks, made.lengths, again)
-        io.write_arrays("tokens", len(lengths), **kept)
+        arrays = {"ids": ids_of(tokens_read.ids, tokens_read.lengths, np.flatnonzero(is_repeated)), "lengths": lengths}
+        if tokens_read.breaks is not None:
+            arrays["breaks"] = of_documents(tokens_read.breaks, tokens_read.lengths, is_repeated)
+        io.write_arrays("tokens", len(lengths), **arrays)
