@@ -5,7 +5,6 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -20,7 +19,7 @@ from corpusmill.engine.plan.forecast import Forecast, forecast
 from corpusmill.engine.plan.inputs import SourceFiles
 from corpusmill.engine.plan.look import MANY, SourceSample, spread
 from corpusmill.engine.plan.plan import RunPlan
-from corpusmill.engine.plan.stored_rows import load_with_overrides, stored, with_inputs
+from corpusmill.engine.plan.stored_rows import stored, with_inputs
 from corpusmill.engine.work.passes import Pass
 from corpusmill.execute import cpus
 from corpusmill.read import ReadCounts
@@ -107,11 +106,7 @@ def check(recipe: Recipe | str | os.PathLike[str], *, inputs: Any = None, overri
     your own are given the first documents. Raises RecipeError, InputError, AssetError or MissingExtraError with all
     that is wrong, in `problems` one by one: what a run refuses before it reads anything, in the same words.
     """
-    loaded = (
-        load_with_overrides(recipe, overrides)
-        if isinstance(recipe, Recipe)
-        else preflight.load(Path(recipe), overrides)
-    )
+    loaded = preflight.load(recipe, overrides)
     recipe = with_inputs(loaded, inputs)
     folder = RunFolder(recipe.folder)
     recipe = stored(recipe, folder)

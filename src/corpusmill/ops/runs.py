@@ -21,7 +21,7 @@ from corpusmill.engine.drive.session import Progress, Session
 from corpusmill.engine.plan import preflight
 from corpusmill.engine.plan.changes import changes, in_words, is_finished
 from corpusmill.engine.plan.plan import RunPlan
-from corpusmill.engine.plan.stored_rows import load_with_overrides, stored, with_inputs
+from corpusmill.engine.plan.stored_rows import stored, with_inputs
 from corpusmill.errors import CorpusmillError, InputError, ResumeError, RunError, StorageError
 from corpusmill.execute import Executor, cpus, termination, warm_start
 from corpusmill.execute.on_demand import OnDemand
@@ -78,10 +78,7 @@ def run(
     warm_start.leave_if_imported_by_worker()
     with ExitStack() as shown:
         listener = listener or shown.enter_context(displays.display(progress))
-        if isinstance(recipe, Recipe):
-            loaded = load_with_overrides(recipe, overrides)
-        else:
-            loaded = preflight.load(Path(recipe), overrides, None if folder is None else RunFolder.at(folder))
+        loaded = preflight.load(recipe, overrides, None if folder is None else RunFolder.at(folder))
         return _run(with_inputs(loaded, inputs), folder, workers, executor, listener)
 
 

@@ -4,6 +4,7 @@ A recipe that is right is planned as fast as ever. Only where something is wrong
 be wrong, too: sources, steps, models, the folder.
 """
 
+import os
 import pickle
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -107,12 +108,17 @@ def _at(error: CorpusmillError, at: Position | None) -> CorpusmillError:
     return result
 
 
-def load(path: Path, overrides: Overrides = (), folder: RunFolder | None = None) -> Recipe:
-    """The recipe in a file, see `Recipe.load`. If it is wrong, the error also says what is wrong with the input, the
-    models and the folder, as far as the rest of the recipe names them."""
+def load(recipe: Recipe | str | os.PathLike[str], overrides: Overrides = (), folder: RunFolder | None = None) -> Recipe:
+    """The recipe, or the one in a file, see `Recipe.load`. If that is wrong, the error also says what is wrong with the
+    input, the models and the folder, as far as the rest of the recipe names them."""
+    if isinstance(recipe, Recipe):
+        if overrides:
+            raise RecipeError("overrides are for the file of a recipe; change a Recipe with dataclasses.replace")
+        return recipe
     try:
-        return Recipe.load(path, overrides)
+        return Recipe.load(recipe, overrides)
     except RecipeError as error:
+        path = Path(recipe)
         try:
             parts = read_parts(read_text(path), str(path), overrides, path.stem)
         except RecipeError:

@@ -37,15 +37,6 @@ UNSAFE = re.compile(r"[^\w.-]")  # in the name of a file
 OPTIONS = orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_APPEND_NEWLINE
 
 
-def load_with_overrides(recipe: Recipe | str | os.PathLike[str], overrides: Overrides = ()) -> Recipe:
-    """The recipe, or the one in a file with these overrides."""
-    if not isinstance(recipe, Recipe):
-        return Recipe.load(recipe, overrides)
-    if overrides:
-        raise RecipeError("overrides are for the file of a recipe; change a Recipe with dataclasses.replace")
-    return recipe
-
-
 def with_inputs(recipe: Recipe, inputs: Any) -> Recipe:
     """The recipe with documents in memory in place of what its sources read, whose columns and names stay.
 
