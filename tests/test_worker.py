@@ -66,7 +66,7 @@ def test_who_comes_late_says_that_the_run_is_finished(corpusmill, recipe, tmp_pa
 
 def test_who_comes_late_tidies_up_for_one_that_ended_when_it_had_published(recipe, tmp_path, monkeypatch):
     """As in a bucket, where no lock says that nobody is at work any more."""
-    monkeypatch.setattr(RunFolder, "if_alone", lambda run: nullcontext(False))
+    monkeypatch.setattr(worker, "if_alone", lambda run: nullcontext(False))
 
     def away(run):
         raise StorageError("the store is away")

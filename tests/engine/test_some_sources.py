@@ -20,7 +20,7 @@ import corpusmill
 from corpusmill.engine.plan import inputs
 from corpusmill.engine.plan.changes import changes
 from corpusmill.engine.plan.lower import lower
-from corpusmill.engine.work import passes
+from corpusmill.engine.work import sources
 from corpusmill.execute.serial import Serial
 from corpusmill.read import ReadCounts
 from corpusmill.recipe import RunSettings
@@ -265,8 +265,8 @@ def test_how_batches_and_units_mix_the_sources_makes_no_difference(three, unit, 
     folder, expected, signals = three
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory(dir=folder) as place:
         patch.setattr(inputs, "unit_bytes", lambda found, unit_mb: unit)
-        patch.setattr(passes, "ReadCounts", partial(ReadCounts, batch_rows=rows_read))
-        patch.setattr(passes, "ROWS", rows_kept)
+        patch.setattr(sources, "ReadCounts", partial(ReadCounts, batch_rows=rows_read))
+        patch.setattr(sources, "ROWS", rows_kept)
         made = replace(recipe(folder, THREE), write=[ShardsWriter()])
         done = corpusmill.run(made, folder=Path(place) / "run", executor=Serial())
         assert outputs(done.folder) == expected

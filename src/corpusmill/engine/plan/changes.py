@@ -141,7 +141,7 @@ def _described(run: RunFolder, folder: str) -> dict[str, Any] | None:
 
 def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """In words, what differs between two identities: parameters first, then libraries, then code."""
-    reasons = list(_of_work(before["work"], now["work"]))
+    reasons = list(_of_work(*(_flat(identity["work"]) for identity in (before, now))))
     libraries = before["libraries"], now["libraries"]
     for name in sorted(set(libraries[0]) | set(libraries[1])):
         old, new = (versions.get(name) for versions in libraries)
@@ -156,6 +156,18 @@ def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
             "the code of " + ", ".join(changed[:SHOWN]) + (" and others" if changed[SHOWN:] else "") + " changed"
         )
     return reasons or ["what it is made of changed"]
+
+
+def _flat(work: Any) -> Any:
+    """The work of a pass as one mapping: its parts are not what a recipe names."""
+    if not isinstance(work, dict) or "sinks" not in work:
+        return work
+    parts = [work["source"], work["chain"], work["tokens"], *work["sinks"]]
+    return {
+        **{name: value for part in parts for name, value in part.items() if name not in ("class", "request")},
+        "requests": [sink["request"] for sink in work["sinks"] if "request" in sink],
+        "made of": [str(part["class"]).rpartition(":")[2] for part in parts if "request" not in part],
+    }
 
 
 def _of_work(before: Any, now: Any, where: str = "") -> Iterator[str]:

@@ -24,7 +24,6 @@ from corpusmill.engine.plan.usable_folder import refuse_if_unusable
 from corpusmill.engine.work.canaries import with_canaries
 from corpusmill.errors import InputError, RecipeError, did_you_mean
 from corpusmill.recipe.model import Recipe
-from corpusmill.recipe.override import Overrides
 from corpusmill.recipe.parts import Source
 from corpusmill.recipe.rows import Rows, is_in_memory
 from corpusmill.store.locks import only_driver

@@ -167,7 +167,7 @@ def name_of(reader: Reader) -> str:
 def _ranges(
     reader: Reader, piece: FilePiece, asides: Sequence[QuarantinedRecord], is_probe: bool
 ) -> Iterator[tuple[FilePiece, QuarantinedRecord | None, bool]]:
-    """A piece in the parts that it is read in: those that were set aside apart from others, and, if it is tried, as
+    """A piece in the parts that it is read in: those that were set aside apart from others, and, if it is a probe, as
     small as can be seen at once. With each, why it is not read to its end, and whether it is single."""
     if is_probe:
         parts = cut_piece(reader, piece)

@@ -93,7 +93,9 @@ class PackRows:
         # The driver need not load the tokenizer for what its workers know: that takes half a second.
         recorded = shards.notes.get("tokenizer")
         tokenizer = (
-            TokenizerFacts(*json.loads(recorded[0])) if recorded else TokenizerFacts.from_tokenizer(self.tokenize.open())
+            TokenizerFacts(*json.loads(recorded[0]))
+            if recorded
+            else TokenizerFacts.from_tokenizer(self.tokenize.open())
         )
         totals = [results[stage] for stage in self.stream.counted]
         documents = sum(int(part["tokens"].rows.sum()) for part in totals if len(part))

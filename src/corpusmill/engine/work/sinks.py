@@ -187,13 +187,13 @@ class DroppedDocuments:
     """The output `dropped`, and notes: which texts are in it, and how far dropped documents were measured unless it is
     to the end. See `dropped`.
 
-    texts   "all", "none" or "sample": `dropped_text` of `recipe.parts.RunSettings`
+    dropped_text   "all", "none" or "sample", as in `recipe.parts.RunSettings`
     """
 
-    texts: str
+    dropped_text: str
 
     def open(self, chain: StepChain) -> OpenSink:
-        return _DroppedDocuments(self.texts, chain.measure_dropped)
+        return _DroppedDocuments(self.dropped_text, chain.measure_dropped)
 
 
 class _DroppedDocuments:
