@@ -117,7 +117,7 @@ def check(recipe: Recipe | str | os.PathLike[str], *, inputs: Any = None, overri
     needs = forecast(plan, min(workers, ahead.units), ahead.text)
     documents, lost = try_first_pass(recipe, plan, ready.seen)
     names, markup = [source.source for source in recipe.read], warnings(recipe, plan.inputs, ready.seen)
-    drop_warnings = [drops_all_in_words(step, of=" in a sample of the input") for step in lost]
+    drop_warnings = [drops_all_in_words(step, context=" in a sample of the input") for step in lost]
     return Checked(
         recipe,
         {name: (len(source.files), source.size) for name, source in zip(names, plan.inputs)},

@@ -23,8 +23,8 @@ from corpusmill.read import ChoosesFiles
 from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.parts import Source, home
 from corpusmill.storage import FileInfo, is_in, is_local, local_path, name_of, printable
-from corpusmill.store.run_folder import COLLECTION, RunFolder
 from corpusmill.store.locks import only_driver
+from corpusmill.store.run_folder import COLLECTION, RunFolder
 
 MAX_PATHS_SHOWN = 3  # paths in a message
 NO_PATHS: Mapping[str, Any] = {"paths": (), "root": "", "exclude": ()}

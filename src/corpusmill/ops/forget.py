@@ -27,9 +27,9 @@ from corpusmill.ops.finish import ID_ROWS
 from corpusmill.report.run_files import RunFiles
 from corpusmill.store import forgotten
 from corpusmill.store.forgotten import Forgotten, host_of
-from corpusmill.store.run_folder import RunFolder
 from corpusmill.store.locks import only_driver
 from corpusmill.store.restart import refuse_strangers
+from corpusmill.store.run_folder import RunFolder
 
 MANIFEST_FORMAT = "corpusmill-forget"
 DUPLICATE_SIGNAL = ".duplicate_of"  # how the signal of a dedup step ends

@@ -12,12 +12,12 @@ import numpy as np
 import pyarrow as pa
 import zstandard
 
+from corpusmill import storage
 from corpusmill.errors import CorpusmillError, InputError, ShardError
 from corpusmill.ops.rewrite_output import open_lines
 from corpusmill.shards import Shards, open_shards
 from corpusmill.shards.layout import INDEX
 from corpusmill.shards.verify import Controls
-from corpusmill import storage
 from corpusmill.store.run_folder import CANARIES_RECORD, FORGOTTEN, RunFolder
 from corpusmill.store.sums import files_in, sum_problems, sums_in
 

@@ -41,10 +41,10 @@ from corpusmill.recipe.names import remarks
 from corpusmill.recipe.override import Overrides
 from corpusmill.store import forgotten
 from corpusmill.store.leases import ENDED, LEASES, PUBLISH, WORKERS, Peers, new_worker, read_worker, workers
-from corpusmill.store.run_folder import RunFolder, STAGES, STAGES_RECORD
-from corpusmill.store.unit_io import Upstream
 from corpusmill.store.locks import if_alone, only_driver, with_others
 from corpusmill.store.output import OutputFolder
+from corpusmill.store.run_folder import STAGES, STAGES_RECORD, RunFolder
+from corpusmill.store.unit_io import Upstream
 
 LEASE_SECONDS = 60.0  # seconds without a sign of life after which others take a worker's units
 MAX_NAMES_SHOWN = 5  # of workers or libraries in a message

@@ -21,7 +21,7 @@ from corpusmill.storage import is_local, join, list_dir
 from corpusmill.store.facts import Facts
 from corpusmill.store.forgotten import Forgotten
 from corpusmill.store.forgotten import read as read_forgotten
-from corpusmill.store.run_folder import RUN, RunFolder, STAGES_RECORD, WATERFALL
+from corpusmill.store.run_folder import RUN, STAGES_RECORD, WATERFALL, RunFolder
 from corpusmill.store.run_records import DamagedRecord
 from corpusmill.store.unit_io import Upstream
 from corpusmill.store.units import Results

@@ -17,7 +17,7 @@ from corpusmill.ops.provenance import hidden_in
 from corpusmill.ops.provenance.git import git_state
 from corpusmill.ops.provenance.machine import machine
 from corpusmill.recipe.model import Recipe
-from corpusmill.store.run_folder import RUN, RunFolder, STAGES_RECORD
+from corpusmill.store.run_folder import RUN, STAGES_RECORD, RunFolder
 from corpusmill.store.units import now, peak_memory
 
 FINISHED, FAILED, INTERRUPTED = "finished", "failed", "interrupted"
