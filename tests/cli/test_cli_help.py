@@ -2,7 +2,7 @@
 
 import re
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import pytest
 import typer
@@ -13,6 +13,12 @@ from corpusmill.cli.app import VERB_MODULES, app
 from corpusmill.cli.help import MOVED_VERBS, NUMBER_FORM, RANGE_FORM, VERB_GROUPS, Verbal, Verbs, sentence
 
 RUNNER = CliRunner()
+
+
+def _commands(*verbs: str) -> dict[str, Any]:
+    """Verb -> its command."""
+    group: Any = get_command(app(*verbs))
+    return dict(group.commands)
 
 
 def tool() -> Verbal:
@@ -114,14 +120,14 @@ def test_ranges_are_known_by_their_form(text, is_range):
 def test_every_verb_is_a_module_and_is_in_one_group():
     verbs = [verb for group in VERB_GROUPS.values() for verb in group]
     assert sorted(verbs) == sorted(set(verbs)) == sorted(VERB_MODULES)
-    assert set(get_command(app()).commands) == set(verbs)
+    assert set(_commands()) == set(verbs)
     assert not MOVED_VERBS.keys() & set(verbs)
 
 
 @pytest.mark.parametrize("verb", VERB_MODULES)
 def test_one_verb_alone_is_made_as_with_all(verb):
-    (alone,) = get_command(app(verb)).commands.items()
-    together = get_command(app()).commands[verb]
+    (alone,) = _commands(verb).items()
+    together = _commands()[verb]
     assert alone[0] == verb
     assert sentence(alone[1]) == sentence(together)
     options = [
@@ -132,7 +138,7 @@ def test_one_verb_alone_is_made_as_with_all(verb):
 
 @pytest.mark.parametrize("verb", VERB_MODULES)
 def test_a_verb_says_what_it_does_in_a_sentence_that_begins_with_a_verb(verb):
-    command = get_command(app()).commands[verb]
+    command = _commands()[verb]
     words = sentence(command)
     assert words[0].isupper() and words.endswith(".")
     assert not re.match(r"(This|The|A|An|It)\b", words)
@@ -140,7 +146,7 @@ def test_a_verb_says_what_it_does_in_a_sentence_that_begins_with_a_verb(verb):
 
 @pytest.mark.parametrize("verb", VERB_MODULES)
 def test_an_example_names_its_verb_and_options_that_there_are(verb):
-    command = get_command(app()).commands[verb]
+    command = _commands()[verb]
     example = command.epilog
     if verb == "train":  # its examples are those of its verbs
         assert example is None
@@ -151,6 +157,6 @@ def test_an_example_names_its_verb_and_options_that_there_are(verb):
 
 
 def test_no_two_options_of_a_verb_have_one_name():
-    for verb, command in get_command(app()).commands.items():
+    for verb, command in _commands().items():
         options = [option for parameter in command.params for option in parameter.opts if option[:1] == "-"]
         assert len(options) == len(set(options)), verb

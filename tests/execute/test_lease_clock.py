@@ -1,6 +1,7 @@
 """Leases that expire and are taken over, by a clock of the test's own: nothing waits."""
 
 import json
+from typing import Any
 
 import pytest
 from test_executors import KEYS, UNITS, folder, squares, task
@@ -66,7 +67,9 @@ def run(tmp_path):
 
 def driver(run, clock, index=None, count=None):
     peers = Peers(run, "me", 0.001, clock)  # its own pauses are a fraction of this
-    return LeasingExecutor(SameProcess(), peers, Silent(clock), index, count)
+    same_process: Any = SameProcess()
+    announcer: Any = Silent(clock)
+    return LeasingExecutor(same_process, peers, announcer, index, count)
 
 
 def other(run, *keys, lease=LEASE, state="working"):
@@ -160,7 +163,7 @@ def test_units_of_a_driver_that_falls_silent_are_taken_over(run):
 def test_units_that_another_commits_are_not_done_again(run):
     other(run, KEYS[0], KEYS[6])
     executor = driver(run, Clock())
-    elsewhere = []
+    elsewhere: list[Any] = []
     executor.on_elsewhere = elsewhere.append
     for unit in (UNITS[0], UNITS[6]):
         task(run.path, Square()).run_unit(unit)
@@ -186,14 +189,15 @@ def test_a_failure_of_a_driver_that_is_gone_counts_no_longer(run):
 
 def test_one_makes_what_all_need_and_the_others_wait_for_it(run):
     other(run, "results")
-    clock, made = Clock(), []
+    clock = Clock()
+    made: list[str] = []
     executor = driver(run, clock)
-    assert (
-        executor.once(
-            f"{folder(run.path).name}/leases", "results", lambda: (made or [None])[0], lambda: made.append("x") or "x"
-        )
-        == "x"
-    )
+
+    def make() -> str:
+        made.append("x")
+        return "x"
+
+    assert executor.once(f"{folder(run.path).name}/leases", "results", lambda: made[0] if made else None, make) == "x"
     assert clock.time >= LEASE and made == ["x"]
 
 
@@ -210,7 +214,7 @@ def test_what_was_made_while_the_lease_was_taken_is_kept(run):
 
 def test_pulses_are_passed_on_and_announced(run):
     executor = driver(run, Clock())
-    pulses = []
+    pulses: list[Any] = []
     executor.on_pulse = pulses.append
     carry_out(executor, run.path)
     assert executor.announcer.words[0] == {"at_units": True}

@@ -111,8 +111,14 @@ def test_an_executor_is_started_at_the_first_unit_and_its_checks_before_it(tmp_p
     from test_executors import UNITS, task
     from works import Square
 
-    begun, checked = [], []
-    executor = OnDemand(lambda: begun.append(1) or Serial())
+    begun: list[int] = []
+    checked: list[int] = []
+
+    def begin() -> Serial:
+        begun.append(1)
+        return Serial()
+
+    executor = OnDemand(begin)
     executor.check([lambda: checked.append(1)])
     assert executor.run(task(tmp_path, Square()), [], lambda _: None, execute.ignored) == []
     assert not begun and not checked

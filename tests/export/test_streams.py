@@ -1,5 +1,7 @@
 """Streams for trainers: training and validation, where documents begin and end, against slow twins."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -64,7 +66,7 @@ def test_the_first_tokens_are_for_validation(blocks, tokens):
 @given(LENGTHS, st.floats(0, 0.99))
 def test_a_share_of_documents_is_for_validation_by_their_number(lengths, fraction):
     part = block(lengths, first=1000)
-    split = {name: [] for name in ("train", "val")}
+    split: dict[str, list[Any]] = {name: [] for name in ("train", "val")}
     for piece in Validation(fraction).split(iter([part])):
         split[piece.split] += piece.ids.tolist()
     numbers = np.arange(1000, 1000 + len(lengths), dtype=np.uint64)
@@ -84,7 +86,8 @@ def test_chance_is_even_and_depends_on_the_number_alone():
 @given(st.lists(st.integers(0, 9), max_size=5), st.integers(1, 7))
 def test_numbered_files_are_of_one_size_whatever_is_written_at_a_time(tmp_path_factory, sizes, size):
     folder = tmp_path_factory.mktemp("files")
-    file, written = Numbered(folder, "train", np.dtype("<u2"), size), []
+    file = Numbered(folder, "train", np.dtype("<u2"), size)
+    written: list[int] = []
     for count in sizes:
         ids = np.arange(len(written), len(written) + count)
         written += ids.tolist()

@@ -169,7 +169,7 @@ def test_bos_precedes_each_document_and_occurs_nowhere_else(tmp_path):
     assert np.flatnonzero(ids == 256).tolist() == (ends - lengths).tolist()
     assert np.flatnonzero(ids == 257).tolist() == (ends - 1).tolist()
     assert tokenizer.count(texts("ab")).tolist() == [2]
-    assert load(spec, bos="<s>").asked == tokenizer.asked
+    assert load(spec, bos="<s>").arguments == tokenizer.arguments
     assert tokenizer.encode_documents(texts())[0].tolist() == []
 
 

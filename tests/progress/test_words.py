@@ -4,6 +4,7 @@ import html
 import json
 import re
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -208,7 +209,8 @@ def cell(monkeypatch):
     from types import ModuleType
 
     cells: list[Cell] = []
-    package, module = ModuleType("IPython"), ModuleType("IPython.display")
+    package: Any = ModuleType("IPython")
+    module: Any = ModuleType("IPython.display")
 
     def show(bundle, raw, display_id):
         cells.append(Cell(bundle))

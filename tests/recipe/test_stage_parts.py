@@ -1,6 +1,7 @@
 """Stages of training, canaries, selections and settings of runs as values: what each refuses, and what it says."""
 
 import math
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ from corpusmill.recipe.training_stage import SignalBounds
 from corpusmill.steps.pack.best_fit import BestFit
 from corpusmill.steps.pack.concat import Concat
 
-STAGE = {"name": "pretrain", "tokens": "2B", "batch": 8}
+STAGE: dict[str, Any] = {"name": "pretrain", "tokens": "2B", "batch": 8}
 
 
 @pytest.mark.parametrize(("tokens", "budget"), [(2000, 2000), ("2B", 2 * 10**9), ("1.5T", 15 * 10**11), (1e3, 1000)])

@@ -3,10 +3,10 @@
 from itertools import pairwise
 
 from hypothesis import example, given, settings
-from text_strategies import batches, strings
 
 from corpusmill.text.fold import fold
 from corpusmill.text.folded_words import folded_words
+from text_strategies import batches, strings
 
 
 def sigmas_alike(text: str) -> str:

@@ -8,10 +8,10 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 import pytest
-from text_strategies import raw_strings, strings
 
 from corpusmill.text.buffers import PAD, to_arrow, view
 from corpusmill.text.hashing import hash64
+from text_strategies import raw_strings, strings
 
 
 def documents(text):

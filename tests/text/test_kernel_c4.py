@@ -6,11 +6,11 @@ from random import Random
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from text_strategies import WHITE, strings, texts
 
 from corpusmill.text import unicode
 from corpusmill.text.c4 import LINE_REASONS, POLICY_PHRASES, VERDICTS, clean_lines
 from corpusmill.text.sentences import ABBREVIATIONS, sentence_counts, sentence_spans
+from text_strategies import WHITE, strings, texts
 
 ASCII_LOWER = str.maketrans({c: c.lower() for c in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"})
 

@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xxhash
-from text_strategies import strings
 
 from corpusmill.steps.measures import MEASURES
 from corpusmill.text.c4 import VERDICTS, clean_lines
 from corpusmill.text.fold import fold
 from corpusmill.text.pii import pii_spans
 from corpusmill.text.sketch import sketch_m61
+from text_strategies import strings
 
 ROWS = json.loads(gzip.decompress((Path(__file__).parent / "datatrove.json.gz").read_bytes()))
 TEXTS = strings(*(row["text"] for row in ROWS))

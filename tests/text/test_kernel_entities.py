@@ -6,9 +6,9 @@ from html.entities import html5
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from text_strategies import strings
 
 from corpusmill.text.entities import decode_entities
+from text_strategies import strings
 
 ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 

@@ -7,10 +7,10 @@ from itertools import product
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from text_strategies import STABLE, batches, strings
 
 from corpusmill.text import unicode
 from corpusmill.text.fold import fold
+from text_strategies import STABLE, batches, strings
 
 GAPS = {ord(c): " " for c in unicode.punctuation()}
 

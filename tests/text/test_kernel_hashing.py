@@ -7,9 +7,9 @@ import pytest
 import xxhash
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from text_strategies import raw_strings, strings
 
 from corpusmill.text.hashing import SECOND_SEED, hash64, hash128, hash_spans
+from text_strategies import raw_strings, strings
 
 
 def xxh64(text, seed=0):

@@ -5,11 +5,11 @@ import re
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from text_strategies import STABLE, raw_strings, strings
 
 from corpusmill.text.integrity import CODE, SYMBOLS, integrity
 from corpusmill.text.tags import ELEMENTS, has_markup
 from corpusmill.text.word_counts import word_counts
+from text_strategies import STABLE, raw_strings, strings
 
 TAG = re.compile(rf"</?(?:{'|'.join(ELEMENTS)})[>/ \t\n\v\f\r]|<!--|<!doctype", re.IGNORECASE | re.ASCII)
 BROKEN = re.compile("\ufffd|[ÂÃ][\u0080-\u00bf]|â€")

@@ -2,9 +2,9 @@
 
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from text_strategies import batches, strings
 
 from corpusmill.text.marks import count_bullets, count_characters
+from text_strategies import batches, strings
 
 sets = st.sampled_from(["#@{}[]<>|\\", "#…", "•-*", "é日😀", "."]) | st.text(min_size=1, max_size=5)
 

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from slow_tokens import slow_tokens
-from text_strategies import strings
-from text_strategies import texts as odd_texts
 
 from corpusmill.text.passages import cut_tokens, super_kmers, window_hashes
+from text_strategies import strings
+from text_strategies import texts as odd_texts
 
 few = st.lists(st.sampled_from("ab"), max_size=60).map(" ".join)
 some = st.lists(st.sampled_from(["a", "b", "c", "to", ".", "東", "x" * 9, "y" * 20]), max_size=80).map(" ".join)

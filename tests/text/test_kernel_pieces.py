@@ -7,13 +7,13 @@ import pytest
 import xxhash
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from text_strategies import batches, strings
 
 from corpusmill.text.fold import fold
 from corpusmill.text.hashing import SECOND_SEED
 from corpusmill.text.pieces import occurrences, piece_hashes, pieces, spans_without
 from corpusmill.text.replace import replace_spans
 from slow_pieces import slow_pieces, slow_without
+from text_strategies import batches, strings
 
 kinds = pytest.mark.parametrize("of", ["lines", "paragraphs"])
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from publicsuffixlist import PublicSuffixList
-from text_strategies import strings
 
 from corpusmill.text.pii import EXTENSIONS, HOST_WORDS, IBAN_SIZES, KINDS, PLANS, VERSION_WORDS, pii_spans
+from text_strategies import strings
 
 PATTERNS = KINDS[:8]  # the others are those of `corpusmill.text.secrets`
 LOCAL = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"

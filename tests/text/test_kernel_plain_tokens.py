@@ -1,9 +1,9 @@
 import pytest
 from hypothesis import example, given, settings
 from slow_tokens import slow_tokens
-from text_strategies import batches, raw_strings, strings, texts
 
 from corpusmill.text.plain_tokens import count_tokens, token_spans
+from text_strategies import batches, raw_strings, strings, texts
 
 
 def words(text: str) -> list[str]:

@@ -4,7 +4,6 @@ import pyarrow as pa
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from text_strategies import strings
 
 from corpusmill.text.buffers import view
 from corpusmill.text.pii import KINDS, pii_spans
@@ -21,6 +20,7 @@ from corpusmill.text.pii.postal import (
     address_at,
     address_spans,
 )
+from text_strategies import strings
 
 
 def slow(text):

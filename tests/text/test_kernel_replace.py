@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from text_strategies import strings
 
 from corpusmill.text.replace import replace_spans
+from text_strategies import strings
 
 
 @st.composite

@@ -5,12 +5,12 @@ import unicodedata
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from text_strategies import strings
 
 from conftest import docs
 from corpusmill.errors import RecipeError
 from corpusmill.steps.annotate.script import Script
 from corpusmill.text.scripts import RANGES, SCRIPTS, script_counts
+from text_strategies import strings
 
 
 def slow_script(character):

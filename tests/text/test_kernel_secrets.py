@@ -10,7 +10,6 @@ import string
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from text_strategies import strings
 
 from corpusmill.text.secrets import FAMILIES, checks, named, secret_spans
 from corpusmill.text.secrets.checks import is_wallet
@@ -18,6 +17,7 @@ from corpusmill.text.secrets.contexts import ASSIGNMENT, CONFIRM, PAIR
 from corpusmill.text.secrets.find import EXPRESSIONS, SECRET, WALLET, span_of
 from corpusmill.text.secrets.formats import FORMATS
 from corpusmill.text.secrets.named import VENDORS
+from text_strategies import strings
 
 ALNUM = string.ascii_letters + string.digits
 

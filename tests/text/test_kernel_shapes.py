@@ -4,9 +4,9 @@ from random import Random
 
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from text_strategies import ATOMS, batches, strings
 
 from corpusmill.text.shapes import LINE, line_shapes, line_texts
+from text_strategies import ATOMS, batches, strings
 
 
 def slow_shapes(document, text):

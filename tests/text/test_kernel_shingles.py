@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from text_strategies import strings
 
 from corpusmill.text.shingles import Shingling, character_hashes, shingle_hashes
+from text_strategies import strings
 
 folded = st.lists(st.sampled_from(["a", "bc", "é", "日本", "x" * 70, "", "the"]), max_size=30).map(" ".join)
 words = st.text("ab é日👩", min_size=1, max_size=40).map(lambda text: text.replace(" ", "_"))

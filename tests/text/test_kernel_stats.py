@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from text_strategies import ATOMS, WHITE, batches, strings, texts
 
 from corpusmill.text import unicode
 from corpusmill.text.stats import STATS, STOP_WORDS, document_stats
+from text_strategies import ATOMS, WHITE, batches, strings, texts
 
 
 def duplicates(pieces):

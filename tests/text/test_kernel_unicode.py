@@ -3,9 +3,9 @@
 import unicodedata
 
 import numpy as np
-from text_strategies import STABLE
 
 from corpusmill.text import unicode as u
+from text_strategies import STABLE
 
 
 def class_of(c):

@@ -5,10 +5,10 @@ import math
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
-from text_strategies import batches, strings
 
 from corpusmill.steps.measures import MEASURES
 from corpusmill.text.stats import document_stats
+from text_strategies import batches, strings
 
 STATS = """
 chars words content_words mean_word_length hash_ratio ellipsis_ratio symbol_ratio bullet_line_ratio ellipsis_line_ratio

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from text_strategies import strings
 
 from corpusmill.text.overlap import PASSAGE, build, find_items
+from text_strategies import strings
 
 words = st.sampled_from(["a", "b", "c", "d", "e", "fg"])
 folded = st.lists(words, max_size=24).map(" ".join)

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpusmill.loader import order
+from corpusmill.shards import loss
 from corpusmill.text import splitmix64
 
 # The first numbers of the generator seeded with 1234567, as its authors' C code gives them.
@@ -25,8 +25,8 @@ def test_it_is_the_generator_of_the_paper():
 @given(st.lists(st.integers(0, 2**64 - 1), min_size=1))
 def test_the_loader_agrees(numbers):
     values = np.array(numbers, np.uint64)
-    assert order.mix64(values).tolist() == splitmix64.mix64(values).tolist()
-    assert order.GOLDEN == splitmix64.GOLDEN
+    assert loss.mix64(values).tolist() == splitmix64.mix64(values).tolist()
+    assert loss.GOLDEN == splitmix64.GOLDEN
 
 
 def test_several_numbers_are_mixed_one_after_the_other():

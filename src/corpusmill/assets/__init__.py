@@ -52,7 +52,7 @@ def locate(name: str) -> Path:
         if not path_in_it:
             raise AssetError(f"{name}: which file of the repository? Write {hub.HUB_SCHEME}{repo}/PATH.")
         snapshot, _ = hub.locate(repo, [path_in_it])
-        return snapshot.folder / path_in_it
+        return Path(snapshot.folder / path_in_it)
     entry = manifest().get(name)
     if entry is None:
         path = _path(name)
@@ -62,7 +62,7 @@ def locate(name: str) -> Path:
             f'there is no asset "{name}": it is neither a file nor one that ships'
             f"{did_you_mean(name, manifest()) or '.'} These ship: {', '.join(sorted(manifest()))}."
         )
-    path = DATA_FOLDER / entry["file"]
+    path = Path(DATA_FOLDER, entry["file"])
     if not path.exists():
         raise AssetError(f"{path}: missing. The installation is damaged; install corpusmill again.")
     if (actual := fingerprint(path)) != entry["sha256"]:

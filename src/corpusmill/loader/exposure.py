@@ -6,9 +6,10 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from corpusmill.errors import ShardError
-from corpusmill.loader.order import Int64s, SampleOrder
+from corpusmill.loader.order import SampleOrder
 from corpusmill.loader.rows import ShardRows
 from corpusmill.shards import Shards
+from corpusmill.shards.loss import Int64s
 
 
 class Served(NamedTuple):

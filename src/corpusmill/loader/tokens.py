@@ -16,11 +16,12 @@ from corpusmill.loader.arguments import check_room, flag, shown, whole_number
 from corpusmill.loader.columns import FIELDS, Layout, columns, merged
 from corpusmill.loader.exposure import Served, find_exposures
 from corpusmill.loader.loss import across, apply_loss
-from corpusmill.loader.order import SAMPLES_PER_BLOCK, Int64s, MixtureSamples, SampleOrder
+from corpusmill.loader.order import SAMPLES_PER_BLOCK, MixtureSamples, SampleOrder
 from corpusmill.loader.rows import ShardRows, check_fields, same_tokenizer
 from corpusmill.shards import Shards, open_shards
 from corpusmill.shards.foreign import check_belongs
 from corpusmill.shards.layout import PADDING
+from corpusmill.shards.loss import Int64s
 
 Path_ = str | os.PathLike[str]
 Batch = dict[str, NDArray[Any]]

@@ -79,10 +79,10 @@ class Tokenizer:
     engine: Engine
     fallback: str | None  # why "auto" did not choose the fast engine; None if it did, or the engine was named
     definition: Definition = field(repr=False)
-    asked: LoadArguments
+    arguments: LoadArguments
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _reload, (self.asked, self.fingerprint)
+        return _reload, (self.arguments, self.fingerprint)
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -92,7 +92,7 @@ class Tokenizer:
     @property
     def reference(self) -> Reference:
         """The engine that defines the right ids; it may be the one in use."""
-        return _reference(self.definition, _ends(self.eos, self.bos, self.asked[-1]))
+        return _reference(self.definition, _ends(self.eos, self.bos, self.arguments[-1]))
 
     def encode(self, texts: pa.Array) -> tuple[UInt32s, Int64s]:
         """The ids of each document's text, without BOS and EOS: ids (tokens,) and offsets (documents + 1,).
@@ -176,7 +176,7 @@ def _load(definition: Definition, end: str, begin: str | None, arguments: LoadAr
         engine=chosen,
         fallback=fallback,
         definition=definition,
-        asked=arguments,
+        arguments=arguments,
     )
 
 

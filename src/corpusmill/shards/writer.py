@@ -102,7 +102,7 @@ class Encodes(Protocol):
     @property
     def dtype(self) -> np.dtype[Any]: ...
     @property
-    def asked(self) -> tuple[Any, ...]: ...
+    def arguments(self) -> tuple[Any, ...]: ...
     def encode(self, texts: pa.Array, /) -> tuple[NDArray[np.uint32], NDArray[np.int64]]: ...
 
 
@@ -131,7 +131,7 @@ _sampled: dict[tuple[object, ...], SampleIds] = {}
 
 def sample_ids(tokenizer: Encodes) -> SampleIds:
     """What the tokenizer gives for the texts of `shards.sample`, computed once per process."""
-    key = tokenizer.asked, tokenizer.fingerprint
+    key = tokenizer.arguments, tokenizer.fingerprint
     if key not in _sampled:
         ids, offsets = tokenizer.encode(pa.array(texts(), pa.large_string()))
         _sampled[key] = SampleIds.from_ids(text_ids.tolist() for text_ids in np.split(ids, offsets[1:-1]))
