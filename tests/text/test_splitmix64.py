@@ -4,6 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from corpusmill.loader import order
 from corpusmill.shards import loss
 from corpusmill.text import splitmix64
 
@@ -26,7 +27,7 @@ def test_it_is_the_generator_of_the_paper():
 def test_the_loader_agrees(numbers):
     values = np.array(numbers, np.uint64)
     assert loss.mix64(values).tolist() == splitmix64.mix64(values).tolist()
-    assert loss.GOLDEN == splitmix64.GOLDEN
+    assert order.GOLDEN == splitmix64.GOLDEN
 
 
 def test_several_numbers_are_mixed_one_after_the_other():
