@@ -50,12 +50,12 @@ FURTHER = ("numbers", "batch_after", "stream", "has_batch")  # methods of TokenL
 ALIKE = dict.fromkeys(("steps", "write"), " `find` and `names` are as of `corpusmill.read`.")
 ABOUT_READERS = """
 Every format that a recipe reads, under `read:`. Records that cannot be read are dead letters: faults, which count
-against `error_budget`, or expected ones. [How to read the pages](steps.md); the guide on
-[reading](../guide/reading.md).
+against `error_budget`, or expected ones. In Python `jsonl` is `corpusmill.read.JsonlReader`, and so on. [How to
+read the pages](steps.md); the guide on [reading](../guide/reading.md).
 """.strip()
 ABOUT_WRITERS = """
-Every format that a recipe writes, under `write:`. [How to read the pages](steps.md); the guide on
-[formats](../guide/formats.md).
+Every format that a recipe writes, under `write:`. In Python `jsonl` is `corpusmill.write.JsonlWriter`, and so on.
+[How to read the pages](steps.md); the guide on [formats](../guide/formats.md).
 """.strip()
 ABOUT_API = """
 What `corpusmill.__all__` lists is public, and so are the steps, readers and writers of this reference: changes are in
@@ -69,14 +69,16 @@ defaults in full.
 **Parameters** are `name: default`, as a recipe writes them, or `name: type = default`. `int?` is an int or null,
 and null by default; `[text]` is a list, `{name: number}` a mapping, both empty by default; of alternatives, `keep |
 drop`, the first is the default. "On `signal`" is a bound: the document is dropped where that signal is above a
-`max_…` or below a `min_…`. The bound itself passes, null switches the rule off, and the parameter's name is the
-reason in the report. Of the others, `max_NAME` and `min_NAME` of a filter bound its signal `NAME`. Where a step has
-`rules`, those named are on, with the bounds given or their defaults, and all others are off.
+`max_…` or below a `min_…`. The bound itself passes; null, false and an empty list switch a rule off; the
+parameter's name is the reason in the report. Of the others, `max_NAME` and `min_NAME` of a filter bound its signal
+`NAME`. Where a step has `rules`, those named are on, with the bounds given or their defaults, and all others are
+off.
 
 **Sources**: all but `mix/sources`, `tokenize/…` and `pack/…` also take `only` or `except`, [the sources that they
 apply to](../guide/recipes.md#steps-for-some-sources).
 
-**Pages**: `extract/…` passes documents without a page through, and drops as `empty` those that leave no text.
+**Texts**: a step that changes texts drops as `empty` what leaves none. `extract/…` passes documents without a page
+through.
 
 ## Which duplicate is kept
 
@@ -92,12 +94,7 @@ def pages() -> dict[str, str]:
     return {
         **step_pages(),
         **format_pages("readers", "Readers", ABOUT_READERS, read),
-        **format_pages(
-            "writers",
-            "Writers",
-            ABOUT_WRITERS,
-            write,
-        ),
+        **format_pages("writers", "Writers", ABOUT_WRITERS, write),
         "api.md": api_page(),
     }
 
@@ -121,14 +118,9 @@ def format_pages(folder: str, title: str, about: str, registry: Any) -> dict[str
     for name in registry.names():
         doc = inspect.cleandoc(registry.find(name).__doc__ or "")
         rows.append(f"- [{name}]({folder}/{name}.md): {in_short(summary(doc))}")
-    index = (
-        "\n\n".join(
-            [WRITTEN, f"# {title}", about, "\n".join(rows), "## Common parameters", common_parameters(registry)]
-        )
-        + "\n"
-    )
+    parts = [WRITTEN, f"# {title}", about, "\n".join(rows), "## Common parameters", common_parameters(registry)]
     single = {f"{folder}/{name}.md": format_page(name, registry) for name in registry.names()}
-    return {f"{folder}.md": index, **single}
+    return {f"{folder}.md": "\n\n".join(parts) + "\n", **single}
 
 
 def in_short(sentence: str) -> str:

@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import inspect
 import re
+import textwrap
 import types
 from collections import Counter
 from collections.abc import Iterator
@@ -47,7 +48,7 @@ ON_INDEX = re.compile(
     r"|`name: \"train_\{:05d\}\"` names the files train_00000\.\S+ …; with `single_file` it needs no number\.$"
 )
 LONG = 200  # characters of a list of kinds, which the docstring has then
-ENTRY = re.compile(r"(\w+(?:, \w+)*) +(?=\S)")  # of a paragraph that is a table: names, then what they mean
+ENTRY = re.compile(r"(\w+(?:, \w+)*)(?: +(?=\S)|$)")  # of a paragraph that is a table: names, then what they mean
 
 
 def step_page(name: str) -> str:
@@ -55,20 +56,16 @@ def step_page(name: str) -> str:
     info = describe(name)
     cls = find(name)
     meanings, details = split(info.doc, cls, as_written=name.endswith("/function"))
-    parts = [
-        WRITTEN,
-        f"# {name}",
-        f"{'*Compares all documents.* ' * ('CorpusStep' in info.kinds)}{details[0]}",
-        *usage(name),
-    ]
+    compares = "*Compares all documents.* " if "CorpusStep" in info.kinds else ""
+    parts = [WRITTEN, f"# {name}", compares + details[0], *usage(name), *details[1:]]
     shown = worked.table(name)
     if shown:
         parts += ["## Result", shown]
         parts += [packed_note(name)] if "lengths" in worked.examples()[name] else []
-    parts += ["## Details", *details[1:]] if details[1:] else []
     parts += parameter_list(info.parameters, cls, meanings, steps)
     parts += reasons(name)
-    parts += ["Guide: " + ", ".join(f"[{title}](../../../{path})" for title, path in guide_pages(name))]
+    title, path = guide_page(name)
+    parts += [f"Guide: [{title}](../../../{path})"]
     return "\n\n".join(parts) + "\n"
 
 
@@ -87,6 +84,8 @@ def split(doc: str, cls: type[Any], as_written: bool = False) -> tuple[dict[str,
         entries = entries_of(paragraph) if ALIGNED.search(paragraph) else {}
         if entries and all(set(keys.split(", ")) <= names for keys in entries):
             meanings |= {key: text for keys, text in entries.items() for key in keys.split(", ")}
+            if paragraphs and paragraphs[-1].endswith(":"):
+                paragraphs[-1] = f"{paragraphs[-1][:-1]}, see the parameters."
         elif not f"{paragraph}\n".startswith(IN_PARAMETERS):
             paragraphs += [part for part in prose(paragraph) if part]
     return meanings, paragraphs
@@ -97,7 +96,7 @@ def entries_of(paragraph: str) -> dict[str, str]:
     none."""
     entries: dict[str, str] = {}
     key = ""
-    for line in inspect.cleandoc(paragraph).splitlines():
+    for line in textwrap.dedent(paragraph).splitlines():
         match = ENTRY.match(line)
         if match:
             key = match[1]
@@ -106,7 +105,7 @@ def entries_of(paragraph: str) -> dict[str, str]:
             return {}
         else:
             entries[key] += f" {line.strip()}"
-    return entries
+    return {key: text.strip() for key, text in entries.items()}
 
 
 def find(name: str) -> type[Any]:
@@ -119,10 +118,8 @@ def format_page(name: str, package: Any) -> str:
     meanings, details = split(inspect.cleandoc(cls.__doc__ or ""), cls)
     reads = package is read
     shown = reading(name, cls.suffixes[0]) if reads else writing(name)
-    called = {entry: python for python, entry in exported(package).items()}[name]
-    parts = [WRITTEN, f"# {name}", details[0], f"```yaml\n{shown}\n```", f"In Python: `{package.__name__}.{called}`"]
-    parts += suffixes(cls)
-    parts += ["## Details", *details[1:]] if details[1:] else []
+    parts = [WRITTEN, f"# {name}", details[0], f"```yaml\n{shown}\n```"]
+    parts += [*suffixes(cls), *details[1:]]
     return "\n\n".join([*parts, *parameter_list(parameters(cls), cls, meanings, package)]) + "\n"
 
 
@@ -240,8 +237,8 @@ def written(kind: str, default: str | None) -> str:
 
 
 def meaning(p: Parameter, cls: type[Any], meanings: dict[str, str]) -> str:
-    """What the docstring says, else the comment in the code, else what parameter_notes.yaml says, after the signal that a rule
-    compares with it."""
+    """What the docstring, parameter_notes.yaml or the comment in the code says, after the signal that a rule compares
+    with it."""
     rule = next((r for r in class_rules(cls) if r.parameter == p.name), None)
     compared = ""
     if rule:
@@ -285,15 +282,12 @@ def guide_files() -> list[Path]:
 
 
 def reasons(name: str) -> list[str]:
-    """Why the step drops documents beside its bounds, as the report and `explain` name it."""
-    named = [MORE_REASONS[name]] if name in MORE_REASONS else []
-    if "Transform" in describe(name).kinds:
-        named.append("`empty`: no text is left")
-    return [f"Reason: {', '.join(named)}"] if named else []
+    """Why the step drops documents, where no bound says it, as the report and `explain` name it."""
+    return [f"Reason: {MORE_REASONS[name]}"] if name in MORE_REASONS else []
 
 
-def guide_pages(name: str) -> list[tuple[str, str]]:
-    """(title, path) of the page of the guide that is named for a step, else of the two that name it most often."""
+def guide_page(name: str) -> tuple[str, str]:
+    """(title, path) of the page of the guide that has a section for a step, or names it most often."""
     mentions = []
     for page in guide_files():
         text = page.read_text("utf-8")
@@ -302,7 +296,7 @@ def guide_pages(name: str) -> list[tuple[str, str]]:
         if title and number:
             section = "#" + name.replace("/", "") if f"\n## {name}\n" in text else ""
             mentions.append((not section, -number, title[1], page.relative_to(DOCS).as_posix() + section))
-    return [(title, path) for *_, title, path in sorted(mentions)[: 1 if not min(mentions)[0] else 2]]
+    return min(mentions)[2:]
 
 
 def exported(package: Any) -> dict[str, str]:

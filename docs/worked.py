@@ -24,7 +24,7 @@ from corpusmill.steps import CorpusStep
 from corpusmill.tokens import packing
 from corpusmill.tokens.packing import RowLayout
 
-SHOWN = 48  # characters of a text in a table
+SHOWN = 42  # characters of a text in a table
 Row = dict[str, Any]
 
 

@@ -25,8 +25,6 @@ class JsonlWriter(DocumentFiles):
     doc_id, text: content}` renames them.
 
     `name: "train_{:05d}"` names the files train_00000.jsonl.zst …; with `single_file` it needs no number.
-
-    Source: Weber et al. 2024 (RedPajama-v2), arXiv:2411.12372, publishes the signals beside the documents.
     """
 
     compression: Literal["none", "gz", "zst"] = "zst"

@@ -26,8 +26,6 @@ class ParquetWriter(DocumentFiles):
     `position` and single signals can be named too. `columns: {id: doc_id, text: content}` renames them.
 
     `name: "train_{:05d}"` names the files train_00000.parquet …; with `single_file` it needs no number.
-
-    Source: Weber et al. 2024 (RedPajama-v2), arXiv:2411.12372, publishes the signals beside the documents.
     """
 
     rows_per_group: int = ROWS

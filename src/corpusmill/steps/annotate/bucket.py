@@ -33,17 +33,15 @@ class Bucket:
     """Put documents into buckets by one or several scores, the best in the highest; nothing is dropped.
 
     Each signal of `by` is replaced by its quantile among the step's input documents; a document's highest quantile
-    counts, and the buckets are equal parts of the documents in that order. So a document that one classifier finds good
-    is in a high bucket, whatever the scale of its scores. The signals must be of steps of the same pass, which a
-    classifier in ONNX begins: write it before the others.
+    counts, and the buckets are equal parts of the documents in that order. The signals must be of steps of the same
+    pass, which a classifier in ONNX begins: write it before the others.
 
     Signal: `bucket`, 0 to `buckets` - 1. A missing score is passed over; a document without any has no bucket. Equal
     documents share a bucket, so many equal scores make unequal buckets. A run records the lower `edges` of all buckets
     but the lowest; given as `edges`, {quality.score: [0.2, 0.6, 0.9]}, rising (of `lowest`: falling), they put other
     data into the same buckets.
 
-    Source: Su et al. 2024 (Nemotron-CC), arXiv:2412.02595, section 2.3: the highest bucket of several classifiers, of
-    20; equal parts by one classifier: Dolma 3
+    Source: Su et al. 2024 (Nemotron-CC), arXiv:2412.02595, section 2.3; Dolma 3
     """
 
     verdict: ClassVar[pa.Schema] = pa.schema([*VERDICT, ("bucket", pa.int32())])

@@ -30,13 +30,12 @@ class Classifier:
     An ONNX model reads `windows` windows of `window` tokens, special ones included: the first alone, as FineWeb-Edu
     does, or several, evenly spread over the document, whose scores are combined. It runs in a pass of its own, which
     sees what earlier steps have kept, in every worker of the run (`workers` bounds how many; on an accelerator one).
-    Steps that judge by its signals follow in the same pass, and so does another classifier if only annotations are
-    between them.
+    Steps that judge by its signals follow in the same pass.
 
-    Scores depend on the document's text alone. With `batch: 1` windows are computed without padding; larger batches
-    have fixed shapes, and scores are rounded to 4 digits, the last of which may differ on other hardware.
+    With `batch: 1` windows have no padding; scores of larger batches are rounded to 4 digits, the last of which may
+    differ on other hardware.
 
-    Source: as used by Penedo et al. 2024 (FineWeb-Edu), arXiv:2406.17557, section 4
+    Source: Penedo et al. 2024 (FineWeb-Edu), arXiv:2406.17557, section 4
     """
 
     model: str  # a folder, a repository of the Hugging Face hub, or a file

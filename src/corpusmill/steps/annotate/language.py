@@ -21,7 +21,7 @@ class AnnotateLanguage:
     right. A text that fits none is "unknown", with score 0. `model: lid.176.ftz` is fastText's, with 176 languages and
     no "unknown"; CCNet and FineWeb were made with it. Any supervised fastText model can be given by its path.
 
-    Source: Lui and Baldwin 2011, ACL I11-1062, for lid.wide; Joulin et al. 2016, arXiv:1612.03651, for lid.176
+    Source: Lui and Baldwin 2011, ACL I11-1062; Joulin et al. 2016, arXiv:1612.03651
     """
 
     model: str = LID_WIDE  # an asset's name, or the path of a .bin or .ftz

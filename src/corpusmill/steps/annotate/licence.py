@@ -21,8 +21,7 @@ class Licence:
 
     Signals, None where there is none: `name`, the SPDX identifier (CC-BY-4.0; CC-BY without a version; None for what is
     not of Creative Commons); `type` (by, by-sa, zero, mark …), `version`, `language` of the deed; `url`, as it is
-    there; `how`: rel, json-ld, meta or link; `different`, how many addresses are named. What a page says is not
-    checked, and no legal advice.
+    there; `how`: rel, json-ld, meta or link; `different`, how many addresses are named.
 
     Source: https://creativecommons.org/licenses/, https://microformats.org/wiki/rel-license, https://schema.org/license
     """

@@ -22,8 +22,7 @@ class Metadata:
           flags: {generated: is_generated}
 
     A name is that of the signal; what it stands for is where the value is: names, with dots into objects, and numbers
-    of places in lists. A condition can then use it: `filter/keep_where: {condition: "not metadata.generated"}`. A value
-    that is missing, or of another type, is None.
+    of places in lists. A value that is missing, or of another type, is None.
 
     Source: Weber et al. 2024 (RedPajama-v2), arXiv:2411.12372
     """

@@ -42,12 +42,11 @@ class Perplexity:
         bad           share of words in lines above `line_limit`
         bucket        with `cutoffs: [low, high]`: "head" up to low, "tail" above high, else "middle"
 
-    CCNet cuts at the 30th and 60th percentile of a language, which `corpusmill sql` finds. `models` gives languages
-    models, and `low` and `high` cutoffs, of their own; lid.176 identifies the language. Other languages are scored by
-    `model`, if there is one. `corpusmill train lm` makes models. KenLM files (.arpa, .klm, .binary) need the extra
-    `kenlm`.
+    CCNet cuts at the 30th and 60th percentile. `models` gives languages models, and `low` and `high` cutoffs, of their
+    own; lid.176 identifies the language. Other languages are scored by `model`, if there is one. `corpusmill train lm`
+    makes models. KenLM files (.arpa, .klm, .binary) need the extra `kenlm`.
 
-    Source: Wenzek et al. 2020 (CCNet), arXiv:1911.00359, section 3.3; Chen and Goodman 1999 for the model
+    Source: Wenzek et al. 2020 (CCNet), arXiv:1911.00359, section 3.3; Chen and Goodman 1999
     """
 
     model: str | None = None  # prose-en, which ships, unless models has others

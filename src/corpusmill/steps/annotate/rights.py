@@ -27,8 +27,7 @@ class AnnotateRights:
     ai_train         yes or no, by Content-Signal of header and robots.txt; content_signal: all that it says
     licence          as annotate/licence finds it: SPDX, else the address; licence_type: by-nc …
 
-    What is said is not checked, and no legal advice. Input other than WARC can have the header's fields as columns,
-    `http_x_robots_tag` and so on.
+    Input other than WARC can have the header's fields as columns, `http_x_robots_tag` and so on.
 
     Source: RFC 9309; TDM Reservation Protocol, W3C Community Group 2024; https://contentsignals.org; Hernández-Cano et
     al. 2025 (Apertus), arXiv:2509.14233

@@ -23,7 +23,7 @@ class Stats:
     `top_3_gram_ratio`); and Gopher's and FineWeb's `alpha_word_ratio`, `stop_words`, `bullet_line_ratio`,
     `ellipsis_line_ratio`, `line_punctuation_ratio`. `corpusmill.steps.measures` defines each.
 
-    Source: Weber et al. 2024 (RedPajama-v2), arXiv:2411.12372, publishes such signals beside each document
+    Source: Weber et al. 2024 (RedPajama-v2), arXiv:2411.12372
     """
 
     needs: ClassVar[tuple[str, ...]] = ()

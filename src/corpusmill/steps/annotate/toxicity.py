@@ -22,10 +22,9 @@ class AnnotateToxicity:
         share         found / words
 
     With `spans=True`, `sentences` lists start, end and score of the bad sentences, and `words` start and end of the
-    words found, in bytes of the text. Your own list is a file of words, separated by white space; "#" begins a comment.
+    words found, in bytes of the text. A list is a file of words; "#" begins a comment.
 
-    Source: Raffel et al. 2020 (C4), arXiv:1910.10683, for the list; Röttger et al. 2021 (HateCheck), arXiv:2012.15606,
-    for the kinds of hate; the model is ours
+    Source: Raffel et al. 2020 (C4), arXiv:1910.10683; Röttger et al. 2021 (HateCheck), arXiv:2012.15606
     """
 
     lexicon: str = WORDS_EN  # an asset's name, or the path of a list

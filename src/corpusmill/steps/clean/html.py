@@ -30,8 +30,7 @@ class Html:
     Markdown marks as code does not count.
 
     A whole page is extracted as by `extract/resiliparse` or `extract/trafilatura`, without boilerplate unless
-    `main_content` is off. Of a fragment all text is kept; where it has less than one block element in ten lines, its
-    own line breaks and indentation are, too. Tags shown to readers, `&lt;b&gt;`, stay escaped (`&lt;b>`);
+    `main_content` is off. Of a fragment all text is kept. Tags shown to readers, `&lt;b&gt;`, stay escaped (`&lt;b>`);
     `clean/normalize` decodes them. A document beyond `max_mb`, or the limits of `extract/resiliparse`, is a
     DocumentError.
 

@@ -13,8 +13,7 @@ from corpusmill.text.rewrite import beyond_ascii, with_text
 class Mojibake:
     """Repair mojibake, line by line: "schÃ¶n" becomes "schön".
 
-    Only lines that ftfy considers damaged change: quotes, ligatures and widths are kept. Text beyond ASCII is checked
-    at 5 MB/s. Needs the extra `clean`.
+    Only lines that ftfy considers damaged change. Text beyond ASCII is checked at 5 MB/s. Needs the extra `clean`.
 
     Source: ftfy, Speer 2019, doi:10.5281/zenodo.2591652
     """

@@ -32,10 +32,8 @@ class RefinedwebLines:
 
     From the other lines of at most `phrase_words` words, phrases are cut, with the separators around them: `at_start`
     where a line begins with one, `at_end` where it ends with one, `anywhere` with a number before it. A line that keeps
-    no letter and no digit is removed. Case is ignored; a phrase is whole words, except in scripts without spaces. None,
-    False or an empty list switches a part off. A document that loses more than `max_words_removed` of its words is
-    dropped with all its lines. The paper names the rules and one example of each kind of phrase; the lists are ours,
-    and English.
+    no letter and no digit is removed. Case is ignored; a phrase is whole words, except in scripts without spaces. A
+    document that loses more than `max_words_removed` of its words is dropped with all its lines. The lists are English.
 
     Signals: `words_removed_ratio`; `lines_uppercase`, `lines_numeric`, `lines_counter`, `lines_one_word`; `lines_cut`:
     lines that lost a phrase.

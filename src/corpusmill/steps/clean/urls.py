@@ -20,8 +20,8 @@ class Urls:
 
     An address that is replaced by nothing takes the spaces before it along: "See https://example.org for details"
     becomes "See for details"; one that has a line for itself takes the line. `tidy=False` keeps all white space. Hosts
-    without a scheme ("example.org", "192.0.2.1") are kept, because many words look like one; `bare` replaces those with
-    a top-level domain of publicsuffix.org. Signal: `urls`, how many.
+    without a scheme ("example.org", "192.0.2.1") are kept; `bare` replaces those with a top-level domain of
+    publicsuffix.org. Signal: `urls`, how many.
     """
 
     replacement: str = ""

@@ -34,19 +34,18 @@ class Ngrams:
     words is searched for only together with the beginning of its answer.
 
     With `misspelt`, a question of W words, 6 to 24, is also found where W // 3 - 1 of its words are wrong: misspelt
-    (one letter, or two of 8 and more), split, joined, additional, missing or replaced. Words missing or replaced by
-    another word may have a tenth of the question's weight, log2(items / items with the word); half with those replaced
-    by what is no word of two items. Shorter questions than `ngram` match only so or, without `misspelt`, word for word.
+    (one letter, or two of 8 and more), split, joined, additional, missing or replaced. Words missing or replaced may
+    have a tenth of the question's weight, log2(items / items with the word), or half where what replaces them is no
+    word of two items. Shorter questions than `ngram` match only so or, without `misspelt`, word for word.
 
     N-grams and questions in more than `common` items ("which of the following statements is true"), and those with more
     repeated words than distinct ones, are boilerplate and count for no item. But 13 words of boilerplate in a row, or
     an n-gram if that is longer, are a template, which counts for the question with the largest share of its n-grams
-    there. The result depends on the document alone, not on the corpus.
+    there.
 
     `cut` removes the text from where the question would begin to where it would end, and `margin` words on either side.
     With `require_answer`, a question counts only where one of its answers is in the passage or within 100 words of it.
-    Text of `context` fields, and of `corpus_material`, is public text that a benchmark is made of: it is recorded, and
-    no reason to drop or cut.
+    Text of `context` fields and of `corpus_material` is recorded, and no reason to drop or cut.
 
     Signals: `overlap`, of the best match; `benchmark` and `item` of that question, what is `asked` and the `passage`
     (60 words each), with the 20 words `before` and `after`; `hits`: benchmark, item, overlap, number of n-grams found,

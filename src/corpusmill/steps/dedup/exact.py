@@ -19,9 +19,9 @@ from corpusmill.text.hashing import hash128
 class Exact:
     """Drop every document whose text equals that of another one, which is kept.
 
-    Texts are compared by a 128-bit hash: at 5e11 documents the odds of one false match are 4e-16. `match: text`
-    compares the text as it is; `folded` ignores case, punctuation, accents, white space and the values of numbers. With
-    `against`, duplicates of what earlier runs kept are dropped, too; with `mark` nothing is.
+    Texts are compared by a 128-bit hash. `match: text` compares the text as it is; `folded` ignores case, punctuation,
+    accents, white space and the values of numbers. With `against`, duplicates of what earlier runs kept are dropped,
+    too; with `mark` nothing is.
 
     Of each set of duplicates one is kept, by `keep`: the "first" (sources in recipe order, files by name, documents by
     position), "longest", "newest", "oldest", or the one with the highest value of a signal of an earlier step, as in

@@ -39,14 +39,14 @@ class Minhash:
     Two documents are near-duplicates if the Jaccard similarity of their sets of n-grams is `threshold` or more, both
     with words at white space, punctuation included, and with words of letters, digits and "_" alone; the lower of the
     two is recorded. `{numbers: fold, punctuation: drop}` folds as datatrove's MinHash does: then 3.14 and 2 are equal.
-    A document with fewer than `ngram` words is one n-gram; an empty one has no duplicates.
+    A document with fewer than `ngram` words is one n-gram.
 
     Documents that meet in a band are candidates, and each is verified: it is dropped only if its exact similarity with
-    a document that is kept is at least `threshold`. There are no chains. With `rule: contained` it must also lose no
-    more than `most_lost`, the share of its n-grams that the kept one lacks (`lost`). `keep` chooses which of two is
-    kept: the "first" (sources in recipe order, files by name, documents by position), "longest", "newest", "oldest", or
-    the one with the highest value of a signal of an earlier step, as in `keep: quality.score` ("-perplexity.value": the
-    lowest). Of equals the first is kept. With `against`, near-duplicates of what an earlier run kept are dropped, too.
+    a document that is kept is at least `threshold`. With `rule: contained` it must also lose no more than `most_lost`,
+    the share of its n-grams that the kept one lacks (`lost`). `keep` chooses which of two is kept: the "first" (sources
+    in recipe order, files by name, documents by position), "longest", "newest", "oldest", or the one with the highest
+    value of a signal of an earlier step, as in `keep: quality.score` ("-perplexity.value": the lowest). Of equals the
+    first is kept. With `against`, near-duplicates of what an earlier run kept are dropped, too.
 
     Documents of similarity s meet with probability 1 - (1 - s**rows)**bands:
 

@@ -21,14 +21,13 @@ class Substring:
     Thai, Lao, Khmer, Myanmar); or any other single character. White space is not compared.
 
     A token is cut if it is part of `min_tokens` tokens in a row that occurred before, in an earlier document or in the
-    same one, even where both overlap. Documents are taken in the order of sources in the recipe, files by name,
-    position. With `keep_first=False` the first occurrence is cut, too, as in the program of Lee et al. 2021
-    (arXiv:2107.06499, section 4.1; theirs are 50 tokens of byte pairs). Passages are compared by 122 bits of hash.
+    same one, even where both overlap. With `keep_first=False` the first occurrence is cut, too, as in the program of
+    Lee et al. 2021 (arXiv:2107.06499, section 4.1; theirs are 50 tokens of byte pairs). Passages are compared by 122
+    bits of hash.
 
     With a passage the white space on one side of it is cut. A document of which nothing is left is dropped as empty;
-    one that keeps a smaller share of its tokens than `min_left` as min_left, and with it what it was the first to have.
-    With `against`, passages of what earlier runs kept are cut. With `mark` nothing is. Signals: cut_tokens, cut_share,
-    passages.
+    one that keeps a smaller share of its tokens than `min_left` as min_left. With `against`, passages of what earlier
+    runs kept are cut. With `mark` nothing is. Signals: cut_tokens, cut_share, passages.
     """
 
     key_parameters: ClassVar[tuple[str, ...]] = ("min_tokens",)

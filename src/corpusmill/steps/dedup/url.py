@@ -37,9 +37,9 @@ class DedupUrl:
 
     URLs are compared by a 128-bit hash of their normal form: http and https are one, as are the ports 80, 443 and none,
     and no scheme; the host is in lower case, names in other scripts as xn--…, without a final dot; fragment and slashes
-    at the end of the path go; escapes are those of RFC 3986, section 6.2.2. Parameters named in `tracking` are removed;
-    `query` keeps the others, sorts them, or drops all. "www." and the case of the path make a difference. Documents
-    without a URL have no duplicates.
+    at the end of the path go; escapes are as in RFC 3986. Parameters named in `tracking` are removed; `query` keeps the
+    others, sorts them, or drops all. "www." and the case of the path make a difference. Documents without a URL have no
+    duplicates.
 
     Of the documents of one URL one is kept, by `keep`: the "first" (sources in recipe order, files by name, documents
     by position), "longest", "newest", "oldest", or the one with the highest value of a signal of an earlier step, as in

@@ -25,9 +25,8 @@ class Blocks:
                too, and keeps more. Formulae (MathML with TeX, MathJax, pictures with TeX) are TeX between dollar signs
                in both
 
-    The model was trained on pages of eight benchmarks whose text people had marked; it has no list of sites or words. A
-    page of more than `max_mb` or 500,000 tags is a DocumentError. A page without text is dropped as `empty`. Documents
-    without a page are passed through.
+    The model was trained on pages of eight benchmarks. A page of more than `max_mb` or 500,000 tags is a DocumentError.
+    A page without text is dropped as `empty`. Documents without a page are passed through.
     """
 
     comments: Comments = "drop"  # readers' comments

@@ -12,9 +12,8 @@ from corpusmill.steps.extract._page import extract_pages, parseable, read_page
 class Resiliparse:
     """Extract the text of HTML pages, by default without navigation, footers and other boilerplate.
 
-    Boilerplate is found by resiliparse's rules (Bevendorff et al. 2018, "Elastic ChatNoir", and 2023, "An Empirical
-    Comparison of Web Content Extraction Algorithms"). Where they leave fewer than `least` characters, the whole text of
-    the page is taken, and also where it nests more than 2,000 elements.
+    Boilerplate is found by resiliparse's rules (Bevendorff et al. 2018, "Elastic ChatNoir"). Where they leave fewer
+    than `least` characters, the whole text of the page is taken, and also where it nests more than 2,000 elements.
 
     A page of more than `max_mb` or 500,000 tags is a DocumentError, and so are pages that would take the parser hours:
     thousands of attributes in one tag, of options in an unclosed form, of open formatting elements, or of deep stray

@@ -28,9 +28,9 @@ class Wikitext:
                 leave nothing, but for some thirty whose arguments are words of the sentence: `lang`, `convert`,
                 `nowrap` …
 
-    The parser is mwparserfromhell; templates are not expanded. A page of more than `max_mb`, or with more than 1,000
-    templates, links or tags that are not closed, is a DocumentError. A page without text is dropped as `empty`.
-    Documents without a page are passed through. Needs the extra `mediawiki`.
+    Templates are not expanded. A page of more than `max_mb`, or with more than 1,000 templates, links or tags that are
+    not closed, is a DocumentError. A page without text is dropped as `empty`. Documents without a page are passed
+    through. Needs the extra `mediawiki`.
     """
 
     extras: ClassVar[tuple[Extra, ...]] = (MEDIAWIKI,)

@@ -28,8 +28,7 @@ class C4:
     Texts and lines equal those of datatrove's C4QualityFilter, and thereby FineWeb's, which leaves
     `terminal_punctuation` off: it alone would remove 30 % of its tokens. The code that made C4 is `{min_words_per_line:
     5, min_sentences: 3, apostrophe: false}`, its paper that with `whole_page=True`. Sentences are counted by
-    `corpusmill.text.sentences`, not Punkt or spaCy: documents exactly at the bound may differ. C4's list of bad words
-    is not part of this step.
+    `corpusmill.text.sentences`, not Punkt or spaCy: documents exactly at the bound may differ.
 
     Signals: `sentences` of the remaining text, `lorem_ipsum`, `curly_bracket`, `lines_kept`, `lines_long_word` …
     `lines_policy`.

@@ -29,7 +29,6 @@ class Code:
 
     `code_score` is the mean of the three, each divided by its typical value in code (0.15, 0.08 and 0.5; prose has
     0.035, 0.01 and 0) and capped at 1. For a corpus of code set `max_code_score` to None and `min_code_score` to 0.5.
-    170 MB/s.
     """
 
     max_code_score: float | None = 0.5

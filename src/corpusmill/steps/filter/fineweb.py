@@ -16,8 +16,8 @@ class Fineweb:
 
     Every bound is a share that still passes; None switches its rule off. Blank lines do not count; a line is short at
     30 code points or fewer. In a blank document no line ends in punctuation: it is dropped. The bounds are those of the
-    code that made the data set (datatrove); the paper says 0.1 for repeated lines, and nothing of newlines to words.
-    `rules` names the rules that are on, with their defaults or the bounds given beside; all others are off.
+    code that made the data set (datatrove); the paper says 0.1 for repeated lines. `rules` names the rules that are on,
+    with their defaults or the bounds given beside; all others are off.
 
     Source: Penedo et al. 2024, arXiv:2406.17557, section 3.6
     """

@@ -16,10 +16,10 @@ from corpusmill.steps.verdict import Rule, failing, in_order, only
 class GopherQuality:
     """Drop documents that do not look like prose: too short or long, odd words, symbols, lists, no stop words.
 
-    Every bound is a value that still passes; None switches its rule off. Lines are those of str.splitlines(), blank
-    ones included; white space before a bullet and after an ellipsis is ignored. Words that are only punctuation count
-    in the ratios but not in the rules about length. Decisions are datatrove's for the same words: it takes `words:
-    spacy` unless told otherwise, as FineWeb did ("don't" is two words, a comma is one), which takes twice the time.
+    Every bound is a value that still passes; None switches its rule off. Blank lines count; white space before a bullet
+    and after an ellipsis is ignored. Words that are only punctuation count in the ratios but not in the rules about
+    length. Decisions are datatrove's for the same words: it takes `words: spacy` unless told otherwise, as FineWeb did
+    ("don't" is two words, a comma is one), which takes twice the time.
 
     DCLM and Dolma 3 take `bullets: "●•*-"` and `ellipses: ["...", ". . .", "…"]`, and bound hashes and ellipses
     together, by `max_symbol_ratio`. The stop words are the, be, to, of, and, that, have, with, as written: for other

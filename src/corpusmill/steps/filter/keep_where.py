@@ -27,10 +27,9 @@ class KeepWhere:
     position, url, date, and bytes (of the text). Signals of steps before a dedup are out of reach: put the condition
     above the dedup.
 
-    It is an expression of DuckDB: comparisons, arithmetic, and, or, not, in, between, like, case, coalesce, and any
-    function of values alone (lower, regexp_matches …). Subqueries, aggregates, windows, files, randomness and the clock
-    are refused. Times are in UTC. A condition that is None, as one on a None signal is, drops the document:
-    coalesce(url, '') = ''.
+    It is an expression of DuckDB, with any function of values alone (lower, regexp_matches …). Subqueries, aggregates,
+    windows, files, randomness and the clock are refused. Times are in UTC. A condition that is None, as one on a None
+    signal is, drops the document: coalesce(url, '') = ''.
 
     Source: Weber et al. 2024 (RedPajama-v2), arXiv:2411.12372
     """

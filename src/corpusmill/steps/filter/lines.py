@@ -45,8 +45,7 @@ class Lines:
     Signals: `words_removed_ratio`; for each rule that is on `removed_RULE`, for each pattern `removed_NAME`: how many
     lines.
 
-    Source: ours; the rules are those of C4 (arXiv:1910.10683) and RefinedWeb (arXiv:2306.01116), whose own are in
-    filter/c4 and clean/refinedweb_lines
+    Source: after C4 (arXiv:1910.10683) and RefinedWeb (arXiv:2306.01116)
     """
 
     unit: Literal["lines", "paragraphs"] = "lines"  # what is judged and removed

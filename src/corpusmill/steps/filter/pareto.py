@@ -19,7 +19,7 @@ class Pareto:
 
     A document is kept if a draw from a Pareto distribution (shape `alpha`, from 0 on) is above 1 - score: by default 1
     in 512 at a score of 0, 1 in 38 at 0.5, nearly 1 in 2 at 0.92, and all at 1. The draw is a hash of the document's id
-    and `seed`, the same in every run. Signal: `draw`, 0 to 1. Documents without a score are dropped.
+    and `seed`. Signal: `draw`, 0 to 1. Documents without a score are dropped.
 
     Source: Brown et al. 2020 (GPT-3), arXiv:2005.14165, appendix A
     """

@@ -19,13 +19,12 @@ from corpusmill.tokens.periodic import most_repeats
 class Periodic:
     """Drop documents in which a sequence of a few tokens is repeated, in sequence, more than `max_repeats` times.
 
-    Such text ("ha ha ha …", rows of "| - | - |", base64 of zeros) makes spikes in the loss of a training run. Tokens
-    are those of the tokenizer that the recipe will train with. A period has `shortest` to `longest` tokens; a repeated
-    token is a period of two as well, half as often. Signals: `repeats`, of the period that occurs most often in
-    sequence, 0 if none does twice; `period`, its number of tokens.
+    Such text ("ha ha ha …") makes spikes in the loss. Tokens are those of the tokenizer that the recipe will train
+    with. A period has `shortest` to `longest` tokens; a repeated token is a period of two as well, half as often.
+    Signals: `repeats`, of the period that occurs most often in sequence, 0 if none does twice; `period`, its number of
+    tokens.
 
-    Source: OLMo Team 2024 (OLMo 2), arXiv:2501.00656, section 3.1, which masks the loss of 32 or more repeats of
-    n-grams of 1 to 13 tokens instead
+    Source: OLMo Team 2024 (OLMo 2), arXiv:2501.00656, section 3.1, which masks their loss instead
     """
 
     max_repeats: int | None = 32  # in sequence

@@ -24,8 +24,7 @@ class Top:
 
     Documents are taken from the highest value down (`lowest=True`: from the lowest up) until the next one would be
     beyond `keep`. The bound is exact. Of equal values the earlier document is taken first; documents without a value
-    come last. The value of the last document that is kept is among the facts of the run (`bound`), as a threshold for
-    other data.
+    come last. The run records the value of the last document that is kept (`bound`), as a threshold for other data.
 
     Source: Li et al. 2024 (DCLM), arXiv:2406.11794, section 4.4, keeps a tenth of the pages
     """

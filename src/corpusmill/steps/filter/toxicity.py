@@ -21,7 +21,6 @@ class FilterToxicity:
     The signals are those of annotate/toxicity, and `counted`: the share of words of the list in documents that score
     `harmless` or more, 0 in others, where such words are often quoted or reclaimed. Each bound still passes, and None
     switches its rule off. `max_share` of 0.01 is one word in a hundred: a shorter document is dropped for a single one.
-    `max_worst` drops many long pages.
 
     Source: Soldaini et al. 2024 (Dolma), arXiv:2402.00159; the bounds are ours, see docs/guide/toxicity.md
     """

@@ -43,8 +43,8 @@ class FilterUrl:
     characters other than a-z and 0-9, case ignored; an entry of several words matches them in sequence. Sub-words match
     anywhere ("free-po.rn"). Documents without a URL are kept.
 
-    The word lists that ship are small, ours, and English. UT1, the bulk of RefinedWeb's and FineWeb's lists (4.6 M
-    domains, CC BY-SA), does not ship: download it from the University of Toulouse and name the folder as `ut1`.
+    The word lists that ship are small, ours, and English. UT1, the bulk of FineWeb's lists (4.6 M domains, CC BY-SA),
+    does not ship: name its folder as `ut1`.
 
     Each list's reason has a signal of the same name with the entry found; of `ut1` "category: entry". Signal `domain`:
     the registered domain (example.co.uk), by the installed package publicsuffixlist.

@@ -47,11 +47,9 @@ class MixBuckets:
     plan that needs more than `cap` is refused.
 
     All documents of a bucket are drawn as often as all can be, whole; then each in turn once more if it still fits, in
-    an order by hash of its id and `seed`. Training shards hold a document once for each time that it is drawn. Signal:
-    `copies`. The epochs of each bucket are among the facts of the run.
+    an order by hash of its id and `seed`. Signal: `copies`. The epochs of each bucket are among the facts of the run.
 
-    Source: the mix of Dolma 3 (OLMo Team 2025): 20 buckets, the lowest 40 % left out, at most 7 times; its curve has
-    another form
+    Source: the mix of Dolma 3 (OLMo Team 2025), whose curve has another form
     """
 
     verdict: ClassVar[pa.Schema] = pa.schema([*VERDICT, ("copies", pa.int64())])

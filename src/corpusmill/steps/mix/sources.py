@@ -38,8 +38,8 @@ class Sources:
                   needs more is refused
 
     Tokens are those of the recipe's tokenizer, with EOS (and BOS). All documents of a source are drawn as often as all
-    can be, whole; then each in turn once more if it still fits, in an order by hash of its id and `seed`. So less than
-    a document is missing, and a larger budget draws the same documents and others.
+    can be, whole; then each in turn once more if it still fits, in an order by hash of its id and `seed`. A larger
+    budget draws the same documents and others.
 
     Training shards hold a document once for each time that it is drawn: first all, then all that are drawn twice, and
     so on. Text output has it once. Signal: `copies`.

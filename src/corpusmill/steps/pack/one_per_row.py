@@ -10,8 +10,8 @@ from corpusmill.tokens.packing import Method, Remainder
 class OnePerRow:
     """Give every document rows of `length` tokens of its own, filled up with padding: no packing.
 
-    To compare with the other steps: of rows of 1,024 tokens, 56 % are padding in the demo. A document longer than a row
-    continues in the next ones. Nothing is discarded.
+    Of rows of 1,024 tokens, 56 % are padding in the demo. A document longer than a row continues in the next ones.
+    Nothing is discarded.
     """
 
     method: ClassVar[Method] = "one_per_row"

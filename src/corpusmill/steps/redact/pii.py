@@ -23,9 +23,9 @@ class RedactPii(Redaction):
         drop          the document is dropped, and the kind is the reason
         leave         it is counted, and the text is not changed
 
-    The same text always gives the same result, and a second pass finds nothing. FineWeb writes email@example.com, and
-    22.214.171.124 and others in turn: set `placeholders`. `key: env:NAME` takes the environment variable NAME, anything
-    else is the path of a file; with another key the step is computed again.
+    A second pass finds nothing. FineWeb writes email@example.com, and 22.214.171.124 and others in turn: set
+    `placeholders`. `key: env:NAME` takes the environment variable NAME, anything else is the path of a file; with
+    another key the step is computed again.
 
     Kinds are defined in `corpusmill.text.pii`: numbers are checked (Luhn, mod 97, calling codes). A telephone number
     has a "+" or the American form, or a word that says what it is, or is valid in one of `countries`, else in the
@@ -34,11 +34,9 @@ class RedactPii(Redaction):
     then addresses. An IP address counts if it is public, or reserved for documentation; `public_only=False` counts all.
 
     Signals: `emails`, `ips`, `phones`, …, for each of `kinds`, and `found`; with `spans=True`, `spans`: kind, start and
-    end of each, in bytes of the input. docs/guide/personal-data.md says how often each kind is right, and which action
-    to choose.
+    end of each, in bytes of the input.
 
-    Source: Penedo et al. 2024 (FineWeb), arXiv:2406.17557, for e-mail and IP addresses; Soldaini et al. 2024 (Dolma),
-    arXiv:2402.00159, for telephone numbers
+    Source: Penedo et al. 2024 (FineWeb), arXiv:2406.17557; Soldaini et al. 2024 (Dolma), arXiv:2402.00159
     """
 
     kinds: tuple[Kind, ...] = ("email", "ip")  # what to look for
