@@ -213,7 +213,7 @@ def common(package: Any) -> tuple[tuple[str, str], ...]:
 
 def common_parameters(package: Any) -> str:
     """What these mean, for the page that lists the steps or formats."""
-    return "\n".join(f"- `{name}`: {text}" for name, text in common(package))
+    return "\n".join(f"- `{name}`: {text.removeprefix('or ')}" for name, text in common(package))
 
 
 def written(kind: str, default: str | None) -> str:
@@ -226,6 +226,8 @@ def written(kind: str, default: str | None) -> str:
     value = "" if default is None else recipe_value(default)
     if value in ("", '""', "[]") or (value == "null" and kind.endswith("?")):
         return kind
+    if value == "null" and kind.endswith(" | null"):
+        return f"null | {kind.removesuffix(' | null')}"
     if " | " in kind and not kind.startswith(("[", "{")):
         kinds = kind.split(" | ")
         return (

@@ -22,7 +22,7 @@ class C4:
     Lines are those of str.splitlines(), stripped, and are removed in this order: too long a word, no terminal
     punctuation, too few words, "javascript", a phrase of cookie and privacy notices. Citations are cut out of the
     others. A document is dropped if a line that was not removed up to that point has "lorem ipsum" or "{", or if too
-    few sentences remain. False or None switches a part off; `rules` names the parts that are on, all others are off.
+    few sentences remain. False or None switches a part off. `rules` names the parts that are on, all others are off.
     Documents dropped for "lorem ipsum" or "{" keep their lines.
 
     Texts and lines equal those of datatrove's C4QualityFilter, and thereby FineWeb's, which leaves
