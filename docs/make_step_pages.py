@@ -187,6 +187,9 @@ def parameter_list(listed: tuple[Parameter, ...], cls: type[Any], meanings: dict
             continue
         required = "required" if p.default is None else ""
         text = "; ".join(part for part in (required, text) if part)
+        kinds = in_words(get_type_hints(cls)[p.name]).strip("[]")
+        if "[kind]" in code and text == p.note:
+            text += f": {kinds.replace(' | ', ', ')}"
         lines.append(f"- {code}{': ' if text else ''}{text}")
     if shared:
         index = {steps: "../../steps.md", read: "../readers.md", write: "../writers.md"}[package]
