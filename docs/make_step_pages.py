@@ -4,7 +4,9 @@ import contextlib
 import dataclasses
 import inspect
 import re
+import textwrap
 import types
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -20,16 +22,8 @@ from corpusmill.steps.verdict import COMPARED
 from docs import worked
 
 DOCS = Path(__file__).parent
-WRITTEN = "<!-- Written by docs/make_reference.py from the code: edit the docstrings there. -->"
+WRITTEN = "<!-- by docs/make_reference.py -->"
 ALIGNED = re.compile(r"^ |\S {2,}\S", re.MULTILINE)  # a paragraph that is a table in plain text
-KINDS = {
-    "Transform": "changes the text",
-    "Annotate": "measures",
-    "Filter": "drops documents",
-    "CorpusStep": "compares all documents",
-    "Tokenize": "makes tokens",
-    "Pack": "packs tokens",
-}
 # Beside the names of its parameters, a step may drop a document for one of these reasons.
 MORE_REASONS = {
     "dedup/exact": "`exact_copy`",
@@ -40,52 +34,78 @@ MORE_REASONS = {
     "dedup/url": "`url_copy`",
     "filter/top": "`keep`",
 }
-PACKED = "Each letter is a token of that document, its EOS included; dots are padding."
-# What needs no comment beside it in every class that has it.
-COMMON = {
-    "mark": "only record duplicates in the signals; drop and change nothing",
-    "spans": "also keep where each was found, as byte offsets",
-    "rules": "only these rules are on; null: all that have a value",
-    "split_at": "cut documents that are longer than a row at the end of one of these; null: anywhere",
-    "text": "the column that holds the text; null: the first of text, content, body, raw_content, document",
-    "id": "the column with the id; null: a hash of file and position",
-    "url": "the column with the address; null: url, if there is one",
-    "date": "the column with the date; null: date, if there is one",
-    "kinds": "what to look for",
-    "scripts": "those that get a signal of their own",
-    "preset": "the name of a published mixture",
-    "replacement": "the text that takes its place",
-    "max_line_mb": "of a line, in megabytes; longer ones become dead letters",
-    "document": "what a document is: the whole file, a paragraph, or an article as in WikiText",
-    "separator": "the text between documents, instead of `document`",
-    "gutenberg": "remove Project Gutenberg's header and footer",
-    "charset": "of files without a byte order mark",
-    "compression": "of the files",
-    "format": "of the files",
-    "keep_text": "also write the text",
-    "rows_per_group": "documents per row group",
-    "model": "the name of one that ships, or a path",
-    "function": "`module:name`; the module must be importable where the command runs",
-    "keep": "the duplicate that is kept: `first`, `longest`, `newest`, `oldest`, or a signal: its highest value",
-}
+# Beginnings of paragraphs of docstrings whose content the list of parameters has; and sentences that steps.md has.
+IN_PARAMETERS = ("    uppercase words", "    replacement   U+FFFD", "Source: ours\n")
+ON_INDEX = re.compile(
+    r"Every bound is a (?:value|share) that still passes; null switches its rule off\. ?"
+    r"|Each bound still passes, and null switches its rule off\. ?"
+    r"|`rules` names the (?:rules|parts) that are on(?:, with their defaults or the bounds given beside;|,) all others "
+    r"are off\. ?"
+    r"|(?<=[.] )A page without text is dropped as `empty`\. ?"
+    r"|(?<=[.] )Documents without a page are passed through\. ?"
+    r"|,? by `keep`: the \"first\" .*?Of equals the first is kept(?=\.)"
+    r"|`keep` chooses which of two is kept: .*?Of equals the first is kept\. ?"
+    r"|`name: \"train_\{:05d\}\"` names the files train_00000\.\S+ …; with `single_file` it needs no number\.$"
+)
+LONG = 200  # characters of a list of kinds, which the docstring has then
+ENTRY = re.compile(r"(\w+(?:, \w+)*)(?: +(?=\S)|$)")  # of a paragraph that is a table: names, then what they mean
 
 
 def step_page(name: str) -> str:
     """The page of one step: what it does, how it is written, parameters, reasons, a worked result, its guide."""
     info = describe(name)
-    first, *rest = prose(info.doc if name.endswith("/function") else as_in_recipe(info.doc))
-    parts = [WRITTEN, f"# {name}", f"*{kinds_in_words(info.kinds)}*", first, *usage(name)]
+    cls = find(name)
+    meanings, details = split(info.doc, cls, as_written=name.endswith("/function"))
+    compares = "*Compares all documents.* " if "CorpusStep" in info.kinds else ""
+    parts = [WRITTEN, f"# {name}", compares + details[0], *usage(name), *details[1:]]
     shown = worked.table(name)
     if shown:
-        parts += ["## Result", f"What the recipe above does with {counted(name)}:", shown]
-        parts += [PACKED] if "lengths" in worked.examples()[name] else []
-    parts += ["## Details", *rest] if rest else []
-    parts += ["## Parameters", *table(info.parameters, find(name))]
+        parts += ["## Result", shown]
+        parts += [packed_note(name)] if "lengths" in worked.examples()[name] else []
+    parts += parameter_list(info.parameters, cls, meanings, steps)
     parts += reasons(name)
-    guides = guide_pages(name)
-    if guides:
-        parts.append("Guide: " + ", ".join(f"[{title}](../../../{path})" for title, path in guides))
+    title, path = guide_page(name)
+    parts += [f"Guide: [{title}](../../../{path})"]
     return "\n\n".join(parts) + "\n"
+
+
+def packed_note(name: str) -> str:
+    lengths = ", ".join(map(str, worked.examples()[name]["lengths"]))
+    return f"Documents a, b, c, d of {lengths} tokens, a letter for each, EOS included; dots are padding."
+
+
+def split(doc: str, cls: type[Any], as_written: bool = False) -> tuple[dict[str, str], list[str]]:
+    """A docstring as (parameter -> what it says of it, paragraphs in Markdown). A paragraph that is a table of
+    parameters goes into the first."""
+    names = {field.name for field in dataclasses.fields(cls)}
+    meanings: dict[str, str] = {}
+    paragraphs = []
+    for paragraph in (doc if as_written else as_in_recipe(doc)).split("\n\n"):
+        entries = entries_of(paragraph) if ALIGNED.search(paragraph) else {}
+        if entries and all(set(keys.split(", ")) <= names for keys in entries):
+            meanings |= {key: text for keys, text in entries.items() for key in keys.split(", ")}
+            if paragraphs and paragraphs[-1].endswith(":"):
+                paragraphs[-1] = f"{paragraphs[-1][:-1]}, see the parameters."
+        elif not f"{paragraph}\n".startswith(IN_PARAMETERS):
+            paragraphs += [part for part in prose(paragraph) if part]
+    return meanings, paragraphs
+
+
+def entries_of(paragraph: str) -> dict[str, str]:
+    """A table in plain text, as the names at the beginning of its lines -> the text beside and below them; {} if it is
+    none."""
+    entries: dict[str, str] = {}
+    key = ""
+    for line in textwrap.dedent(paragraph).splitlines():
+        match = ENTRY.match(line)
+        if match:
+            key = match[1]
+            entries[key] = line[match.end() :]
+        elif not key or not line.startswith(" "):
+            return {}
+        else:
+            entries[key] += f" {line.strip()}"
+    return {key: text.strip() for key, text in entries.items()}
 
 
 def find(name: str) -> type[Any]:
@@ -95,16 +115,12 @@ def find(name: str) -> type[Any]:
 def format_page(name: str, package: Any) -> str:
     """The page of a reader or writer."""
     cls = package.find(name)
-    first, *rest = prose(as_in_recipe(inspect.cleandoc(cls.__doc__ or "")))
+    meanings, details = split(inspect.cleandoc(cls.__doc__ or ""), cls)
     reads = package is read
     shown = reading(name, cls.suffixes[0]) if reads else writing(name)
-    called = {entry: python for python, entry in exported(package).items()}[name]
-    parts = [WRITTEN, f"# {name}", first, f"```yaml\n{shown}\n```", f"In Python: `{package.__name__}.{called}`"]
-    parts += suffixes(cls)
-    parts += ["## Details", *rest] if rest else []
-    parts += ["## Parameters", *table(parameters(cls), cls)]
-    guide = "../../guide/reading.md" if reads else "../../guide/formats.md"
-    return "\n\n".join([*parts, f"Guide: [{'reading' if reads else 'formats'}]({guide})"]) + "\n"
+    parts = [WRITTEN, f"# {name}", details[0], f"```yaml\n{shown}\n```"]
+    parts += [*suffixes(cls), *details[1:]]
+    return "\n\n".join([*parts, *parameter_list(parameters(cls), cls, meanings, package)]) + "\n"
 
 
 def reading(name: str, suffix: str) -> str:
@@ -128,18 +144,6 @@ def first_valid(before: str, recipes: list[str]) -> str:
     raise AssertionError(f"none of these is a recipe: {recipes}")
 
 
-def kinds_in_words(kinds: tuple[str, ...]) -> str:
-    words = " and ".join(KINDS[kind] for kind in kinds)
-    return words[0].upper() + words[1:]
-
-
-def counted(name: str) -> str:
-    if "lengths" in worked.examples()[name]:
-        return "documents of " + ", ".join(map(str, worked.examples()[name]["lengths"])) + " tokens, called a, b, c, d"
-    number = len(worked.examples()[name]["documents"])
-    return f"{ {1: 'one document', 2: 'two documents', 3: 'three documents', 4: 'four documents'}[number] }"
-
-
 def usage(name: str) -> Iterator[str]:
     """The step in a recipe and in Python."""
     if name not in worked.examples():
@@ -150,8 +154,8 @@ def usage(name: str) -> Iterator[str]:
         yield f"```python\n# {file}\n{content}```" if file.endswith(".py") else f"```json\n{content}```"
     with worked.folder_with(worked.examples()[name].get("file", {})):
         step = worked.recipe_of(name).steps[-1]
-    yield "<!-- tabs -->"
-    yield f"```yaml\n{worked.steps_yaml(name)}\n```\n\n```python\n{in_python(step)}\n```"
+    yield f"```yaml\n{worked.steps_yaml(name)}\n```"
+    yield f"In Python: `{in_python(step)}`"
 
 
 def in_python(step: Any) -> str:
@@ -160,34 +164,113 @@ def in_python(step: Any) -> str:
     if cls in (steps.MapFunction, steps.FilterFunction):
         decorator = {"filter": "as_filter", "map": "as_map"}[cls.__module__.split(".")[-2]]
         module, function = step.function.split(":")
-        return f"import corpusmill\nfrom {module} import {function}\n\ncorpusmill.{decorator}({function})"
+        return f"corpusmill.{decorator}({module}.{function})"
     given = ", ".join(
         f"{field.name}={getattr(step, field.name)!r}"
         for field in dataclasses.fields(step)
         if field.init and getattr(step, field.name) != field.default
     )
     called = {entry: python for python, entry in exported(steps).items()}[step_name(cls)]
-    return f"from corpusmill.steps import {called}\n\n{called}({given})".replace("'", '"')
+    return f"corpusmill.steps.{called}({given})".replace("'", '"')
 
 
-def table(listed: tuple[Parameter, ...], cls: type[Any]) -> list[str]:
-    """The parameters: what each takes, its default, and what it means."""
+def parameter_list(listed: tuple[Parameter, ...], cls: type[Any], meanings: dict[str, str], package: Any) -> list[str]:
+    """The parameters: what each takes, its default, and what it means; last those that mean the same in others."""
     if not listed:
         return ["No parameters."]
-    hints = get_type_hints(cls)
-    rows = ["| parameter | takes | default | |", "|---|---|---|---|"]
+    lines, shared = [], []
     for p in listed:
-        default = "required" if p.default is None else f"`{recipe_value(p.default)}`"
-        rows.append(f"| `{p.name}` | {cell(in_words(hints[p.name]))} | {default} | {cell(meaning(p, cls))} |")
-    return ["\n".join(rows)]
+        text = meaning(p, cls, meanings)
+        code = shown_parameter(p, cls)
+        if (p.name, text) in common(package):
+            shared.append(code)
+            continue
+        required = "required" if p.default is None else ""
+        text = "; ".join(part for part in (required, text) if part)
+        kinds = in_words(get_type_hints(cls)[p.name]).strip("[]")
+        if "[kind]" in code and text == p.note:
+            text += f": {kinds.replace(' | ', ', ')}"
+        lines.append(f"- {code}{': ' if text else ''}{text}")
+    if shared:
+        index = {steps: "../../steps.md", read: "../readers.md", write: "../writers.md"}[package]
+        lines.append(f"- [common]({index}#common-parameters): {', '.join(shared)}")
+    return ["## Parameters", "\n".join(lines)]
 
 
-def meaning(p: Parameter, cls: type[Any]) -> str:
-    """The rule that it is the bound of, and the comment in the code, else that of docs/parameter_notes.yaml."""
+def shown_parameter(p: Parameter, cls: type[Any]) -> str:
+    kind = in_words(get_type_hints(cls)[p.name])
+    code = f"{p.name}: {written(kind if len(kind) < LONG else '[kind]', p.default)}"
+    return f"``{code}``" if "`" in code else f"`{code}`"
+
+
+@cache
+def common(package: Any) -> tuple[tuple[str, str], ...]:
+    """(parameter, what it means), of those that mean the same in three steps or formats."""
+    counted: Counter[tuple[str, str]] = Counter()
+    for name in package.names():
+        cls = package.find(name)
+        meanings, _ = split(inspect.cleandoc(cls.__doc__ or ""), cls)
+        counted.update((p.name, text) for p in parameters(cls) if (text := meaning(p, cls, meanings)))
+    return tuple(sorted(pair for pair, number in counted.items() if number >= 3))
+
+
+def common_parameters(package: Any) -> str:
+    """What these mean, for the page that lists the steps or formats."""
+    return "\n".join(f"- `{name}`: {text.removeprefix('or ')}" for name, text in common(package))
+
+
+def written(kind: str, default: str | None) -> str:
+    """What a parameter takes, and its default where that is neither null nor empty; the default alone where it shows
+    what is taken.
+
+    >>> written("bool", "True"), written("int?", "5"), written("int?", "None"), written("a | b", "'b'")
+    ('true', 'int? = 5', 'int?', 'b | a')
+    """
+    value = "" if default is None else recipe_value(default)
+    if value in ("", '""', "[]") or (value == "null" and kind.endswith("?")):
+        return kind
+    if value == "null" and kind.endswith(" | null"):
+        return f"null | {kind.removesuffix(' | null')}"
+    if " | " in kind and not kind.startswith(("[", "{")):
+        kinds = kind.split(" | ")
+        return (
+            " | ".join([value, *(other for other in kinds if other != value)])
+            if value in kinds
+            else f"{kind} = {value}"
+        )
+    return value if kind in ("bool", "int", "number", "text", "[text]") else f"{kind} = {value}"
+
+
+def meaning(p: Parameter, cls: type[Any], meanings: dict[str, str]) -> str:
+    """What the docstring, parameter_notes.yaml or the comment in the code says, after the signal that a rule compares
+    with it."""
     rule = next((r for r in class_rules(cls) if r.parameter == p.name), None)
-    drops = f"drops where `{rule.signal}` is {COMPARED[rule.drops]} this" if rule else ""
-    said = p.note or parameter_notes().get(step_name(cls), {}).get(p.name, "") or COMMON.get(p.name, "")
-    return "; ".join(part for part in (drops, said) if part)
+    compared = ""
+    if rule:
+        usual = {"max": ">", "min": "<"}.get(p.name[:3]) == rule.drops
+        named = usual and p.name[4:] == rule.signal
+        compared = (
+            ""
+            if named
+            else f"on `{rule.signal}`"
+            if usual
+            else f"drops where `{rule.signal}` is {COMPARED[rule.drops]} this"
+        )
+    own = parameter_notes().get(step_name(cls), {}).get(p.name)
+    text = meanings.get(p.name) or own or p.note or all_notes()["common"].get(p.name, "")
+    return ": ".join(part for part in (compared, escaped(linked(text))) if part)
+
+
+@cache
+def parameter_notes() -> dict[str, dict[str, str]]:
+    """Step -> parameter -> what it means, where no comment in the code says it."""
+    return {name: notes for name, notes in all_notes().items() if name != "common"}
+
+
+@cache
+def all_notes() -> dict[str, dict[str, str]]:
+    notes: dict[str, dict[str, str]] = yaml.safe_load((DOCS / "parameter_notes.yaml").read_text("utf-8"))
+    return notes
 
 
 def class_rules(cls: type[Any]) -> tuple[Any, ...]:
@@ -199,29 +282,17 @@ def step_name(cls: type[Any]) -> str:
     return "/".join(cls.__module__.split(".")[-2:])
 
 
-@cache
-def parameter_notes() -> dict[str, dict[str, str]]:
-    """Step -> parameter -> what it means, where no comment in the code says it."""
-    notes: dict[str, dict[str, str]] = yaml.safe_load((DOCS / "parameter_notes.yaml").read_text("utf-8"))
-    return notes
-
-
 def guide_files() -> list[Path]:
     return sorted((DOCS / "guide").rglob("*.md"))
 
 
 def reasons(name: str) -> list[str]:
-    """Why the step drops documents, as the report and `explain` name it."""
-    cls = find(name)
-    named = [f"`{rule.parameter}`" for rule in class_rules(cls)]
-    named += [MORE_REASONS[name]] if name in MORE_REASONS else []
-    if "Transform" in describe(name).kinds:
-        named.append("`empty`: no text is left")
-    return ["## Reasons", ", ".join(named)] if named else []
+    """Why the step drops documents, where no bound says it, as the report and `explain` name it."""
+    return [f"Reason: {MORE_REASONS[name]}"] if name in MORE_REASONS else []
 
 
-def guide_pages(name: str) -> list[tuple[str, str]]:
-    """(title, path) of the pages of the guide that say most about a step: three at most."""
+def guide_page(name: str) -> tuple[str, str]:
+    """(title, path) of the page of the guide that has a section for a step, or names it most often."""
     mentions = []
     for page in guide_files():
         text = page.read_text("utf-8")
@@ -230,7 +301,7 @@ def guide_pages(name: str) -> list[tuple[str, str]]:
         if title and number:
             section = "#" + name.replace("/", "") if f"\n## {name}\n" in text else ""
             mentions.append((not section, -number, title[1], page.relative_to(DOCS).as_posix() + section))
-    return [(title, path) for *_, title, path in sorted(mentions)[:3]]
+    return min(mentions)[2:]
 
 
 def exported(package: Any) -> dict[str, str]:
@@ -243,31 +314,31 @@ def in_words(hint: Any) -> str:
     """What a parameter takes, in the words of a recipe.
 
     >>> in_words(tuple[str, ...] | None), in_words(Literal["a", "b"]), in_words(tuple[tuple[str, float], ...])
-    ('list of text or null', '`a` or `b`', 'NAME: number')
+    ('[text]?', 'a | b', '{name: number}')
     """
-    if hint is type(None):
-        return "null"
     origin, args = get_origin(hint), get_args(hint)
     if origin is Literal:
-        return either([f"`{arg}`" for arg in args])
+        return " | ".join(map(str, args))
     if origin in (Union, types.UnionType):
-        return either([part for arg in args for part in [in_words(arg)]])
+        parts = [in_words(arg) for arg in args if arg is not type(None)]
+        optional = type(None) in args
+        if len(parts) == 1 and " | " not in parts[0]:
+            return f"{parts[0]}?" if optional else parts[0]
+        return " | ".join([*parts, *(["null"] if optional else [])])
     if origin is tuple:
         return list_in_words(args)
-    return {int: "whole number", float: "number", bool: "true or false", str: "text"}.get(hint, str(hint))
+    if dataclasses.is_dataclass(hint):
+        return f"{{{', '.join(field.name for field in dataclasses.fields(hint))}}}"
+    return {int: "int", float: "number", bool: "bool", str: "text"}.get(hint, str(hint))
 
 
 def list_in_words(args: tuple[Any, ...]) -> str:
     if len(args) == 2 and args[1] is not Ellipsis:
-        return f"two values: {in_words(args[0])}, {in_words(args[1])}"
+        return f"[{in_words(args[0])}, {in_words(args[1])}]"
     if get_origin(args[0]) is tuple:
         key, item = get_args(args[0])
-        return f"NAME: {in_words(item)}" if key is str else f"{in_words(key)}: {in_words(item)}"
-    return f"list of {in_words(args[0])}"
-
-
-def either(parts: list[str]) -> str:
-    return f"{', '.join(parts[:-1])} or {parts[-1]}" if len(parts) > 1 else parts[0]
+        return f"{{{'name' if key is str else in_words(key)}: {in_words(item)}}}"
+    return f"[{in_words(args[0])}]"
 
 
 def prose(doc: str) -> list[str]:
@@ -277,7 +348,7 @@ def prose(doc: str) -> list[str]:
         if ALIGNED.search(paragraph):
             parts.append(f"```\n{paragraph.rstrip()}\n```")  # not `text`: that is what the block above prints
         else:
-            parts.append(linked(escaped(" ".join(paragraph.split()))))
+            parts.append(linked(escaped(ON_INDEX.sub("", " ".join(paragraph.split())).strip())))
     return parts
 
 
@@ -299,7 +370,14 @@ def linked(text: str) -> str:
 def suffixes(cls: type[Any]) -> list[str]:
     """The endings of files that a reader takes from a folder. Writers have none to choose."""
     endings = getattr(cls, "suffixes", None)
-    return [f"From a folder it takes: {', '.join(f'`{e}`' for e in endings)}"] if isinstance(endings, tuple) else []
+    if not isinstance(endings, tuple):
+        return []
+    plain = [e for e in endings if not any(e.startswith(f"{shorter}.") for shorter in endings)]
+    packed = dict.fromkeys(e.removeprefix(plain[0]) for e in endings if e.startswith(f"{plain[0]}."))
+    if packed and {f"{e}{end}" for e in plain for end in ("", *packed)} == set(endings):
+        ends = ", ".join(f"`{end}`" for end in packed)
+        return [f"From a folder it takes {', '.join(f'`{e}`' for e in plain)}, and these with {ends} after them."]
+    return [f"From a folder it takes {', '.join(f'`{e}`' for e in endings)}."]
 
 
 def recipe_value(default: str) -> str:
@@ -311,7 +389,9 @@ def recipe_value(default: str) -> str:
     if default in ("None", "True", "False"):
         return {"None": "null", "True": "true", "False": "false"}[default]
     if default.startswith("("):
-        return "[" + default[1:-1].replace("'", "").rstrip(",") + "]"
+        parts = default[1:-1].replace("'", "").rstrip(",").split(", ")
+        shown = [*parts[:8], f"… {len(parts)} in all"] if len(parts) > 12 and "(" not in default[1:] else parts
+        return f"[{', '.join(shown)}]"
     return default.strip("'") or '""'
 
 

@@ -24,7 +24,7 @@ from corpusmill.steps import CorpusStep
 from corpusmill.tokens import packing
 from corpusmill.tokens.packing import RowLayout
 
-SHOWN = 110  # characters of a text in a table
+SHOWN = 42  # characters of a text in a table
 Row = dict[str, Any]
 
 
@@ -76,18 +76,18 @@ def table(name: str) -> str:
         run = of_corpus if any(isinstance(step, CorpusStep) for step in recipe.steps) else of_batch
         outcomes = run(recipe, rows, wanted)
     head = ["document", *(f"`{signal}`" for signal in wanted), "result"]
-    lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
+    lines = [" | ".join(head), "|".join(["---"] * len(head))]
     for outcome in outcomes:
         cells = [code(outcome.before), *(value(outcome.signals[signal]) for signal in wanted), result(outcome)]
-        lines.append("| " + " | ".join(cells) + " |")
+        lines.append(" | ".join(cells))
     return "\n".join(lines)
 
 
 def tokenized(step: Any, texts: list[str]) -> str:
     ids, lengths = step.encode(pa.array(texts, pa.large_string()))
-    rows = ["| document | tokens | ids |", "|---|---|---|"]
+    rows = ["document | tokens | ids", "---|---|---"]
     for text, some in zip(texts, np.split(ids, np.cumsum(lengths)[:-1])):
-        rows.append(f"| {code(text)} | {len(some)} | `{' '.join(map(str, some))}` |")
+        rows.append(f"{code(text)} | {len(some)} | `{' '.join(map(str, some))}`")
     return "\n".join(rows)
 
 
@@ -97,9 +97,9 @@ def packed(step: Any, lengths: list[int]) -> str:
     cells = np.full(layout.size, "·")
     for start, document, length in zip(layout.start, layout.document, layout.length):
         cells[start : start + length] = chr(ord("a") + document)
-    rows = ["| row | tokens |", "|---|---|"]
+    rows = ["row | tokens", "---|---"]
     for number, row in enumerate(cells.reshape(-1, step.length)):
-        rows.append(f"| {number} | `{''.join(row)}` |")
+        rows.append(f"{number} | `{''.join(row)}`")
     return "\n".join(rows)
 
 

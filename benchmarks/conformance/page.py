@@ -9,22 +9,24 @@ from benchmarks.conformance.unicode import Tested
 
 PAGE = ROOT / "docs" / "conformance.md"
 KINDS = {
-    "theirs": "a fault of theirs",
-    "definition": "another definition",
-    "missing": "not there yet",
-    "ours": "a fault of ours",
+    "theirs": "their fault",
+    "definition": "definition",
+    "missing": "missing",
+    "ours": "our fault",
 }
 TOP = """# Conformance
 
-> Do our steps give what the tests of other projects expect? `make conformance DATA=DIR` puts the inputs of their tests
-> through the steps that answer to them, and compares. This page is written by it, and it fails if the page is not up to
-> date, if a difference has no reason here, and if a fault of ours is left.
+> Do our steps give what the tests of 13 other projects expect? `make conformance DATA=DIR` puts the inputs of their
+> tests through the steps that answer to them. It writes this page, and fails if a difference has no reason or is a
+> fault of ours.
 
-The cases are those of the tests of 13 projects, as far as their licences are permissive; they do not come with the
-repository. A case counts as equal if everything that its test expects, and a step of ours has, is the same: the text to
-the character, the decision and its reason, the measured value. Functions without a counterpart here are not counted.
+The cases, of projects with permissive licences, are not in the repository. Equal is a case of which everything that
+its test expects, and a step of ours has, is the same: text, decision and reason, measured value. Cases without a
+counterpart here do not count.
 
 """
+
+WHY = "Of each reason how many cases, how to get theirs, and a case: what its test expects, and ours."
 
 
 def publish(found: dict[str, list[Result]], standard: list[Tested], write: bool) -> Figure:
@@ -37,24 +39,30 @@ def publish(found: dict[str, list[Result]], standard: list[Tested], write: bool)
 
 
 def page(found: dict[str, list[Result]], standard: list[Tested]) -> str:
-    lines = [TOP.rstrip("\n"), "", "| project: kind | cases | with a counterpart | equal |", "|---|---:|---:|---:|"]
+    lines = [TOP.rstrip("\n"), "", "project | cases | with a counterpart | equal | by kind", "---|---:|---:|---:|---"]
     total = [0, 0, 0]
     for name, cases in found.items():
-        for kind in sorted({result.case.area for result in cases}):
-            of = [result for result in cases if result.case.area == kind]
-            answered = [result for result in of if result.ours]
-            counts = len(of), len(answered), sum(result.equal for result in answered)
-            total = [sum(pair) for pair in zip(total, counts)]
-            lines.append(f"| {name}: {kind} | {counts[0]:,} | {counts[1]:,} | {counts[2]:,} |")
-    lines += [f"| all | {total[0]:,} | {total[1]:,} | {total[2]:,} |", "", "## Unicode", ""]
-    lines += ["| test file of the standard | equal | of | by |", "|---|---:|---:|---|"]
-    lines += [f"| {each.name} | {each.equal:,} | {each.of:,} | {each.asked} |" for each in standard]
-    lines += ["", "## What differs, and why", ""]
+        kinds = [(kind, *counts(cases, kind)) for kind in sorted({result.case.area for result in cases})]
+        sums = [sum(column) for column in list(zip(*kinds))[1:]]
+        total = [sum(pair) for pair in zip(total, sums)]
+        by_kind = ", ".join(f"{kind} {equal:,} of {answered:,}" for kind, _, answered, equal in kinds)
+        lines.append(f"{name} | {sums[0]:,} | {sums[1]:,} | {sums[2]:,} | {by_kind}")
+    lines += [f"all | {total[0]:,} | {total[1]:,} | {total[2]:,} | as above", "", "## Unicode", ""]
+    lines += ["test file of the standard | equal | of | by", "---|---:|---:|---"]
+    lines += [f"{each.name} | {each.equal:,} | {each.of:,} | {each.asked}" for each in standard]
+    lines += ["", "## What differs, and why", "", WHY, ""]
     for name, cases in found.items():
         differing = [result for result in cases if not result.equal and result.reason]
         if differing:
             lines += [f"### {name}", "", *(line for reason in reasons(differing) for line in reason), ""]
     return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def counts(cases: list[Result], kind: str) -> tuple[int, int, int]:
+    """The cases of a kind, those with a counterpart, and those that are equal."""
+    of_kind = [result for result in cases if result.case.area == kind]
+    answered = [result for result in of_kind if result.ours]
+    return len(of_kind), len(answered), sum(result.equal for result in answered)
 
 
 def reasons(differing: list[Result]) -> list[list[str]]:
@@ -66,10 +74,10 @@ def reasons(differing: list[Result]) -> list[list[str]]:
 def paragraph(reason: Reason, of: list[Result]) -> list[str]:
     said = [f"- **{KINDS[reason.kind]}** ({len(of)}): {reason.why}."]
     if reason.theirs:
-        said.append(f"  How to get theirs: {reason.theirs}.")
+        said.append(f"  Theirs: {reason.theirs}.")
     if of[0].case.peer not in HIDDEN:
-        name, theirs, ours = of[0].differences[0]
-        said.append(f"  For example `{of[0].case.name}`, {name}: {quoted(theirs)}, ours {quoted(ours)}.")
+        _, theirs, ours = of[0].differences[0]
+        said.append(f"  `{of[0].case.name}`: {quoted(theirs)}, ours {quoted(ours)}.")
     return said
 
 

@@ -49,34 +49,29 @@ class TokenLoader:
 
     path      a folder of training shards, or the run that wrote them; or several, mixed on the fly: {folder: weight},
               weights in samples
-    seq_len   tokens in a row, by default that of the shards. Shards of packing `concat` can be read with any length,
-              and those that were written without packing need one
+    seq_len   tokens in a row, by default that of the shards. Those of packing `concat` can be read with any length,
+              those without packing need one
     batch_size   rows in a batch of this rank
     seed      of the order
     rank, world   number of this process, and of all: step s of rank r has the samples
               (s × world + r) × batch_size to (s × world + r + 1) × batch_size of one global order
     shuffle   False: rows in the order of the shards
-    epochs    number of passes over all rows after which the batches end; None: they never do. For one source only
+    epochs    passes over all rows after which the batches end; None: they never do. For one source only
     skip      ranges of samples (first, end) to leave out, for example after a loss spike
-    fields    which of `rows.FIELDS` to compute (see `ShardRows.read`); also "sources" for a mixture: (rows,) int64
+    fields    which of `rows.FIELDS` to compute; also "sources" for a mixture: (rows,) int64
     prefetch  batches that a thread computes in advance
     tokenizer that of the training job, to compare with the one that made the shards, by the ids of a thousand texts:
               one of tokenizers, transformers, tiktoken or sentencepiece, or a function from a text to its ids
-    verify    read every file now and compare it with its checksum. Without it ids are taken as they are: what says
-              where documents begin is compared with its checksum when it is first used, and is a hundredth of the data
+    verify    read every file now and compare it with its checksum. Without it only what says where documents begin is
+              compared
 
-    The state is the number of samples that all ranks have taken together, so a run can resume with another world size
-    or batch size: no sample is repeated and none is lost. Memory does not grow with the data: rows are mapped, and the
-    order is computed (`corpusmill.loader.order`).
-
-    Iteration resumes at the state. `at(step)` returns any batch by itself.
-
-    Opening takes the same time for 16 shards and for 10,000: it looks at 16 files of a folder. What is missing is found
-    before the second batch, by one listing; what was truncated, when it is first used; `check()` finds either.
+    The state is the number of samples that all ranks have taken, so a run can resume with another world size or batch
+    size: no sample is repeated and none is lost. Iteration resumes at the state; `at(step)` returns any batch. Memory
+    does not grow with the data. Opening looks at 16 files of a folder; what is missing is found before the second
+    batch, what was truncated when it is first used; `check()` finds either.
 
     Raises ShardError if shards are damaged, of different tokenizers or another than the one given, or cannot be read
-    with this length; if an argument is no number that it can be; and if a batch would need more memory than the machine
-    has.
+    with this length; for an argument out of range; and if a batch would need more memory than the machine has.
     """
 
     def __init__(

@@ -46,10 +46,10 @@ class Checked:
 
     recipe    with the overrides
     sources   source -> (files, bytes) that it reads
-    text      source -> bytes of text in these, estimated by how a sample of them is compressed
-    read_as   source -> what was found out about its format, where that was left open: "fields separated by ";""
-    passes    stage -> labels of the steps that documents go through in it; none where they are only read
-    only      label -> what the recipe says of the sources of a step: "only web, wiki", "except code"
+    text      source -> bytes of text in these, estimated from a sample
+    read_as   source -> what was found out about its format: "fields separated by ";""
+    passes    stage -> labels of the steps that documents go through in it
+    only      label -> the sources of a step: "only web, wiki", "except code"
     stages    all stages, in order
     workers   processes that a run would start
     ahead     units of a run, and what of it is done already in its folder
@@ -98,13 +98,11 @@ def _counted(number: int, noun: str) -> str:
 def check(recipe: Recipe | str | os.PathLike[str], *, inputs: Any = None, overrides: Overrides = ()) -> Checked:
     """Plan a recipe without running it.
 
-    recipe, inputs, overrides   as `run` takes them. Documents in memory are written into the folder of the run, where
-                                `run` finds them
+    recipe, inputs, overrides   as `run` takes them; documents in memory are written into the folder of the run
 
-    Inputs are listed, and a few files of each source looked into: columns, the first records, compression, HTML in
-    texts. Models, tokenizers and word lists are opened, the writers' libraries and the folder are checked, and steps of
-    your own are given the first documents. Raises RecipeError, InputError, AssetError or MissingExtraError with all
-    that is wrong, in `problems` one by one: what a run refuses before it reads anything, in the same words.
+    Looks into a few files of each source, opens models, tokenizers and word lists, checks the writers' libraries and
+    the folder, and gives steps of your own the first documents. Raises RecipeError, InputError, AssetError or
+    MissingExtraError with all that is wrong, in `problems` one by one.
     """
     loaded = preflight.load(recipe, overrides)
     recipe = with_inputs(loaded, inputs)

@@ -57,23 +57,23 @@ def run(
     """Run a recipe; resume if it was interrupted. Reads all outputs back and writes the report.
 
     recipe      a Recipe, or the path of one in YAML
-    inputs      source -> documents in memory that it reads instead: dicts, strings, a table, a data set; see `Rows`. Of
-                a recipe with one source, the documents alone
-    overrides   changes to the recipe in the file: "steps.gopher_quality.min_words=30", a list of these, or a mapping
-                {"steps.gopher_quality.min_words": 30}
+    inputs      source -> documents in memory that it reads instead, see `Rows`. Of a recipe with one source, the
+                documents alone
+    overrides   changes to the recipe: "steps.gopher_quality.min_words=30", a list of these, or a mapping of their
+                values
     folder      instead of the recipe's run.folder: a path, or a URL such as s3://bucket/run
     workers     instead of the recipe's run.workers
     executor    instead of the recipe's run.executor
     listener    is called as the run makes progress, instead of showing it
-    progress    "auto": how far the run is, as bars in a terminal, live in a notebook, as lines elsewhere, on stderr;
-                "bars", "lines", "json": these; "off" or False: nothing
+    progress    "auto": bars in a terminal, live in a notebook, lines elsewhere, on stderr; "bars", "lines", "json":
+                these; "off" or False: nothing
 
-    Raises RecipeError or InputError before anything runs; BudgetError if too many records are bad; UnitError if a
-    unit fails in every attempt (the others are committed); StorageError if the disk is full; DamagedOutput if what was
+    Raises RecipeError or InputError before anything runs; BudgetError if too many records are bad; UnitError if a unit
+    fails in every attempt (the others are committed); StorageError if the disk is full; DamagedOutput if what was
     written cannot be read back.
 
-    What earlier calls left is compared with its checksums before it is read. A unit with a damaged file is done again,
-    with a line to the listener; ResumeError if it then leaves other bytes than it did.
+    What earlier calls left is compared with its checksums. A unit with a damaged file is done again; ResumeError if it
+    then leaves other bytes than it did.
     """
     warm_start.leave_if_imported_by_worker()
     with ExitStack() as shown:

@@ -64,17 +64,15 @@ def push(
     target     hf://datasets/ME/NAME, or hf://datasets/ME/NAME@BRANCH
     revision   the branch, made if it is not there; "main" if not given
     private    make a new repository private; one that exists is left as it is
-    license    for the card, as the Hub names it: "odc-by", "cc-by-4.0"; the card says so if it is not known
-    outputs    of the run, by name, as in "parquet_tokens"; all of Parquet if not given, or `jsonl` where there are none
+    license    for the card, as the Hub names it: "odc-by", "cc-by-4.0"
+    outputs    of the run, by name; all of Parquet if not given, or `jsonl` where there are none
     dry_run    make the folder, and ask nobody
     progress   is called with a line for people
 
-    The files are links to those of the run, in RUN/hub; JSON Lines is converted. Files that the repository has already
-    are not sent again, so the same call goes on where an earlier one stopped. Shards of an earlier push that this one
-    does not have are removed. A card that somebody has edited on the Hub, and removed its first line, is left alone.
-
-    Raises InputError if the run cannot be pushed, or if the Hub refuses; MissingExtraError without huggingface_hub;
-    StorageError if the Hub cannot be reached, or breaks off.
+    The files are links to those of the run, in RUN/hub; JSON Lines is converted. Files that the repository has are not
+    sent again, so the same call goes on where one stopped; shards of an earlier push that this one lacks are removed. A
+    card whose first line somebody has removed is left alone. Raises InputError if the run cannot be pushed, or if the
+    Hub refuses; MissingExtraError without huggingface_hub; StorageError if the Hub cannot be reached, or breaks off.
     """
     repo = target_repo(target, revision)
     tables = RunTables(source)
@@ -110,13 +108,12 @@ def card(
     can then be loaded as a data set, `load_dataset(folder, "jsonl")`.
 
     license      as the Hub names it: "odc-by", "cc-by-4.0"; the card says so if it is not known
-    eu_summary   draft the public summary of training content that the EU asks of providers of models, too: what the run
+    eu_summary   also draft the public summary of training content that the EU asks of providers of models: what the run
                  knows is filled in, the rest is marked for a person. This is no legal advice
     progress     is called with a line for people
 
-    Returns name -> (place, bytes) of the files. A README.md from which somebody has removed the first line is left
-    alone, and so are the others where they are not as the run has written them.
-    Raises InputError if there is no run; ResumeError if it is not finished.
+    Returns name -> (place, bytes) of the files. Files that somebody has edited, and a README.md without its first line,
+    are left alone. Raises InputError if there is no run; ResumeError if it is not finished.
     """
     tables = RunTables(source)
     tables.files.must_be_finished()

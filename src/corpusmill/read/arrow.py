@@ -20,13 +20,8 @@ from corpusmill.storage import FileInfo, is_local
 class ArrowReader(TableReader):
     """Documents from the rows of Arrow IPC files and streams.
 
-    Columns are chosen and kept, and pages read, as by `jsonl`. Pages may be strings or
-    bytes. A document's position is its row number in the file. A file whose text column is missing or does not hold
-    strings is an InputError. Values of other columns that JSON has no type for are written as text; a second column of
-    a name is called NAME_1. Faults: `no_text` or `no_page` (null), `too_large` (a row of more than 512 MiB), `damaged`
-    (a record batch that is not what it says to be, or says it has more than 2 GiB after decompression; those after it
-    are read. A file without its end is read as far as it goes); `empty_text` and `empty_page` are expected. Local files
-    are split at record batches.
+    As `parquet`, but local files are split at record batches, and `damaged` is a record batch that is not what it says
+    to be, or of more than 2 GiB; those after it are read.
     """
 
     step = "read/arrow"

@@ -40,21 +40,19 @@ class CodeReader(FileReader):
     notebooks   Jupyter's as a `script` with the prose in comments, as `markdown`, or as `json`, untouched
 
     A folder is a repository if it has `.git`, or holds any file but archives; else the folders and archives in it are
-    looked at. Files that `.gitignore` names are left out, in archives too; links are not followed.
+    looked at. Files that `.gitignore` names are left out; links are not followed.
 
-    `metadata` has `repository`, `path`, `commit` (of a clone, or of an archive that `git archive` or GitHub made),
-    `language`, `licence` (SPDX, that the file itself names), `repository_licence` (SPDX, of LICENSE and COPYING in the
-    root), and `is_generated`, `is_minified`, `is_vendored`, `is_test`, `is_documentation`: `annotate/metadata` makes
-    signals of them. `.gitattributes` (linguist-generated, -vendored, -documentation, -language) has the last word. Of a
-    repository as one document it has `files`, with each one's `start` and `end` in characters, and `languages`.
+    `metadata` has `repository`, `path`, `commit` (of a clone, or of an archive by `git archive` or GitHub), `language`,
+    `licence` (SPDX, of the file), `repository_licence` (SPDX, of LICENSE and COPYING), and `is_generated`,
+    `is_minified`, `is_vendored`, `is_test`, `is_documentation`, which `annotate/metadata` makes signals of;
+    `.gitattributes` has the last word. A repository as one document has `files`, with `start` and `end` of each in
+    characters, and `languages`.
 
-    A document's position is the number of its file in the order of paths, its id a hash of repository and path. Not
-    documents, and counted: `ignored`, `binary`, `blank`, `unknown_language`, `other_language`. Faults: `bad_notebook`,
-    `truncated`, `damaged`, `window_too_large`; `too_large` and `empty_file` are expected. Folders, zip archives and
-    plain tar archives are split between workers at files, wherever they are. A compressed tar is one piece, because no
-    part of it can be read without what is before it: unpack it to .tar if many workers are to share it. It takes its
-    decompressed size of disk, for the time it is read; a repository as one document of more than `max_document_mb`
-    becomes several, cut between files.
+    A document's position is the number of its file in the order of paths, its id a hash of repository and path.
+    Counted, no documents: `ignored`, `binary`, `blank`, `unknown_language`, `other_language`. Faults: `bad_notebook`,
+    `truncated`, `damaged`, `window_too_large`; `too_large` and `empty_file` are expected. Folders, zip and plain tar
+    archives are split between workers at files; a compressed tar is one piece, and takes its decompressed size of disk
+    meanwhile. A repository of more than `max_document_mb` becomes several documents, cut between files.
 
     Source: Kocetkov et al. 2022, "The Stack", arXiv:2211.15533; Guo et al. 2024, "DeepSeek-Coder", arXiv:2401.14196,
     section 2.2 (order of dependency); GitHub Linguist

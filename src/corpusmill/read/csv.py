@@ -31,16 +31,14 @@ END_MARK, RETURN_MARK = "\udc00", "\udc0d"
 class CsvReader(ColumnReader):
     """Documents from the rows of CSV files with a header line, compressed or not.
 
-    Columns are chosen and kept, and pages read, as by `jsonl`, all as strings. Fields in double quotes may
-    contain line breaks, so a file is one piece. A document's position is its row number, 0 for the first after the
-    header. Where no `delimiter` is given, it is the one of comma, semicolon, tab and | that divides the header and most
-    of the first rows into equally many fields: found out for each file, from that file alone. Lines may end with
-    carriage returns alone, as once on the Macintosh, if the header does. A second column of a name is called NAME_1.
-    Bytes that are not UTF-8 become U+FFFD; UTF-16 with a byte order mark is read. Faults: `bad_row` (not as many fields
-    as the header, or a quotation mark that is not closed: then the rest of the file is lost), `too_long` (a row of more
-    than 32 MB, or a line of more than 2 million fields: the rest of the file is lost), `bad_encoding` (UTF-16 without a
-    mark), `truncated`, `damaged`, `window_too_large`; `empty_text` and `empty_page` are expected. Blank lines are
-    counted as `blank_line`.
+    Columns are chosen and kept, and pages read, as by `jsonl`, all as strings. Quoted fields may contain line breaks,
+    so a file is one piece. A document's position is its row number, 0 after the header. `delimiter` is found out for
+    each file: the one of comma, semicolon, tab and | that divides the header and most of the first rows into equally
+    many fields. A second column of a name is called NAME_1. Bytes that are not UTF-8 become U+FFFD; UTF-16 with a byte
+    order mark is read. Faults: `bad_row` (not as many fields as the header, or an open quotation mark: then the rest of
+    the file is lost), `too_long` (a row of more than 32 MB or 2 million fields: likewise), `bad_encoding` (UTF-16
+    without a mark), `truncated`, `damaged`, `window_too_large`; `empty_text` and `empty_page` are expected. Blank lines
+    are counted as `blank_line`.
     """
 
     delimiter: str = AUTO  # between fields, one character; auto: found out from the first rows of each file

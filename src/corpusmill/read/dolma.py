@@ -33,19 +33,16 @@ class DolmaReader(LayoutReader):
     """Documents in the layout of the Dolma toolkit: `documents/PATH.json.gz`, and for each tagger a file
     `attributes/TAGGER/PATH.json.gz` with a line for each document.
 
-    A path is the layout's root, its `documents`, or a folder, file or pattern in that; gzip, zstd, bz2, xz, lz4 or
-    plain. `attributes` names the taggers that are joined; by default all that there are, `[]` joins none.
-
-    A document has `text` and `id`. What taggers say is in `metadata` under `attributes.TAGGER.NAME`, so that two that
-    use one name do not meet; attributes that the document has of its own are under `attributes.documents`. They are
-    spans, [start, end, score], in characters of the text: `annotate/metadata: {numbers: {toxic:
-    attributes.jigsaw.toxic.0.2}}` makes a signal of the first one's score, `clean/spans` replaces them. The other
-    fields (source, added, created, version, metadata) are kept, as by `jsonl`.
+    A path is the layout's root, its `documents`, or a folder, file or pattern in that. `attributes` names the taggers
+    that are joined; by default all that there are, `[]` joins none. What taggers say is in `metadata` under
+    `attributes.TAGGER.NAME`, attributes of the document's own under `attributes.documents`: spans, [start, end, score],
+    in characters of the text. `annotate/metadata: {numbers: {toxic: attributes.jigsaw.toxic.0.2}}` makes a signal of
+    the first one's score, `clean/spans` replaces them. The other fields (source, added, created, version, metadata) are
+    kept, as by `jsonl`.
 
     A file that one tagger has not, while it has others, is an InputError. Faults, besides those of `jsonl`:
-    `no_signals` (a line is missing beside a document, or cannot be read), `other_signals` (it has another id, as when a
-    line in the middle is lost: all that follow do not fit either), `more_signals` (lines that are left over, one dead
-    letter for a file). A file is one piece.
+    `no_signals` (a line is missing beside a document, or cannot be read), `other_signals` (it has another id, and so
+    all that follow), `more_signals` (lines that are left over, one dead letter for a file). A file is one piece.
 
     Source: Soldaini et al. 2024, "Dolma", arXiv:2402.00159; docs/data-format.md of the Dolma toolkit 1.2
     """

@@ -48,13 +48,10 @@ class Book(NamedTuple):
 class EpubReader(FileReader):
     """Books as EPUB 2 and 3: each is one document, or each of its chapters.
 
-    `raw` is HTML: the pages of the spine in their order, without the table of contents and what is not `linear`. An
-    `extract/…` step makes the text; `extract/blocks` with `favour: all` keeps all of it. `metadata` has title, creator,
-    language, identifier, publisher, rights and date, as the book says.
-
-    Faults: `damaged`, `bad_xml` (also of XML that declares entities, which are refused), `not_epub`. Expected dead
-    letters: `encrypted`, `too_large`, `empty_file`, `empty_page`. However much the archive holds, no more than `max_mb`
-    is decompressed.
+    `raw` is HTML: the pages of the spine in their order, without the table of contents and what is not `linear`.
+    `extract/blocks` with `favour: all` keeps all of it. `metadata` has title, creator, language, identifier, publisher,
+    rights and date, as the book says. Faults: `damaged`, `bad_xml` (also of XML that declares entities), `not_epub`.
+    Expected dead letters: `encrypted`, `too_large`, `empty_file`, `empty_page`.
     """
 
     document: Literal["book", "chapter"] = "book"  # what a document is

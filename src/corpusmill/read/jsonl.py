@@ -31,22 +31,17 @@ MAX_VALUE_BYTES = 256_000_000  # bytes of memory that the values of a long line 
 class JsonlReader(ColumnReader):
     """Documents from JSON lines: plain, gzip, bz2, xz, zstd or lz4.
 
-    The text is the column that `text` names, nested with dots (`body.text`), by default the first of text, content,
-    body, raw_content and document that a record has. id, url and date are chosen likewise and may be missing. The other
-    columns are kept in `metadata` as JSON with sorted keys, or only those that `keep` names. Where `html` names a
-    column, its values are the pages that an `extract/…` step makes the text of, and no column with text is looked for.
+    The text is the column that `text` names, nested with dots (`body.text`); id, url and date are chosen likewise and
+    may be missing. Other columns are kept in `metadata` as JSON with sorted keys, or only those that `keep` names.
+    Where `html` names a column, its values are the pages that an `extract/…` step makes the text of.
 
-    A document's position is the offset of its line in decompressed bytes (of UTF-16, as UTF-8). Beyond the standard,
-    NaN and Infinity are read (and kept as null), whole numbers beyond 64 bits (as floats), lines that end with carriage
-    returns, a byte order mark before any line, and UTF-16 with such a mark; bytes that are not UTF-8 and lone
-    surrogates become U+FFFD.
-    Of a name given twice the last value counts. Faults: `bad_json`, `bad_encoding` (UTF-16 without a mark: the file is
-    not read), `too_deep` (lists and objects nested more than 250 deep in what is kept), `no_text` or `no_page` (missing
-    or not a string), `too_long`, `too_many_values`, `truncated`, `damaged`, `window_too_large`; `empty_text` and
-    `empty_page` are expected. Blank lines are counted as `blank_line`. Uncompressed files are split at lines.
-
-    A line of L bytes takes up to eight times L of memory while it is parsed and becomes a batch, a file compressed by
-    `zstd --long` up to `max_window_mb` beside that.
+    A document's position is the offset of its line in decompressed bytes (of UTF-16, as UTF-8). Read beyond the
+    standard: NaN and Infinity (as null), whole numbers beyond 64 bits (as floats), lines ended by carriage returns,
+    byte order marks, UTF-16 with one; bytes that are not UTF-8 and lone surrogates become U+FFFD; of a name given twice
+    the last value counts. Faults: `bad_json`, `bad_encoding` (UTF-16 without a mark: the file is not read), `too_deep`
+    (nested more than 250 deep), `no_text` or `no_page` (missing or not a string), `too_long`, `too_many_values`,
+    `truncated`, `damaged`, `window_too_large`; `empty_text` and `empty_page` are expected. Blank lines are counted as
+    `blank_line`. Uncompressed files are split at lines. A line takes up to eight times its length of memory.
     """
 
     max_line_mb: float = 32.0

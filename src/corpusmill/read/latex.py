@@ -40,16 +40,14 @@ class LatexReader(FileReader):
     """Papers: each is one document, whose `raw` is the source of the main file with the files that it includes and its
     own packages in their places, and without comments. `extract/latex` expands macros and takes the rest off.
 
-    A `.tex` file with \\\\documentclass is a paper; it may include files of its folder and of folders below. Files
-    without one are counted as `included_file`. A tar archive is a paper if it holds such files, and may hold papers as
-    gzip or tar files, each a document, as the bulk archives of arXiv do; a gzip file may also be a single source. Of
-    several main files of an archive the one named main, ms, paper and the like is taken, or else the largest.
-
-    `metadata` has the paper's name and its main file; where the name is an arXiv number, `url` is its page there.
+    A `.tex` file with \\documentclass is a paper, with the files that it includes from its folder and below; others are
+    counted as `included_file`. A tar archive is a paper, or holds papers as gzip or tar files, as the bulk archives of
+    arXiv do; a gzip file may be a single source. Of several main files the one named main, ms, paper and the like is
+    taken, or else the largest. `metadata` has the paper's name and main file; where the name is an arXiv number, `url`
+    is its page there.
 
     Faults: `truncated`, `damaged`. Expected dead letters: `no_main_file` (a PDF, a paper in plain TeX), `too_large`,
-    `empty_file`. Included files that are missing are left out. An archive is one piece; nothing is unpacked to disk,
-    and no path leads out of a paper's folder.
+    `empty_file`. Missing included files are left out. An archive is one piece; nothing is unpacked to disk.
     """
 
     max_mb: float = 16.0  # of the sources of a paper; larger ones become dead letters

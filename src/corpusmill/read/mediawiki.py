@@ -39,18 +39,14 @@ class Site(NamedTuple):
 class MediawikiReader(FileReader):
     """Pages of MediaWiki's XML exports, as Wikimedia's dumps are: plain, bz2 in one stream or many, gzip, zstd or xz.
 
-    A page of the `namespaces` is a document: `raw` is its wikitext, which `extract/wikitext` turns into text. `url` is
-    made of the site's base and the title, `date` is that of the revision; `metadata` keeps title, page_id, revision_id,
-    namespace, wiki and language. The id is made of the wiki and the page's number, so that a page keeps it from one
-    dump to the next. Links to files and categories are written with the names that every wiki knows, File and Category.
-
-    In a dump with histories, `revisions` takes the latest revision of each page, or all, each a document.
+    A page of the `namespaces` is a document: `raw` is its wikitext, for `extract/wikitext`. `url` is made of the site's
+    base and the title, `date` is that of the revision; `metadata` keeps title, page_id, revision_id, namespace, wiki
+    and language. The id is made of the wiki and the page's number, and stays from dump to dump. `revisions` takes the
+    latest of each page, or all.
 
     Pages of other namespaces and redirects are counted. Expected dead letters are `empty_text` (also of a deleted
-    text), `not_wikitext` (a style sheet, a module) and `too_large`; `bad_xml`, `truncated` and `damaged` are faults.
-
-    A file that is plain, or bz2 in many streams (`multistream`), is split between workers: the streams are found by
-    their marks, and no index is needed. No document type is read, so entities cannot be declared.
+    text), `not_wikitext` (a style sheet, a module) and `too_large`; `bad_xml`, `truncated` and `damaged` are faults. A
+    file that is plain, or bz2 in many streams (`multistream`), is split between workers, without its index.
     """
 
     namespaces: tuple[int, ...] = (0,)  # 0: articles

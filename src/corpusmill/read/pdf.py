@@ -28,12 +28,10 @@ class PdfReader(FileReader):
     """PDF documents: `text` is what stands on their pages, in the order of reading.
 
     Columns are read one after the other; running heads, page numbers and hyphens at the ends of lines go; a paragraph
-    is a line, also where it goes on on the next page; the rows of a table are lines, with "|" between their cells.
-    There is no recognition of characters: `metadata` has `pages`, `title`, `pages_without_text`, and `needs_ocr` where
-    these are half of the pages or more, which `scans: false` makes dead letters of.
-
-    Faults: `damaged`. Expected dead letters: `encrypted` (a password is needed), `needs_ocr` (no text at all, or see
-    above), `too_large`, `empty_file`. A file is one piece. The parser is PDFium; needs the extra `pdf`.
+    is a line, also across pages; rows of a table are lines, with "|" between their cells. There is no recognition of
+    characters: `metadata` has `pages`, `title`, `pages_without_text`, and `needs_ocr` where these are half of the pages
+    or more, which `scans=False` makes dead letters of. Faults: `damaged`. Expected dead letters: `encrypted`,
+    `needs_ocr`, `too_large`, `empty_file`. A file is one piece. The parser is PDFium; needs the extra `pdf`.
     """
 
     step = "read/pdf"

@@ -44,19 +44,16 @@ class RedpajamaReader(LayoutReader):
     `quality_signals/….signals.json.gz`, `duplicates/….duplicates.parquet` and `minhash/….minhash.parquet`.
 
     A path is the layout's root, its `documents`, or a folder, file or pattern in that. `parts` names what is joined; by
-    default quality_signals and duplicates, where these folders are. The tail of a crawl has neither: `parts: []`.
+    default quality_signals and duplicates. The tail of a crawl has neither: `parts: []`. A document's id is that of its
+    signals, `2023-06/0000/en_head.json.gz/17`: its file and its number in it. In `metadata` are `quality_signals.NAME`
+    as spans, [start, end, score], `is_duplicate` where duplicates are joined, and `minhash.signature_sim0.7` and the
+    like as hexadecimal strings. `annotate/metadata: {numbers: {perplexity: quality_signals.ccnet_perplexity.0.2},
+    flags: {is_duplicate: is_duplicate}}` makes signals of them.
 
-    The text is `raw_content`. A document's id is that of its signals, `2023-06/0000/en_head.json.gz/17`: its file and
-    its number in it. In `metadata`, besides the fields of the document (url and date_download become url and date), are
-    `quality_signals.NAME` (`ccnet_perplexity`, `rps_doc_word_count`, …) as spans, [start, end, score], `is_duplicate`
-    where duplicates are joined, and `minhash.signature_sim0.7` and the like as hexadecimal strings, where these are.
-    `annotate/metadata: {numbers: {perplexity: quality_signals.ccnet_perplexity.0.2}, flags: {is_duplicate:
-    is_duplicate}}` makes signals of them.
-
-    A file that one part has not, while it has others, is an InputError. Faults, besides those of `jsonl`:
-    `no_signals` (a record is missing beside a document, or cannot be read), `other_signals` (it is of another number,
-    or of another URL), `more_signals` (records that are left over, or duplicates of documents that are not there: one
-    dead letter for a file). A file is one piece; its ids of duplicates are held in memory.
+    A file that one part has not, while it has others, is an InputError. Faults, besides those of `jsonl`: `no_signals`
+    (a record is missing beside a document, or cannot be read), `other_signals` (of another number or URL),
+    `more_signals` (records left over: one dead letter for a file). A file is one piece; its ids of duplicates are held
+    in memory.
 
     Source: Weber et al. 2024, "RedPajama", arXiv:2411.12372; togethercomputer/RedPajama-Data, app/src/core/worker.py
     """

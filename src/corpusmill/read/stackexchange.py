@@ -41,22 +41,19 @@ Numbers = NDArray[np.int64]
 class StackexchangeReader(FileReader):
     """Questions with their answers, from the `Posts.xml` of a site of Stack Exchange.
 
-    A question is a document: `raw` is HTML with its title, its text, and its answers under headings; an `extract/…`
-    step makes the text, and `extract/blocks` with `favour: all` keeps all of it. `url` is made of the site, which
-    `site` names or a folder or file of the path (`cooking.stackexchange.com/Posts.xml`); `metadata` keeps question_id,
-    title, tags, score, answers (of the document, with id, score and whether accepted) and the licences of the posts.
+    A question is a document: `raw` is HTML with its title, its text, and its answers under headings; `extract/blocks`
+    with `favour: all` keeps all of it. `url` is made of the site, which `site` names or a folder or file of the path
+    (`cooking.stackexchange.com/Posts.xml`); `metadata` keeps question_id, title, tags, score, answers (with id, score
+    and whether accepted) and the licences of the posts.
 
     order           of the answers: `accepted` before others and then by score, `score`, or `date`
     min_score       questions below are counted as `low_score`
     min_answer_score, max_answers   which answers are taken, the first of the order
     answered        questions without an answer that is taken are counted as `no_answer`
 
-    Faults: `bad_xml`, `truncated`, `damaged`. Answers are counted as `answer`, posts that are neither as `other_post`;
-    an answer whose question is not in the file is in no document.
-
-    Posts are in the order of their numbers, so that an answer may be far from its question. A large file that is not
-    compressed is split by questions, into 16 pieces at most, and each reads all of the file for their answers; what
-    belongs together is sorted into temporary files, as large as the posts of the piece, so memory is bounded.
+    Faults: `bad_xml`, `truncated`, `damaged`. Answers are counted as `answer`, other posts as `other_post`. A large
+    file that is not compressed is split by questions, into 16 pieces at most, each of which reads all of the file and
+    sorts its posts into temporary files, so memory is bounded.
     """
 
     order: Literal["accepted", "score", "date"] = "accepted"  # of the answers

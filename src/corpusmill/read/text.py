@@ -49,10 +49,10 @@ class TextReader(FileReader):
                 produced the file
 
     A document's position is the offset of its beginning in decompressed bytes. Documents that are parts of a file are
-    stripped of surrounding white space; blank ones are counted as `blank`. Bytes that are invalid in the charset become
-    U+FFFD; a UTF-8 or UTF-16 byte order mark overrides it. Faults: `bad_encoding` (UTF-16 without a mark, or with many
-    documents in a file), `truncated`, `damaged`, `window_too_large`; `too_large` and `empty_text` (a blank file) are
-    expected. Uncompressed files with many documents are split between them.
+    stripped; blank ones are counted as `blank`. Bytes invalid in the charset become U+FFFD; a byte order mark overrides
+    it. Faults: `bad_encoding` (UTF-16 without a mark, or with many documents in a file), `truncated`, `damaged`,
+    `window_too_large`; `too_large` and `empty_text` are expected. Uncompressed files with many documents are split
+    between them.
     """
 
     document: Literal["file", "paragraph", "article"] = "file"

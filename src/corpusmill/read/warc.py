@@ -42,21 +42,15 @@ class WarcReader(FileReader):
     """HTML pages as served, from WARC 0.17 to 1.1 and ARC 1 files; plain, or gzip or zstd per record.
 
     A `response` record with status 200 (or a `resource` record that is HTML) is a document: `raw` is the page with
-    transfer and content codings undone, `charset` comes from the HTTP header, `url` and `date` from the record. An
-    `extract/…` step makes the text. `metadata` keeps the record's id, and why the crawler truncated it, if it did.
-
-    With `plain_text`, a response of type text/plain is a document too, whose `text` is the page as it is; steps of
-    extraction pass it through.
-
-    `metadata` also keeps what the server said of the page's use, as `http_x_robots_tag`, `http_tdm_reservation`,
-    `http_tdm_policy` and `http_content_signal`: see annotate/rights.
+    transfer and content codings undone, `charset` comes from the HTTP header, `url` and `date` from the record.
+    `metadata` keeps the record's id, why the crawler truncated it, and what the server said of its use,
+    `http_x_robots_tag`, `http_tdm_reservation`, `http_tdm_policy`, `http_content_signal`: see annotate/rights. With
+    `plain_text`, a response of type text/plain is a document too, which steps of extraction pass through.
 
     Other responses are expected dead letters: `http_status`, `not_html`, `empty_page`, `too_large`. Faults are
-    `truncated`, `damaged` and `window_too_large` (a record, or the unreadable part of the file) and `bad_encoding`.
-    Requests, metadata, revisits and the like could not be documents and are counted as `warc_request` and so on.
-
-    Files are split at record starts; a file in a single gzip member, bz2, xz or lz4 is one piece, and so is one that is
-    compressed twice.
+    `truncated`, `damaged`, `window_too_large` and `bad_encoding`. Other records are counted as `warc_request` and so
+    on. Files are split at record starts; a file in a single gzip member, bz2, xz or lz4, or compressed twice, is one
+    piece.
     """
 
     types: tuple[str, ...] = ("text/html", "application/xhtml+xml")  # media types that are pages

@@ -33,7 +33,7 @@ class Recipe:
     write   output formats, as values or as in YAML; the run's folder has the kept documents in any case
     run     how to run; not part of the fingerprint
     selections
-            which sources each step applies to, None for all: beside the steps, which know nothing of sources
+            which sources each step applies to; None for all
     canary  strings that are planted, see `recipe.canaries`
     stages  of training, see `recipe.stages`; as values or as in YAML
 

@@ -31,14 +31,12 @@ class Source:
     """Where documents come from.
 
     reader   what understands the files: read.JsonlReader(), …
-    paths    files, folders or patterns, relative to the working directory; `~/` at the start is the home folder.
-             A single one needs no list
-    source   its name in the run; the reader's name if not given. Names of sources are unique in a recipe
-    subset   of data sets of the Hugging Face hub, `hf://datasets/org/name`, and of folders laid out as these: the
-             subset, also called configuration; the default one if not given
+    paths    files, folders or patterns, relative to the working directory; `~/` is the home folder. One needs no list
+    source   its name in the run, unique in a recipe; the reader's name if not given
+    subset   of data sets of the Hugging Face hub, `hf://datasets/org/name`, and of folders laid out as these
     split    of those: "train" if not given and there is one; several as "train+validation", or with wildcards
-    root     the folder that names of files are relative to, and the ids of their documents with them; the deepest that
-             holds all paths if not given. Paths outside of it come after those inside
+    root     the folder that names of files, and ids with them, are relative to; the deepest that holds all paths if not
+             given. Paths outside of it come after those inside
     exclude  files, folders or patterns of files that are left out
     """
 
@@ -104,24 +102,21 @@ def _several(paths: Paths) -> tuple[str, ...]:
 class RunSettings:
     """How to run; none of it changes the output but `limit` and `sample`.
 
-    workers          number of processes; None: one per core. With Ray, units at a time; None: as many as the cluster's
-                     processors allow
-    executor         "processes"; "ray" for the machines of a Ray cluster; "serial" for everything in this process, for
-                     debugging
+    workers          processes; None: one per core. With Ray, units at a time; None: as many as its processors allow
+    executor         "processes"; "ray" for the machines of a Ray cluster; "serial" for everything in this process
     address          of the Ray cluster: its head as host:port, or "local" to start one on this machine for this run
     folder           of the run and all of its files: a path, or a URL such as s3://bucket/run; None: runs/NAME
-    unit_mb          megabytes of text in a unit of work, at most: a small input makes smaller units, so that all cores
-                     have some
+    unit_mb          megabytes of text in a unit of work, at most
     error_budget     how many records may be bad before the run stops: a share (0.01), or a count (100)
     measure_dropped  how far a dropped document is measured: "all", to the end of its pass, so that other thresholds can
                      be tried on the run; "first", up to the step that drops it, which is faster; "none", likewise, and
-                     of its signals only the verdicts of corpus steps are saved. Why it is dropped is saved in any case
-    dropped_text     whose text is stored of the dropped documents: "sample", of a few of each unit, reason by reason
-                     and at random; "all"; "none". Their addresses and reasons are stored in any case
-    limit            how many documents to take of each source, the first ones in the order of files and positions, to
-                     try a recipe; None: all. What follows them is not read. One worker reads a source
-    sample           the share of documents to take, drawn by a hash of their ids: "1%" or 0.01; None: all of them. All
-                     is read for it. With a limit, that counts documents of the sample
+                     its signals are not saved. Why it is dropped is saved in any case
+    dropped_text     whose text is stored of the dropped documents: "sample", a few of each unit, reason by reason and
+                     at random; "all"; "none"
+    limit            how many documents to take of each source, the first ones, to try a recipe; None: all. One worker
+                     reads a source
+    sample           the share of documents to take, by a hash of their ids: "1%" or 0.01; None: all of them. All is
+                     read for it. With a limit, that counts documents of the sample
     """
 
     workers: int | None = None

@@ -24,13 +24,12 @@ class Rows:
     """Documents in memory as a source: `Recipe(read=Rows(frame, text="body", source="web"), …)`.
 
     data     an iterable of dicts, or of strings, which are texts; a table of pandas, Polars, Arrow or DuckDB, or record
-             batches; a data set of Hugging Face datasets, or its splits. Of what can be read only once, such as a
-             generator, a function that returns it can be given
+             batches; a data set of Hugging Face datasets, or its splits; or a function that returns one
     source   its name in the run
     text …   the columns, chosen as by the reader `jsonl`: other columns become metadata, or those that `keep` names
 
-    The rows are written once into the folder of the run, one after the other, under a name that their content gives: so
-    the same rows are the same run, whatever they were held in.
+    The rows are written once into the folder of the run, under a name that their content gives: the same rows are the
+    same run.
     """
 
     data: Any

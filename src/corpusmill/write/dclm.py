@@ -18,13 +18,10 @@ class DclmWriter(DocumentFiles):
     """JSON lines as DCLM has them: `text`, `url`, and all fields of the input as they were, each at its own place.
 
     DCLM's own `metadata` (the head of the WARC record), `warcinfo`, `language_id_whole_page_fasttext`,
-    `previous_word_count`, `bff_contained_ngram_count_before_dedupe` and the score of its classifier come out under the
-    names that they had; a date that was read from `metadata.WARC-Date` goes back there, else it is `date`. `id` is that
-    of the input; without one, and without `metadata.WARC-Record-ID`, it is ours.
-
-    `signals: ["quality.*"]` adds what the steps measured, each as a field of its own, `quality.score`.
-
-    `read: {jsonl: {paths: dclm, id: metadata.WARC-Record-ID}}` reads the layout.
+    `previous_word_count`, `bff_contained_ngram_count_before_dedupe` and its classifier's score keep their names; a date
+    read from `metadata.WARC-Date` goes back there, else it is `date`. `id` is that of the input; without one, and
+    without `metadata.WARC-Record-ID`, it is ours. `signals: ["quality.*"]` adds what the steps measured, each as a
+    field, `quality.score`. `read: {jsonl: {paths: dclm, id: metadata.WARC-Record-ID}}` reads the layout.
 
     Source: Li et al. 2024, "DataComp-LM", arXiv:2406.11794
     """

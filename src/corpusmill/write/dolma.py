@@ -24,17 +24,14 @@ class DolmaWriter(DocumentFiles):
     each document.
 
     A document has `id` (that of the input, if it had one), `text`, `source`, `created` (its date) and `metadata`, with
-    its URL in it. What the reader `dolma` has read comes out under the fields that it came from; of other inputs, all
-    fields but source, added, created and version are in `metadata`.
+    its URL in it. What the reader `dolma` has read comes out under its own fields; of other inputs, all other fields
+    are in `metadata`.
 
-    `signals: ["language.*", gopher_quality.content_words]` writes what the steps measured as attributes
-    `corpusmill__language__score`: one span of the whole text, [0, characters, value]; the value of a text is part of
-    the name (`corpusmill__language__label__en`, 1.0); what was not measured is []. `attributes` is their folder, and
-    what their names begin with. `keep` names taggers of the input whose attributes are written again, each in its own
-    folder: their spans are of the text as it was read.
-
-    `dolma mix` takes the folder as it is, `filter: {exclude: ["$.attributes[?(@.corpusmill__language__score[0][2] <
-    0.5)]"]}`; it reads gzip.
+    `signals: ["language.*", gopher_quality.content_words]` writes attributes `corpusmill__language__score`: one span of
+    the whole text, [0, characters, value]; a text is part of the name (`corpusmill__language__label__en`, 1.0); what
+    was not measured is []. `attributes` is their folder, and what their names begin with. `keep` names taggers of the
+    input whose attributes are written again: their spans are of the text as it was read. `dolma mix` takes the folder
+    as it is, `filter: {exclude: ["$.attributes[?(@.corpusmill__language__score[0][2] < 0.5)]"]}`; it reads gzip.
 
     Source: Soldaini et al. 2024, "Dolma", arXiv:2402.00159; docs/data-format.md of the Dolma toolkit 1.2
     """

@@ -18,19 +18,13 @@ from corpusmill.write._lines import SUFFIXES, records, write_lines
 class JsonlWriter(DocumentFiles):
     """JSON Lines: one object per document, UTF-8, keys in alphabetical order.
 
-    Keys are id, text, source, url, date and metadata, `token_count` if tokens were counted, and `copies` if a mix
-    decides how often each document is drawn. Every line has all of them, null where unknown, so that readers that infer
-    a schema from the first lines find the same one in every file. `metadata` is an object.
-
-    `signals: ["language.*", gopher_quality.content_words]` adds what the steps measured, of any pass, as one object
-    under the key `signals`: {"language.label": "en", …}; a signal that was not measured is null.
-
-    `columns: [id, text, language.score]` writes these and no others, in this order; `file`, `position` and single
-    signals can be named too. `columns: {id: doc_id, text: content}` names them anew.
+    Keys are id, text, source, url, date, metadata (an object), `token_count` if tokens were counted, and `copies` if a
+    mix draws. Every line has all of them, null where unknown. `signals: ["language.*", gopher_quality.content_words]`
+    adds what the steps measured as one object: {"language.label": "en", …}. `columns: [id, text, language.score]`
+    writes these and no others, in this order; `file`, `position` and single signals can be named too. `columns: {id:
+    doc_id, text: content}` renames them.
 
     `name: "train_{:05d}"` names the files train_00000.jsonl.zst …; with `single_file` it needs no number.
-
-    Source: Weber et al. 2024 (RedPajama-v2), arXiv:2411.12372, publishes the signals beside the documents.
     """
 
     compression: Literal["none", "gz", "zst"] = "zst"

@@ -18,10 +18,10 @@ from corpusmill.write._rows import check_shard_size, write_ids
 class OlmoWriter:
     """Documents as OLMo-core and the Dolma toolkit have them: a .npy and a .csv.gz for each shard.
 
-    The .npy file has the ids alone, without NumPy's header: uint16 if every id of the vocabulary fits, else uint32.
-    Every document ends with its EOS. A line of the .csv.gz file has the first token of a document in the file, the end,
-    then id and source, which are empty, and its number in the file, from 0. OLMo-core packs the documents itself, so
-    `pack/…` is not needed and has no effect here.
+    The .npy file has the ids alone, without NumPy's header: uint16 if every id of the vocabulary fits, else uint32,
+    with EOS after every document. A line of the .csv.gz file has the first token of a document in the file, the end,
+    then id and source, which are empty, and its number in the file, from 0. OLMo-core packs the documents itself:
+    `pack/…` has no effect.
 
     Source: OLMo-core, src/olmo_core/data/utils.py (`iter_document_indices`); Dolma, python/dolma/tokenizer.
     """

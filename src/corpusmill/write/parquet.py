@@ -19,21 +19,13 @@ from corpusmill.write._files import DocumentFiles
 class ParquetWriter(DocumentFiles):
     """Parquet, compressed with zstd, with the columns id, text, source, url, date and metadata.
 
-    `metadata` is a JSON object as a string, null if there is none. A column `token_count` follows if tokens were
-    counted, and `copies` if a mix decides how often each document is drawn. Row groups are small, so that a reader can
-    stream them and read many in parallel. `datasets.load_dataset("parquet", data_files=…, streaming=True)` reads it.
-
-    `signals: ["language.*", gopher_quality.content_words]` adds what the steps measured, of any pass, as one column
-    `signals`, a struct with a field for each signal, of the signal's own type. So the other columns are the same
-    whatever is measured, and Parquet still reads one signal without the others.
-
-    `columns: [id, text, language.score]` writes these and no others, in this order; `file`, `position` and single
-    signals can be named too, which are then columns of their own. `columns: {id: doc_id, text: content}` names them
-    anew.
+    `metadata` is a JSON object as a string, null if there is none. `token_count` follows if tokens were counted, and
+    `copies` if a mix draws. Row groups are small. `datasets.load_dataset("parquet", data_files=…, streaming=True)`
+    reads it. `signals: ["language.*", gopher_quality.content_words]` adds what the steps measured as one column
+    `signals`, a struct. `columns: [id, text, language.score]` writes these and no others, in this order; `file`,
+    `position` and single signals can be named too. `columns: {id: doc_id, text: content}` renames them.
 
     `name: "train_{:05d}"` names the files train_00000.parquet …; with `single_file` it needs no number.
-
-    Source: Weber et al. 2024 (RedPajama-v2), arXiv:2411.12372, publishes the signals beside the documents.
     """
 
     rows_per_group: int = ROWS

@@ -32,16 +32,12 @@ class ParquetTokensWriter:
     lengths          list of int32: the number of tokens of each in the row; the rest of the row is padding at its end
     offsets          list of int64: how many tokens of the document come before this piece, in other rows
     position_ids     list of int32, optional: from 0 on in every piece of a document, and in padding
-    labels           list of int64, optional: `input_ids`, and -100 in padding; not shifted, the models of transformers
-                     do that
+    labels           list of int64, optional: `input_ids`, and -100 in padding; not shifted, as transformers want it
     attention_mask   list of int8, optional: 1 for tokens of documents, 0 in padding
 
-    The running sums of `lengths`, starting with 0, are the cu_seqlens of attention kernels.
-
-    `columns: [input_ids, labels]` writes these and no others. Where none of documents, lengths and offsets is among
-    them, all lists are as long as a row (in Parquet, lists of fixed size), so that
-    `load_dataset(…).with_format("torch")` needs no further step before a DataLoader. A last row must be full then:
-    `pack/concat` with `remainder: pad` or `drop`.
+    `columns: [input_ids, labels]` writes these and no others. Without documents, lengths and offsets all lists are as
+    long as a row (in Parquet, of fixed size), so `load_dataset(…).with_format("torch")` feeds a DataLoader; a last row
+    must be full then: `pack/concat` with `remainder: pad` or `drop`.
 
     `name: "train_{:05d}"` names the files train_00000.parquet …; with `single_file` it needs no number.
     """

@@ -33,13 +33,11 @@ class RedpajamaWriter(DocumentFiles):
     for each document.
 
     A document has `raw_content`, `url`, `date_download`, `digest`, `length` (characters), `nlines`, `source_domain`,
-    `title`, all other fields that the input had, and `id`, which RedPajama's have not. A line of signals has the id
-    `00000.json.gz/17`, the file and the number of its document, as tools of RedPajama make it.
-
-    `signals: ["language.*"]` writes what the steps measured as quality signals `corpusmill_language_score`: one span
-    of the whole text, [0, characters, value]; the value of a text is part of the name, with the score 1.0; what was not
-    measured is []. `keep: true` writes what the reader `redpajama` has joined again: the input's signals, whose spans
-    are of the text as it was read; its duplicates and its signatures as tables, where it is read with these.
+    `title`, all other fields of the input, and `id`. A line of signals has the id `00000.json.gz/17`, the file and the
+    number of its document. `signals: ["language.*"]` writes what the steps measured as quality signals
+    `corpusmill_language_score`: one span of the whole text, [0, characters, value]; a text is part of the name, with
+    score 1.0; what was not measured is []. `keep: true` writes what the reader `redpajama` has joined again: signals,
+    whose spans are of the text as it was read, duplicates and signatures.
 
     Source: Weber et al. 2024, "RedPajama", arXiv:2411.12372; togethercomputer/RedPajama-Data, app/src/core/schema/rp.py
     """

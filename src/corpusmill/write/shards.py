@@ -31,13 +31,11 @@ class Goldfish:
 class ShardsWriter:
     """Flat files of token ids that nanoGPT can map, with an index from each token to its document.
 
-    shards/FORMAT.md has the definition. A shard of 100 M tokens is 200 MB if ids fit in 16 bits.
-
-    Without a `pack/…` step it is one stream: documents in order, EOS after each, cut every `tokens_per_shard` tokens
-    exactly; only the last file is shorter. The loader cuts it into rows: loader.open(folder, length=2048).
-
-    With `goldfish: {k: 4, h: 13}` the loader leaves out the loss of one token of k, by a hash of the h before it: the
-    same ones wherever a passage occurs, so that it is not learned by heart. Nothing is stored for it.
+    shards/FORMAT.md has the definition. A shard of 100 M tokens is 200 MB if ids fit in 16 bits. Without a `pack/…`
+    step it is one stream: documents in order, EOS after each, cut every `tokens_per_shard` tokens exactly, which the
+    loader cuts into rows: loader.open(folder, length=2048). With `goldfish: {k: 4, h: 13}` the loader leaves out the
+    loss of one token of k, by a hash of the h before it, so that no passage is learned by heart; nothing is stored for
+    it.
 
     `name: "train_{:05d}"` names the files train_00000.bin …; with `single_file` it needs no number.
     """

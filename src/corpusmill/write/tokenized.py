@@ -35,13 +35,10 @@ class TokenizedWriter(DocumentFiles):
     text                    with `keep_text`
     copies                  if a mix decides how often each document is drawn: it is written once
 
-    `max_length` bounds a row: of a longer document the beginning is written, without EOS, or with `windows` all of it
-    in several rows, of which each but the first repeats `overlap` tokens of the one before. Of a document with more
-    than `max_document_tokens`, `too_long: empty` writes a row without tokens (token_count 0), and `too_long: drop` no
-    row; this is decided first. What is left out is counted in the report. `signals`, `columns` and `name` are as of
-    `parquet`.
-
-    The files are those of `parquet`, cut by `mb_per_file` of text.
+    Of a document longer than `max_length` the beginning is written, without EOS, or with `windows` all of it in several
+    rows, of which each but the first repeats `overlap` tokens. Of one with more than `max_document_tokens`, `too_long:
+    empty` writes a row without tokens, and `too_long: drop` no row; this is decided first. The report counts what is
+    left out. `signals`, `columns` and `name` are as of `parquet`, and so are the files.
     """
 
     adds_tokens: ClassVar[bool] = True

@@ -32,19 +32,16 @@ Edges = NDArray[np.float64]
 class Bucket:
     """Put documents into buckets by one or several scores, the best in the highest; nothing is dropped.
 
-    Each signal of `by` is replaced by its quantile among the step's input documents, of these the highest counts, and
-    the buckets are equal parts of the documents in the order of that: so a document that one classifier finds good is
-    in a high bucket, whatever scale its scores have. Signals of `lowest` are best where they are lowest, as perplexity
-    is. The signals must be of steps of the same pass, which a classifier in ONNX begins: write it before the others.
+    Each signal of `by` is replaced by its quantile among the step's input documents; a document's highest quantile
+    counts, and the buckets are equal parts of the documents in that order. The signals must be of steps of the same
+    pass, which a classifier in ONNX begins: write it before the others.
 
-    Signal: `bucket`, 0 to `buckets` - 1. A missing score is passed over, and a document without any has none. Equal
-    documents are in the same bucket, so buckets are unequal where many scores are equal. A document is in a bucket from
-    k on exactly if one of its signals reaches an edge: these are among the facts of the run (`edges`). Given as `edges`
-    they put other data into the same buckets, without quantiles: {quality.score: [0.2, 0.6, 0.9]} has one for each
-    bucket but the lowest, rising (of `lowest`: falling).
+    Signal: `bucket`, 0 to `buckets` - 1. A missing score is passed over; a document without any has no bucket. Equal
+    documents share a bucket, so many equal scores make unequal buckets. A run records the lower `edges` of all buckets
+    but the lowest; given as `edges`, {quality.score: [0.2, 0.6, 0.9]}, rising (of `lowest`: falling), they put other
+    data into the same buckets.
 
-    Source: the highest of several classifiers, in 20 buckets: Su et al. 2024 (Nemotron-CC), arXiv:2412.02595, section
-    2.3, where it is the highest of the buckets, which are unequal then; parts of equal size by one classifier: Dolma 3
+    Source: Su et al. 2024 (Nemotron-CC), arXiv:2412.02595, section 2.3; Dolma 3
     """
 
     verdict: ClassVar[pa.Schema] = pa.schema([*VERDICT, ("bucket", pa.int32())])

@@ -19,27 +19,23 @@ class Classifier:
     """Score each document with a classifier: a transformer in ONNX, a fastText model, or one of this package.
 
     `model` is a folder with `model.onnx`, `tokenizer.json` and `config.json`, as `optimum-cli export onnx --task
-    text-classification` writes it; a repository of the Hugging Face hub with these, org/name; the path of an .onnx file
-    beside them; or a fastText .bin or .ftz, a .quality or a .toxicity file. ONNX models need the extra `onnx`.
+    text-classification` writes it; a repository of the Hugging Face hub with these, org/name; an .onnx file beside
+    them; or a fastText .bin or .ftz, a .quality or a .toxicity file. ONNX models need the extra `onnx`.
 
-    Signals, null for a text without words: `score`, of a model with one output (a regression, such as FineWeb-Edu's,
-    as the model gives it); of one with several labels `label`, the best, and `score`, its score; and one signal for
-    each of `labels`, by its name in lower case with _ for all but letters and digits: `labels: [Severe toxic]` gives
-    `classifier.severe_toxic`. By default scores are what the model's config.json says: a softmax over the labels, a
-    sigmoid of each (`problem_type: multi_label_classification`), or the outputs themselves (one output).
+    Signals, None for a text without words: `score`; of a model with several labels also `label`, the best; and one for
+    each of `labels`, its name in lower case with _ for all but letters and digits: `Severe toxic` gives
+    `classifier.severe_toxic`. `activation: auto` does what config.json says: softmax, sigmoid of each (`problem_type:
+    multi_label_classification`), or the bare output of a regression, such as FineWeb-Edu's.
 
-    An ONNX model reads `windows` windows of `window` tokens, special ones included: the first alone, as FineWeb-Edu and
-    most others do; of several, evenly spread over the document, or all (`windows: null`), the `combine` of their
-    scores. It runs in a pass of its own, which sees the documents that earlier steps have kept: in the workers of the
-    run, each with a model of its own and `threads` threads. `workers` bounds how many, where memory does. On an
-    accelerator there is one, unless it says more. Steps that judge by its signals follow it in the same pass; so does
-    another classifier, if nothing but annotations is between them.
+    An ONNX model reads `windows` windows of `window` tokens, special ones included: the first alone, as FineWeb-Edu
+    does, or several, evenly spread over the document, whose scores are combined. It runs in a pass of its own, which
+    sees what earlier steps have kept, in every worker of the run (`workers` bounds how many; on an accelerator one).
+    Steps that judge by its signals follow in the same pass.
 
-    The scores of a document depend on its text alone. With `batch: 1`, the default on processors, each window is
-    computed by itself without padding; larger batches have fixed shapes, and scores are rounded to 4 digits. Other
-    processors, accelerators and versions of onnxruntime may differ in the last one.
+    With `batch: 1` windows have no padding; scores of larger batches are rounded to 4 digits, the last of which may
+    differ on other hardware.
 
-    Source: as used by Penedo et al. 2024 (FineWeb-Edu), arXiv:2406.17557, section 4
+    Source: Penedo et al. 2024 (FineWeb-Edu), arXiv:2406.17557, section 4
     """
 
     model: str  # a folder, a repository of the Hugging Face hub, or a file

@@ -13,17 +13,15 @@ from corpusmill.steps import Columns
 class AnnotateLanguage:
     """Identify the language of each document, and the runner-up, with the model's scores.
 
-    Signals: `label` and `runner_up`, as the model calls them (ISO 639-1 codes where there are, otherwise ISO 639-3:
-    "en", "de", "zh", "ceb"), null for a text without words; `score` and `runner_up_score`, 0 to 1. A document of at
-    most `windows` times `window_chars` characters is read whole; of a longer one, `windows` windows of `window_chars`
-    are read.
+    Signals: `label` and `runner_up`, ISO 639-1 codes where there are, else 639-3 ("en", "zh", "ceb"), None for a text
+    without words; `score` and `runner_up_score`, 0 to 1. Of a document longer than `windows` times `window_chars`
+    characters, only as many windows are read.
 
-    lid.wide, the default, names 227 languages. Its score is calibrated: of the labels with score 0.8, eight of ten are
-    right. A text that fits none of its languages is labelled "unknown", with score 0; the runner-up is the nearest one.
-    `model: lid.176.ftz` is fastText's, with 176 languages, no "unknown", and scores averaged over the windows; CCNet
-    and FineWeb were made with it. Any supervised fastText model can be given by its path; the labels are then its own.
+    lid.wide, the default, names 227 languages. Its score is calibrated: of labels with score 0.8, eight of ten are
+    right. A text that fits none is "unknown", with score 0. `model: lid.176.ftz` is fastText's, with 176 languages and
+    no "unknown"; CCNet and FineWeb were made with it. Any supervised fastText model can be given by its path.
 
-    Source: Lui and Baldwin 2011, ACL I11-1062, for lid.wide; Joulin et al. 2016, arXiv:1612.03651, for lid.176
+    Source: Lui and Baldwin 2011, ACL I11-1062; Joulin et al. 2016, arXiv:1612.03651
     """
 
     model: str = LID_WIDE  # an asset's name, or the path of a .bin or .ftz

@@ -19,14 +19,11 @@ class Licence:
     A licence is named, the first of these first: by `rel=license` on a link; as `license` in JSON-LD; in a meta element
     (`dcterms.license`, `dc.rights`); or by any link to a licence of Creative Commons, which may be that of a picture.
 
-    Signals, null for pages that name none and for documents without a page: `name`, the SPDX identifier (CC-BY-4.0,
-    CC-BY-SA-3.0-DE, CC0-1.0; CC-BY without a version; null for what is not of Creative Commons); `type` (by, by-sa,
-    zero, mark …), `version`, and `language` of the deed; `url`, as it is there; `how`: rel, json-ld, meta or link; and
-    `different`, how many different addresses are named. What a page says of its licence is not checked, and is no legal
-    advice: a copy of another's text may name any.
+    Signals, None where there is none: `name`, the SPDX identifier (CC-BY-4.0; CC-BY without a version; None for what is
+    not of Creative Commons); `type` (by, by-sa, zero, mark …), `version`, `language` of the deed; `url`, as it is
+    there; `how`: rel, json-ld, meta or link; `different`, how many addresses are named.
 
-    Source: https://creativecommons.org/licenses/, https://microformats.org/wiki/rel-license,
-    https://schema.org/license
+    Source: https://creativecommons.org/licenses/, https://microformats.org/wiki/rel-license, https://schema.org/license
     """
 
     needs: ClassVar[tuple[str, ...]] = ()

@@ -21,12 +21,10 @@ class Metadata:
           texts: {licence: licence, language: language}
           flags: {generated: is_generated}
 
-    A name is that of the signal, what it stands for is where the value is: names, with dots into objects, and numbers
-    of places in lists. So a condition can use what others measured, or a mix their topics: `filter/keep_where:
-    {condition: "not metadata.generated"}`. `numbers` are floats (true is 1), `texts` strings (numbers as they are
-    written), `flags` true or false (1 and 0, too). A value that is missing, or of another type, is null.
+    A name is that of the signal; what it stands for is where the value is: names, with dots into objects, and numbers
+    of places in lists. A value that is missing, or of another type, is None.
 
-    Source: Weber et al. 2024 (RedPajama-v2), arXiv:2411.12372: signals that others computed are for the reader to use
+    Source: Weber et al. 2024 (RedPajama-v2), arXiv:2411.12372
     """
 
     numbers: Named = ()

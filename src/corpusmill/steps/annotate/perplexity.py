@@ -29,28 +29,24 @@ LINE = 5  # words, the least for the worst line: shorter lines are headings and 
 class Perplexity:
     """Score perplexity under an n-gram language model: low means similar to the text that the model was trained on.
 
-    Without `model` and `models`, a model of English prose is used that ships ("prose-en").
+    Without `model` and `models`, a model of English prose is used that ships ("prose-en"). Every line is a sentence;
+    case, punctuation, accents and the values of numbers are ignored. Signals, None for a document without words:
 
-    Every line is a sentence, its words after folding (case, punctuation, accents and the values of numbers are
-    ignored). Signals: `value`, the perplexity per
-    word, 10 ** (-log10 p / words), ends of lines counted as words; `words`; `gain`, how much the words before a word
-    help to predict it, the mean of log10 p(word | words before) - log10 p(word): low for words in no order, whatever
-    they are; `disorder`, value / sqrt(the perplexity of the same words if each stood alone), which is high for words in
-    no order and for garbled ones, and depends less than `value` on what a text is about;
-    `worst`, the highest perplexity of a line of 5 words or more; `worst_window`, the highest perplexity of consecutive
-    lines that have `window` words or more together, null for a shorter document; `bad`, the share of words in lines
-    above `line_limit`; all null for a document without words. With `cutoffs: [low, high]` also `bucket`: "head" up to
-    low, "tail" above high, else "middle". CCNet takes the 30th and 60th percentile of a language; `corpusmill sql`
-    finds them, or filter/top keeps exactly the share with the lowest values.
+        value         perplexity per word, 10 ** (-log10 p / words), ends of lines counted as words
+        words         how many
+        gain          mean of log10 p(word | words before) - log10 p(word): low for words in no order
+        disorder      value / sqrt(perplexity if each word stood alone): high for words in no order and garbled ones,
+                      and less than `value` a matter of the topic
+        worst         highest perplexity of a line of 5 words or more
+        worst_window  of consecutive lines with `window` words or more; None for a shorter document
+        bad           share of words in lines above `line_limit`
+        bucket        with `cutoffs: [low, high]`: "head" up to low, "tail" above high, else "middle"
 
-    `models` gives languages models of their own, and `low` and `high` cutoffs of their own; the language of a document
-    is identified by lid.176, as in CCNet. Documents in other languages are scored by `model`; without it their
-    signals are null.
+    CCNet cuts at the 30th and 60th percentile. `models` gives languages models, and `low` and `high` cutoffs, of their
+    own; lid.176 identifies the language. Other languages are scored by `model`, if there is one. `corpusmill train lm`
+    makes models. KenLM files (.arpa, .klm, .binary) need the extra `kenlm`.
 
-    `corpusmill train lm` makes models. KenLM files (.arpa, .klm, .binary) need the extra `kenlm`; their words are
-    looked up as folded here.
-
-    Source: Wenzek et al. 2020 (CCNet), arXiv:1911.00359, section 3.3; Chen and Goodman 1999 for the model
+    Source: Wenzek et al. 2020 (CCNet), arXiv:1911.00359, section 3.3; Chen and Goodman 1999
     """
 
     model: str | None = None  # prose-en, which ships, unless models has others

@@ -13,10 +13,8 @@ from corpusmill.steps.phone_regions import PhoneRegions
 class AnnotatePii:
     """Count personal data of each kind; the text is not changed.
 
-    The kinds are those of redact/pii, with the same meaning, and so are `forms` and `countries`. Signals: `emails`,
-    `ips`, `phones`, …, one for each of `kinds`, and `found`, their total. With `spans=True`, `spans` lists kind, start
-    and end of each, in bytes of the text. A filter such as filter/keep_where can judge by them;
-    docs/guide/personal-data.md has an example.
+    `kinds`, `forms` and `countries` are those of redact/pii. Signals: `emails`, `ips`, `phones`, …, one for each of
+    `kinds`, and `found`, their total; with `spans=True`, `spans`: kind, start and end of each, in bytes of the text.
 
     Source: Soldaini et al. 2024 (Dolma), arXiv:2402.00159
     """

@@ -12,10 +12,9 @@ from corpusmill.steps import Columns
 class Quality:
     """Score each document with a quality classifier: how likely it is one of the good examples of its training.
 
-    Signal: `score`, 0 to 1, null for a text without words. The whole document is read. By this score, `filter/top`
-    keeps the best share of the corpus, `filter/pareto` samples documents, and `filter/keep_where` keeps those above a
-    threshold. The model that ships, `quality-en`, is a small one for English; `corpusmill train quality` makes one from
-    your own examples.
+    Signal: `score`, 0 to 1, None for a text without words. By it, `filter/top` keeps the best share of the corpus,
+    `filter/pareto` samples documents, and `filter/keep_where` keeps those above a threshold. The model that ships,
+    `quality-en`, is a small one for English; `corpusmill train quality` makes one from your examples.
 
     Source: after Joulin et al. 2016, arXiv:1607.01759; as used by Li et al. 2024 (DCLM), arXiv:2406.11794, section 4.4
     """

@@ -14,26 +14,23 @@ from corpusmill.steps.rights import AGENTS, WhatIsSaid
 class AnnotateRights:
     """Keep as signals what a page, its server and its host say of its use: put this step before text extraction.
 
-    `captures` is a table of what hosts said when they were crawled, which `corpusmill rights` makes of a crawl. Without
-    it, or for a host that is not in it, what only the host says is null.
+    Without `captures`, a table of what hosts said that `corpusmill rights` makes of a crawl, what only the host says is
+    None.
 
-    robots           how many of `agents` its robots.txt keeps from this page; 0 if the host had none, null if that is
-                     not known (no capture, or an error of the server)
+    robots           how many of `agents` its robots.txt keeps from this page; 0 if the host had none, None if unknown
     robots_agents    their names
-    noindex, noai    whether meta elements or X-Robots-Tag say so to everybody or to one of `agents`; noml is noai, and
-                     none is noindex
+    noindex, noai    whether meta elements or X-Robots-Tag say so to all or to one of `agents`; noml is noai
     directives       all that they say
-    tdm              1 if text and data mining is reserved, 0 if it is said not to be: by meta elements, else the
-                     header, else tdmrep.json; tdm_how: page, header or file; tdm_policy: an address
-    ai_train         yes or no, by Content-Signal of the header and of robots.txt; no if it is no to one of `agents`;
-                     content_signal: all that it says
-    licence          that the page names, as annotate/licence finds it: SPDX, else the address; licence_type: by-nc …
+    tdm              1 if text and data mining is reserved, 0 if not: by meta elements, else the header, else
+                     tdmrep.json
+    tdm_how          page, header or file; tdm_policy: an address
+    ai_train         yes or no, by Content-Signal of header and robots.txt; content_signal: all that it says
+    licence          as annotate/licence finds it: SPDX, else the address; licence_type: by-nc …
 
-    What is said is not checked, and is no legal advice. Of a WARC the reader keeps the fields of the header; other
-    input can have them as columns, `http_x_robots_tag` and so on.
+    Input other than WARC can have the header's fields as columns, `http_x_robots_tag` and so on.
 
     Source: RFC 9309; TDM Reservation Protocol, W3C Community Group 2024; https://contentsignals.org; Hernández-Cano et
-    al. 2025 (Apertus), arXiv:2509.14233, which leaves out what robots.txt refuses to agents of today
+    al. 2025 (Apertus), arXiv:2509.14233
     """
 
     captures: str | None = None  # the path of a table

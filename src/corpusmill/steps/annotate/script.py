@@ -15,11 +15,9 @@ from corpusmill.text.scripts import SCRIPTS, script_counts
 class Script:
     """Identify the scripts (Latin, Cyrillic, Han …) of each document, without a model.
 
-    Signals: `main`, the script with the most letters, null for a text without letters (on a tie, the first in the order
-    of `corpusmill.text.scripts.SCRIPTS`); `share`, its share of all letters; and for each name in `scripts` its share,
-    0 where there are no letters. The script of a letter is that of its Unicode block, so languages that share a script
-    are not distinguished: annotate/language does that. Useful before it: `keep_where: {condition: "script.share >
-    0.8"}` drops text that mixes scripts, as broken encodings do.
+    Signals: `main`, the script with the most letters, None for a text without letters; `share`, its share of all
+    letters; and the share of each of `scripts`. The script of a letter is that of its Unicode block.
+    `filter/keep_where: {condition: "script.share > 0.8"}` drops text that mixes scripts, as broken encodings do.
 
     Source: blocks of Unicode 15
     """

@@ -17,16 +17,13 @@ OF_STATS = ("alpha_word_ratio", "stop_words", "bullet_line_ratio", "ellipsis_lin
 class Stats:
     """Measure each document's length, and shares of its words, characters and lines, and judge nothing.
 
-    For conditions, which cannot see the text (`filter/keep_where: {condition: "stats.words >= 50"}`), and for whoever
-    reads the signals. Signals: `characters`, `words`, `lines`, `paragraphs`, `mean_word_length`; what filter/basic
-    judges by (`uppercase_word_ratio`, `uppercase_char_ratio`, `special_char_ratio`, `digit_ratio`, `punctuation_ratio`,
-    `distinct_word_ratio`, `repeat_ratio`, `repeated_3_gram_ratio`, `top_2_gram_ratio`, `top_3_gram_ratio`); and of
-    Gopher's and FineWeb's `alpha_word_ratio`, `stop_words`, `bullet_line_ratio`, `ellipsis_line_ratio` and
-    `line_punctuation_ratio`. `corpusmill.steps.measures` defines each. `characters` are code points, and
-    `mean_word_length` is that of all words between white space, where filter/gopher_quality leaves out words of
-    punctuation alone. A text that a later step changes has other ones: put it after cleaning.
+    Put it after cleaning. Signals: `characters` (code points), `words`, `lines`, `paragraphs`, `mean_word_length`;
+    those of filter/basic (`uppercase_word_ratio`, `uppercase_char_ratio`, `special_char_ratio`, `digit_ratio`,
+    `punctuation_ratio`, `distinct_word_ratio`, `repeat_ratio`, `repeated_3_gram_ratio`, `top_2_gram_ratio`,
+    `top_3_gram_ratio`); and Gopher's and FineWeb's `alpha_word_ratio`, `stop_words`, `bullet_line_ratio`,
+    `ellipsis_line_ratio`, `line_punctuation_ratio`. `corpusmill.steps.measures` defines each.
 
-    Source: Weber et al. 2024 (RedPajama-v2), arXiv:2411.12372, publishes such signals beside each document
+    Source: Weber et al. 2024 (RedPajama-v2), arXiv:2411.12372
     """
 
     needs: ClassVar[tuple[str, ...]] = ()

@@ -12,27 +12,19 @@ from corpusmill.steps import Columns
 class AnnotateToxicity:
     """Score insults, obscenity and hate in English; nothing is dropped.
 
-    Signals of a model of words and of the order of their kinds (groups of people, verbs of hate, denials, quotation
-    marks, …), null for a text without words:
+    Signals of a model of words and their order, None for a text without words, and of a list of words, which are also
+    recognised as "sh1t", "f u c k", "f*ck", "fuuuck", but never inside other words:
 
-        score         the mean over windows of 50 words or more of their worst sentence, 0 to 1: a short text is judged
-                      by its worst sentence, a long one by how much of it is like that
-        worst         the highest score of a sentence; worst_start, worst_end: its bytes in the text
-        bad           the share of words in sentences that score `sentence_score` or more; 0.0 without words
-
-    and of a list of words, which are also recognised as "sh1t", "f u c k", "f.u.c.k", "f*ck", "fuuuck", but never
-    inside other words:
-
+        score         mean over windows of 50 words or more of their worst sentence, 0 to 1
+        worst         highest score of a sentence; worst_start, worst_end: its bytes in the text
+        bad           share of words in sentences that score `sentence_score` or more
         found         number of words of the list
         share         found / words
 
     With `spans=True`, `sentences` lists start, end and score of the bad sentences, and `words` start and end of the
-    words found, all in bytes of the text. A list of your own is a file of words, separated by white space; "#" begins a
-    comment. docs/guide/toxicity.md measures what they find and what they miss.
-    `filter/toxicity` drops by these signals.
+    words found, in bytes of the text. A list is a file of words; "#" begins a comment.
 
-    Source: the share of words of a list: after Raffel et al. 2020 (C4), arXiv:1910.10683, which drops pages with any;
-    the kinds of hate: Röttger et al. 2021 (HateCheck), arXiv:2012.15606; the model is ours
+    Source: Raffel et al. 2020 (C4), arXiv:1910.10683; Röttger et al. 2021 (HateCheck), arXiv:2012.15606
     """
 
     lexicon: str = WORDS_EN  # an asset's name, or the path of a list

@@ -24,21 +24,17 @@ class Html:
     """Strip HTML from the text of documents: tags, scripts, styles and comments go, entities become characters, and
     block elements become lines. Text that is not HTML keeps its bytes.
 
-    A document is HTML if it begins with `<!doctype html>` or `<html>`; or if at least half of what looks like a tag in
-    it (`<` or `</` with a letter after it) is one that HTML defines, and one of these is an end tag, `<br>` or `<hr>`,
-    has an attribute, or begins the document and a line of its own. So `a < b`, `vector<int>`, `<jane@example.org>`,
-    usage lines (`cp <source> <target>`) and a `<p>` in a sentence are left alone, and what Markdown marks as code does
-    not count.
+    A document is HTML if it begins with `<!doctype html>` or `<html>`; or if at least half of what looks like a tag is
+    one that HTML defines, and one of these is an end tag, `<br>` or `<hr>`, has an attribute, or begins the document
+    and a line of its own. So `a < b`, `vector<int>`, `<jane@example.org>` and a `<p>` in a sentence stay, and what
+    Markdown marks as code does not count.
 
-    A whole page is extracted as by `extract/resiliparse` or `extract/trafilatura`: without boilerplate, unless
-    `main_content` is off. All text of a fragment is kept, always by resiliparse. Where a fragment has less than one
-    block element in ten lines, it is text with a few tags, and its own line breaks and indentation are kept.
+    A whole page is extracted as by `extract/resiliparse` or `extract/trafilatura`, without boilerplate unless
+    `main_content` is off. Of a fragment all text is kept. Tags shown to readers, `&lt;b&gt;`, stay escaped (`&lt;b>`);
+    `clean/normalize` decodes them. A document beyond `max_mb`, or the limits of `extract/resiliparse`, is a
+    DocumentError.
 
-    Tags that a document shows to its readers, written `&lt;b&gt;`, stay escaped (`&lt;b>`), so that they are not taken
-    for markup again; `clean/normalize` decodes them. A document of which nothing is left is dropped as `empty`. A
-    document of more than `max_mb`, or beyond the other limits of `extract/resiliparse`, is a DocumentError.
-
-    Signals: `tags`, the tags that the text had; `stripped`, 1 where it was HTML and 0 where not.
+    Signals: `tags`, how many the text had; `stripped`, 1 where it was HTML.
     """
 
     engine: Engine = "resiliparse"  # of whole pages; trafilatura needs its extra

@@ -13,8 +13,7 @@ from corpusmill.text.rewrite import beyond_ascii, with_text
 class Mojibake:
     """Repair mojibake, line by line: "schÃ¶n" becomes "schön".
 
-    Only lines that ftfy considers damaged change, and only by undoing wrong decodings: quotes, ligatures and widths are
-    kept. ASCII text is passed through unchanged; all other text is checked at 5 MB/s. Needs the extra `clean`.
+    Only lines that ftfy considers damaged change. Text beyond ASCII is checked at 5 MB/s. Needs the extra `clean`.
 
     Source: ftfy, Speer 2019, doi:10.5281/zenodo.2591652
     """

@@ -30,25 +30,21 @@ Form = Literal["NFC", "NFKC"]
 class Normalize:
     """Bring text to one form, so that what looks equal is equal. Each part can be switched off; they run in this order:
 
-    entities          `&eacute;`, `&#233;` and `&#xE9;` become "é", once: `&amp;lt;` becomes `&lt;`. Only what ends
-                      with ";" and is defined by HTML5 is an entity.
-    controls          \\r\\n, \\r, form feeds and Unicode's line and paragraph separators become \\n; other control
-                      characters, soft hyphens and characters without width are removed. The joiners U+200C and U+200D
-                      are kept: Persian, Indic scripts and emoji are spelled with them.
+    entities          `&eacute;`, `&#233;` and `&#xE9;` become "é", once: `&amp;lt;` becomes `&lt;`; only what ends with
+                      ";"
+    controls          every line end becomes \\n; control characters, soft hyphens and characters without width are
+                      removed, but the joiners U+200C and U+200D of Persian, Indic scripts and emoji
     form              Unicode normal form; NFKC also unfolds ligatures, full-width letters and superscripts, which
-                      changes the meaning of formulas. None leaves it.
-    ascii             off by default, and seldom right: accents are removed ("café" is "cafe"), typographic quotes and
-                      dashes become ASCII ones, and every other character beyond ASCII is removed, which empties most
-                      languages and changes names, formulas ("x²" is "x2") and prices ("€5" is "5") in the rest.
-    spaces            every kind of space becomes U+0020; a run of spaces or tabs within a line becomes one space;
-                      the end of each line and both ends of the text are trimmed.
-    indentation       kept, because it means something in code and lists; False removes it, and then a tab between words
-                      becomes a space, too.
-    max_blank_lines   longer runs of blank lines are cut to this many; None leaves them.
+                      changes formulas
+    ascii             accents are removed, typographic quotes and dashes become ASCII ones, all else beyond ASCII is
+                      removed; seldom right: it empties most languages and changes names, formulas ("x²" is "x2") and
+                      prices
+    spaces            every kind of space becomes U+0020, runs of them one; ends of lines and of the text are trimmed
+    indentation       kept; False removes it
+    max_blank_lines   longer runs of blank lines are cut to this many
 
-    Text that needs none of this keeps its bytes and costs two scans: 4 GB/s on clean ASCII text, and 1 GB/s all in all
-    where half of the documents need work. Documents that change in the normal form are slow, 50 MB/s. Control
-    characters in U+0080 to U+009F are often mojibake: if you use `clean/mojibake`, put it before this step.
+    Clean text keeps its bytes, at 1 to 4 GB/s; documents that change in the normal form are slow, 50 MB/s. Put
+    `clean/mojibake` before this step: it needs the control characters U+0080 to U+009F.
     """
 
     entities: bool = True

@@ -23,7 +23,7 @@ from corpusmill.text.shapes import line_shapes, line_texts
 class RefinedwebLines:
     """Remove or cut boilerplate lines, then drop documents that lose too many of their words.
 
-    Lines are separated by "\\n". The first of these rules that a line matches removes it:
+    The first of these rules that a line matches removes it:
 
         max_uppercase   more than this share of its characters, white space not counted, are capitals
         numeric         it has digits and no letters: "12/03/2014"; "1 2 3 Next" is kept
@@ -31,17 +31,12 @@ class RefinedwebLines:
         one_word        it is one word
 
     From the other lines of at most `phrase_words` words, phrases are cut, with the separators around them: `at_start`
-    where a line begins with one, `at_end` where it ends with one, `anywhere` with a number before it ("3 items in
-    cart"). A line that keeps no letter and no digit is removed. Case is ignored; a phrase is whole words, except in
-    scripts without spaces. None, False or an empty list switches a part off; `rules` names the parts that are on, all
-    others are off. Blank lines are kept, except those that removed lines leave at either end of the text.
+    where a line begins with one, `at_end` where it ends with one, `anywhere` with a number before it. A line that keeps
+    no letter and no digit is removed. Case is ignored; a phrase is whole words, except in scripts without spaces. A
+    document that loses more than `max_words_removed` of its words is dropped with all its lines. The lists are English.
 
-    A document is dropped if it loses more than `max_words_removed` of its words; it then keeps all of its lines, so
-    that one can see why. The paper names the rules and one example of each kind of phrase; the lists are ours, and
-    English.
-
-    Signals: `words_removed_ratio`; `lines_uppercase`, `lines_numeric`, `lines_counter`, `lines_one_word`: lines removed
-    by each rule; `lines_cut`: lines that lost a phrase, also those that were nothing else.
+    Signals: `words_removed_ratio`; `lines_uppercase`, `lines_numeric`, `lines_counter`, `lines_one_word`; `lines_cut`:
+    lines that lost a phrase.
 
     Source: Penedo et al. 2023 (RefinedWeb), arXiv:2306.01116, section 3.2 and appendix G.2
     """

@@ -16,15 +16,10 @@ class Replace:
 
         clean/replace: {patterns: {'[●■►▼]': "", '\b(\w+)@\w+\.org\b': '\1 at work'}}
 
-    An expression is followed by what takes the place of each match, from left to right and without overlap: "" removes
-    it, `\1` is its first group, `\0` the match, and `\\` a backslash. `lower: true` first puts all letters into lower
-    case. To remove whole lines, match them with their end: `(?m)^Advertisement\n`.
-
-    Patterns are RE2's, so any of them takes time in proportion to the text; "(?i)" at the beginning ignores case,
-    "(?m)" lets ^ and $ match at line ends, "(?s)" lets . match a line feed, `\p{P}` is any punctuation, `\p{Nd}` any
-    digit. Text without a match keeps its bytes. The signal `replaced` is true where the text was changed.
-
-    Source: ours
+    An expression is followed by what replaces each match: "" removes it, `\1` is its first group, `\0` the match, `\\`
+    a backslash. `lower=True` first puts all letters into lower case. To remove whole lines, match their end:
+    `(?m)^Advertisement\n`. Patterns are RE2's, linear in time; "(?i)" ignores case, "(?m)" lets ^ and $ match at line
+    ends, "(?s)" lets . match a line feed. Signal: `replaced`, whether the text was changed.
     """
 
     patterns: tuple[tuple[str, str], ...]  # regular expression -> replacement

@@ -20,13 +20,10 @@ class Spans:
 
         clean/spans: {replace: {attributes.pii.emails: "|||EMAIL|||", attributes.dedupe.paragraphs: ""}, min_score: 0.5}
 
-    A name is where the spans are in the metadata of a document, as of `annotate/metadata`; they are lists of [start,
-    end, score], in characters of the text, as the readers `dolma` and `redpajama` leave them. What follows takes the
-    place of each span whose score is min_score or more: "" removes it, `{}` is the span itself. Of spans that overlap
-    the one that begins first counts; of two that begin together, the one that is named first.
-
-    Spans are of the text as it was read, so this step comes before others that change the text. A document with a span
-    that ends after its text, or that is no span, is a dead letter. The signal `replaced` is how many were replaced.
+    A name is where the spans are in the metadata, as of `annotate/metadata`: lists of [start, end, score], in
+    characters of the text, as the readers `dolma` and `redpajama` leave them. What follows replaces each span with
+    min_score or more: "" removes it, `{}` is the span itself. Of overlapping spans the first counts. Put it before
+    steps that change the text. A document with a span beyond its text is a dead letter. Signal: `replaced`, how many.
 
     Source: Soldaini et al. 2024, "Dolma", arXiv:2402.00159, section 3 (mixers)
     """

@@ -18,13 +18,10 @@ ADDRESS = rf"(?:\bhttps?://|\bftp://|\bwww\.){TAIL}"
 class Urls:
     """Replace every http, https, ftp and www address in the text.
 
-    An address that is replaced by nothing takes the spaces before it along where white space follows: "See
-    https://example.org for details" becomes "See for details"; one that has a line for itself takes the line. With
-    `tidy: false` the address alone is removed, and all white space is kept. The signal `urls` counts addresses.
-
-    Hosts without a scheme ("example.org", "blog.example.org:8081/post", "192.0.2.1") are kept, because many words look
-    like one; `bare` replaces them, too, where the last part is a top-level domain of publicsuffix.org. The host of an
-    e-mail address is none of them.
+    An address that is replaced by nothing takes the spaces before it along: "See https://example.org for details"
+    becomes "See for details"; one that has a line for itself takes the line. `tidy=False` keeps all white space. Hosts
+    without a scheme ("example.org", "192.0.2.1") are kept; `bare` replaces those with a top-level domain of
+    publicsuffix.org. Signal: `urls`, how many.
     """
 
     replacement: str = ""

@@ -28,40 +28,31 @@ REACH = 100  # words before and after a question that are searched for its answe
 class Ngrams:
     """Find documents that contain questions of benchmarks, and drop them, cut the passages out, or only mark them.
 
-    Question and document are folded (case, accents, punctuation, white space; every number is 0) and compared by their
-    n-grams of words. `overlap` is the share of the question's words (not those that are in boilerplate alone) that are
-    in n-grams found in one passage of the document; a document is dropped if that is at least `min_overlap` for any
-    question. One of fewer than `shortest` words is searched for only together with the beginning of its answer.
+    Question and document are folded (case, accents, punctuation, white space; every number is 0) and compared by
+    n-grams of words. `overlap` is the share of the question's words, boilerplate aside, that are in n-grams found in
+    one passage of the document; at `min_overlap` for any question it is dropped. A question of fewer than `shortest`
+    words is searched for only together with the beginning of its answer.
 
     With `misspelt`, a question of W words, 6 to 24, is also found where W // 3 - 1 of its words are wrong: misspelt
-    (one letter, or two of 8 and more), split, joined, additional, missing or replaced. Words that are missing or
-    replaced by another word may have a tenth of the question's weight, log2(items / items with the word); with those
-    replaced by what is no word of two items, half of it. `overlap` is then the share of the words that are there,
-    misspelt ones included. Shorter questions than `ngram` match only in this way or, without `misspelt`, word for word.
+    (one letter, or two of 8 and more), split, joined, additional, missing or replaced. Words missing or replaced may
+    have a tenth of the question's weight, log2(items / items with the word), or half where what replaces them is no
+    word of two items. Shorter questions than `ngram` match only so or, without `misspelt`, word for word.
 
-    N-grams and questions that occur in more than `common` items are boilerplate ("which of the following statements is
-    true"), and so are those with more repeated words than distinct ones; they count for no item. But 13 words of
-    boilerplate in a row, or an n-gram if that is longer, are a template. It counts for one question: that with the
-    largest share of its n-grams there; its `overlap` is the share of all its words that are found, if that is more. So
-    a template that is half of a question is found by itself. How frequent an n-gram is in the corpus makes no
-    difference, so the result for a document depends on that document alone.
+    N-grams and questions in more than `common` items ("which of the following statements is true"), and those with more
+    repeated words than distinct ones, are boilerplate and count for no item. But 13 words of boilerplate in a row, or
+    an n-gram if that is longer, are a template, which counts for the question with the largest share of its n-grams
+    there.
 
-    `cut` removes the text from where the question would begin to where it would end, and `margin` words on either side;
-    a document of which nothing is left is dropped. With `require_answer`, a question counts only where one of its
-    answers occurs in the passage or within 100 words of it; a question without an answer counts by itself.
+    `cut` removes the text from where the question would begin to where it would end, and `margin` words on either side.
+    With `require_answer`, a question counts only where one of its answers is in the passage or within 100 words of it.
+    Text of `context` fields and of `corpus_material` is recorded, and no reason to drop or cut.
 
-    Text of `context` fields, and of what `corpus_material` names, is ordinary public text that a benchmark is made of
-    (an article of an encyclopedia, a page of a novel). It is found and recorded, and no reason to drop or cut.
+    Signals: `overlap`, of the best match; `benchmark` and `item` of that question, what is `asked` and the `passage`
+    (60 words each), with the 20 words `before` and `after`; `hits`: benchmark, item, overlap, number of n-grams found,
+    words found in a `template` alone, for every question with `min_overlap`; `material`: the same of corpus material.
 
-    Signals: `overlap`, of the best match, 0.0 without one; `benchmark` and `item` of that question, what is `asked`
-    (its first 60 words), and the `passage` as the document has it, its first 60 words, with the 20 words `before` and
-    `after`; `hits`: benchmark, item, overlap, number of n-grams found (0 of one found by `misspelt`), words
-    found in a `template` alone, for every question with `min_overlap`, the best first, null without any;
-    `material`: the same of corpus material.
-
-    Source: Brown et al. 2020 (GPT-3), arXiv:2005.14165, appendix C: n-grams of 8 to 13 words, the spans and 200
-    characters on either side cut out; Touvron et al. 2023 (Llama 2), arXiv:2307.09288, appendix A.6: the share of the
-    words that are in n-grams found
+    Source: Brown et al. 2020 (GPT-3), arXiv:2005.14165, appendix C; Touvron et al. 2023 (Llama 2), arXiv:2307.09288,
+    appendix A.6
     """
 
     benchmarks: tuple[str, ...] | str  # JSON Lines or Parquet files, folders of them, or patterns

@@ -19,16 +19,14 @@ from corpusmill.text.hashing import hash128
 class Exact:
     """Drop every document whose text equals that of another one, which is kept.
 
-    Texts are compared by a 128-bit hash; over 5e11 documents the odds of even one false match are about 4e-16.
-    `match="text"` compares the text as it is; "folded" ignores case, punctuation, accents, white space and the
-    values of numbers, so pages that differ only in a counter or a date are one.
+    Texts are compared by a 128-bit hash. `match: text` compares the text as it is; `folded` ignores case, punctuation,
+    accents, white space and the values of numbers. With `against`, duplicates of what earlier runs kept are dropped,
+    too; with `mark` nothing is.
 
     Of each set of duplicates one is kept, by `keep`: the "first" (sources in recipe order, files by name, documents by
     position), "longest", "newest", "oldest", or the one with the highest value of a signal of an earlier step, as in
-    `keep: quality.score` ("-perplexity.value": the lowest). Of equals the first is kept. With `against`, duplicates of
-    what earlier runs kept are dropped, too. Each dropped document records the id of the one that is kept; with `mark`
-    none is dropped, only recorded. Signals: duplicate_of, similarity (1), cluster_id and cluster_size, the number of
-    duplicates and the one that is kept.
+    `keep: quality.score` ("-perplexity.value": the lowest). Of equals the first is kept. Signals: duplicate_of,
+    similarity (1), cluster_id, cluster_size.
     """
 
     key_parameters: ClassVar[tuple[str, ...]] = ("match", "keep")

@@ -36,16 +36,19 @@ LOW_RECALL = 0.9  # below this, so many pairs are missed that the run says so
 class Minhash:
     """Drop near-duplicates: documents that are nearly the same as one that is kept.
 
-    A document is the set of its n-grams of words (or characters). Two are near-duplicates if the Jaccard similarity of
-    their sets is `threshold` or more both with words at white space, punctuation included, and with words of letters,
-    digits and "_" alone; the lower of the two is recorded. Of the three things that can be folded first, `case` is, to
-    lower case without accents; `numbers` and `punctuation` are not. `{numbers: fold, punctuation: drop}` folds as
-    datatrove's MinHash does: then 3.14 and 2 are equal, and so are two tables with other figures.
+    Two documents are near-duplicates if the Jaccard similarity of their sets of n-grams is `threshold` or more, both
+    with words at white space, punctuation included, and with words of letters, digits and "_" alone; the lower of the
+    two is recorded. `{numbers: fold, punctuation: drop}` folds as datatrove's MinHash does: then 3.14 and 2 are equal.
+    A document with fewer than `ngram` words is one n-gram.
 
-    One with fewer than `ngram` words is one n-gram as a whole, so short texts are dropped only for equal ones; an empty
-    one has no duplicates. Its sketch has `bands` * `rows` lanes (Fast Similarity Sketching, Dahlgaard et al. 2017,
-    arXiv:1704.04370); two documents of Jaccard similarity s meet in at least one band with probability
-    1 - (1 - s**rows)**bands (Broder 1997; Leskovec et al., Mining of Massive Datasets, 3.4):
+    Documents that meet in a band are candidates, and each is verified: it is dropped only if its exact similarity with
+    a document that is kept is at least `threshold`. With `rule: contained` it must also lose no more than `most_lost`,
+    the share of its n-grams that the kept one lacks (`lost`). `keep` chooses which of two is kept: the "first" (sources
+    in recipe order, files by name, documents by position), "longest", "newest", "oldest", or the one with the highest
+    value of a signal of an earlier step, as in `keep: quality.score` ("-perplexity.value": the lowest). Of equals the
+    first is kept. With `against`, near-duplicates of what an earlier run kept are dropped, too.
+
+    Documents of similarity s meet with probability 1 - (1 - s**rows)**bands:
 
         s        0.5     0.6     0.7     0.75    0.8     0.85    0.9     0.95
         16 x 7   0.1179  0.3651  0.7472  0.8990  0.9769  0.9979  1.0000  1.0000
@@ -54,22 +57,14 @@ class Minhash:
         9 x 13   0.0011  0.0117  0.0839  0.1946  0.3988  0.6864  0.9286  0.9985
 
     `bands` and `rows` are solved from `threshold` unless they are given: the most rows for which a pair at the
-    threshold meets with probability 0.975, with 128 lanes at most; for 0.8 that is 16 x 7, for 0.7 21 x 5. If one of
-    the two is given, the other is solved. More pairs that meet cost time and no precision, as all are verified. A run
-    says with what probability a pair at the threshold meets, and warns below 0.9.
+    threshold meets with probability 0.975, in 128 lanes at most: 16 x 7 for 0.8, 21 x 5 for 0.7. A run says this
+    probability, and warns below 0.9.
 
-    Pairs that meet are candidates, and no more: a document is dropped only when the exact Jaccard similarity of its
-    n-grams with a document that is kept is at least `threshold`. There are no chains. With `rule: contained` it must
-    also lose no more than `most_lost`: the share of its n-grams that the kept document lacks, which is recorded as
-    `lost` with either rule. `keep` chooses which of two
-    is kept: the "first" (sources in recipe order, files by name, documents by position), "longest", "newest",
-    "oldest", or the one with the highest value of a signal of an earlier step, as in `keep: quality.score`
-    ("-perplexity.value": the lowest). Of equals the first is kept. With `against`, near-duplicates of what an
-    earlier run kept are dropped, too.
+    Signals: `duplicate_of`, `similarity`, `lost`; `cluster_id` and `cluster_size` of the kept document and its
+    duplicates. With `mark` nothing is dropped.
 
-    Each dropped document records the id of the one that is kept (`duplicate_of`) and their similarity; with `mark` none
-    is dropped, only recorded. cluster_id and cluster_size are those of the kept document and its duplicates, so that a
-    condition or a weight can use how often a text occurs.
+    Source: Fast Similarity Sketching, Dahlgaard et al. 2017, arXiv:1704.04370; Broder 1997; Leskovec et al., Mining of
+    Massive Datasets, 3.4
     """
 
     verdict: ClassVar[pa.Schema] = NEAR_DUPLICATES

@@ -17,22 +17,17 @@ from corpusmill.text.passages import LONGEST_WINDOW, super_kmers
 class Substring:
     """Cut out passages of at least `min_tokens` tokens that also occur elsewhere, in this document or another one.
 
-    A token is a run of letters, digits and combining marks; a single character of a script without spaces between words
-    (Han, kana, Thai, Lao, Khmer, Myanmar); or any other single character. White space separates and is not compared;
-    all else is compared byte for byte.
+    A token is a run of letters, digits and combining marks; a single character of a script without spaces (Han, kana,
+    Thai, Lao, Khmer, Myanmar); or any other single character. White space is not compared.
 
-    A token is cut if it is part of `min_tokens` tokens in a row that occurred before: in an earlier document, or
-    earlier in the same one, even where both overlap, so that of "a b a b a b …" one "a b" is kept. Every token that is
-    cut has an equal one that is kept. Documents are taken in the order of sources in the recipe, files by name,
-    position. With `keep_first: false` the first occurrence is cut, too: what is cut is what a suffix array shows to be
-    repeated, as in the program of Lee et al. 2021 (arXiv:2107.06499, section 4.1; theirs are 50 tokens of byte pairs).
-    Passages are compared by 122 bits of hash, and not verified against the texts.
+    A token is cut if it is part of `min_tokens` tokens in a row that occurred before, in an earlier document or in the
+    same one, even where both overlap. With `keep_first=False` the first occurrence is cut, too, as in the program of
+    Lee et al. 2021 (arXiv:2107.06499, section 4.1; theirs are 50 tokens of byte pairs). Passages are compared by 122
+    bits of hash.
 
-    With a passage the white space on one side of it is cut; the side with more line breaks keeps its own. A document of
-    which nothing is left is dropped as empty; one that keeps a smaller share of its tokens than `min_left` is dropped
-    for the reason min_left, and with it what it was the first to have. With `against`, passages of what earlier runs
-    kept are cut. With `mark` nothing is cut, only recorded. Signals: cut_tokens, cut_share (of the document's tokens)
-    and passages (how many).
+    With a passage the white space on one side of it is cut. A document of which nothing is left is dropped as empty;
+    one that keeps a smaller share of its tokens than `min_left` as min_left. With `against`, passages of what earlier
+    runs kept are cut. With `mark` nothing is. Signals: cut_tokens, cut_share, passages.
     """
 
     key_parameters: ClassVar[tuple[str, ...]] = ("min_tokens",)

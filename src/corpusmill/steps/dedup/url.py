@@ -35,22 +35,17 @@ TRACKING = (
 class DedupUrl:
     """Drop every document whose URL is that of another one, which is kept.
 
-    Crawls bring a page many times, and each time its text may differ a little; this asks for the address alone. URLs
-    are compared by a 128-bit hash of their normal form. There, http and https are one, as are the ports 80 and 443 and
-    none, and a URL without a scheme is one of these. The host is in lower case, names in other scripts as they are
-    resolved (xn--…), without a final dot. The fragment is removed, as are slashes at the end of the path. In path and
-    query, letters, digits and -._~ are written as themselves, and other scripts and everything that is already escaped
-    as %XX with capital digits (RFC 3986, section 6.2.2). Query parameters whose names are in `tracking`, which say only
-    where a visitor came from, are removed; `query` keeps the others as they are, sorts them, or drops all. "www." and
-    the case of the path do make a difference. What has no host is compared as it is. Documents without a URL have no
+    URLs are compared by a 128-bit hash of their normal form: http and https are one, as are the ports 80, 443 and none,
+    and no scheme; the host is in lower case, names in other scripts as xn--…, without a final dot; fragment and slashes
+    at the end of the path go; escapes are as in RFC 3986. Parameters named in `tracking` are removed; `query` keeps the
+    others, sorts them, or drops all. "www." and the case of the path make a difference. Documents without a URL have no
     duplicates.
 
     Of the documents of one URL one is kept, by `keep`: the "first" (sources in recipe order, files by name, documents
     by position), "longest", "newest", "oldest", or the one with the highest value of a signal of an earlier step, as in
     `keep: quality.score` ("-perplexity.value": the lowest). Of equals the first is kept. With `against`, what earlier
-    runs kept under the same URL wins, whatever `keep` says. Each dropped document records the id of the one that is
-    kept; with `mark` none is dropped, only recorded. Signals: duplicate_of, similarity (1), cluster_id and
-    cluster_size.
+    runs kept under the same URL wins; with `mark` nothing is dropped. Signals: duplicate_of, similarity (1),
+    cluster_id, cluster_size.
     """
 
     key_parameters: ClassVar[tuple[str, ...]] = ("query", "tracking", "keep")

@@ -20,16 +20,13 @@ class Blocks:
     them.
 
     comments   `drop` readers' comments, or `keep` them
-    favour     `precision` leaves more out, `recall` leaves more in, `all` leaves nothing out: for books and posts,
-               which are text from end to end
-    markup     `text` has a line for each block; `markdown` has headings, lists, quotes, tables of data, code and inline
-               code too, and keeps more: of pages unlike those of the training, and of lists, tables and code in the
-               midst of the text. Formulae (MathML with TeX, MathJax, pictures with TeX) are TeX between dollar signs
-               in both.
+    favour     `precision` leaves more out, `recall` leaves more in, `all` leaves nothing out: for books and posts
+    markup     `text` has a line for each block; `markdown` has headings, lists, quotes, tables, code and inline code
+               too, and keeps more. Formulae (MathML with TeX, MathJax, pictures with TeX) are TeX between dollar signs
+               in both
 
-    The model was trained on pages whose text people had marked, of eight benchmarks of extraction; no list of sites or
-    words is in it. A page of more than `max_mb` or of more than 500,000 tags is a DocumentError; the time is linear in
-    its size, whatever is in it. A page without text is dropped as `empty`. Documents without a page are passed through.
+    The model was trained on pages of eight benchmarks. A page of more than `max_mb` or 500,000 tags is a DocumentError.
+    A page without text is dropped as `empty`. Documents without a page are passed through.
     """
 
     comments: Comments = "drop"  # readers' comments

@@ -15,15 +15,14 @@ class Latex:
     """Clean LaTeX sources: comments, the preamble, the bibliography and drawings by code go, macros are expanded, and
     formulae are kept as they are written.
 
-    markup   `latex` stays LaTeX, as in the arXiv parts of published corpora; `text` has a line for each paragraph, with
-             formulae between dollar signs; `markdown` has headings, lists, tables and code too. In these two,
-             citations, references to numbers, labels and footnotes go
+    markup   `latex` stays LaTeX, as in published corpora; `text` has a line for each paragraph, with formulae between
+             dollar signs; `markdown` has headings, lists, tables and code too. These two drop citations, references to
+             numbers, labels and footnotes
 
-    Macros by `newcommand`, `def` (of plain arguments) and `DeclareMathOperator` are expanded; others are left as they
-    are, and so is a macro within its own meaning. A source of more than `max_mb` is a DocumentError, and so is one
-    whose macros grow to more than eight times its size and a megabyte or are nested more than 64 deep, or that leaves
-    more than 500 braces open. A source without text is dropped as `empty`. Documents without a source are passed
-    through.
+    Macros by `newcommand`, `def` (of plain arguments) and `DeclareMathOperator` are expanded, others left. A source of
+    more than `max_mb` is a DocumentError, and so is one whose macros grow to more than eight times its size and a
+    megabyte, are nested more than 64 deep, or that leaves more than 500 braces open. A page without text is dropped as
+    `empty`. Documents without a page are passed through.
     """
 
     markup: Markup = "latex"  # or text, markdown

@@ -12,14 +12,12 @@ from corpusmill.steps.extract._page import extract_pages, parseable, read_page
 class Resiliparse:
     """Extract the text of HTML pages, by default without navigation, footers and other boilerplate.
 
-    `main_content` uses resiliparse's rules for boilerplate (Bevendorff et al. 2018, "Elastic ChatNoir", and 2023, "An
-    Empirical Comparison of Web Content Extraction Algorithms"). Where they leave fewer than `least` characters, the
-    whole text of the page is taken.
+    Boilerplate is found by resiliparse's rules (Bevendorff et al. 2018, "Elastic ChatNoir"). Where they leave fewer
+    than `least` characters, the whole text of the page is taken, and also where it nests more than 2,000 elements.
 
-    A page of more than `max_mb` or of more than 500,000 tags is a DocumentError, and so are pages that would take the
-    parser hours: thousands of attributes in one tag, of options in an unclosed form, of formatting elements that are
-    left open, or of stray tags deep inside others. From pages that nest more than 2,000 elements the whole text is
-    taken. A page without text is dropped as `empty`. Documents without a page are passed through.
+    A page of more than `max_mb` or 500,000 tags is a DocumentError, and so are pages that would take the parser hours:
+    thousands of attributes in one tag, of options in an unclosed form, of open formatting elements, or of deep stray
+    tags. A page without text is dropped as `empty`. Documents without a page are passed through.
     """
 
     main_content: bool = True  # leave out menus, footers and other boilerplate

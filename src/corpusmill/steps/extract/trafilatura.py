@@ -24,11 +24,11 @@ class Trafilatura:
     favour      `precision` leaves more out, `recall` leaves more in
     comments    keep readers' comments
     tables      keep tables
-    fallback    let trafilatura also try readability and justext and take the best; costs a fifth of the time
+    fallback    also try readability and justext and take the best; costs a fifth of the time
 
-    The limits per page are those of `extract/resiliparse`; pages of more than `max_tags` tags, or that nest deeper than
-    200 elements, are extracted by resiliparse, because trafilatura's time grows faster than they do. A page without
-    text is dropped as `empty`. Documents without a page are passed through. Needs the extra `trafilatura`.
+    Limits are those of `extract/resiliparse`, which also takes pages of more than `max_tags` tags or nested deeper than
+    200 elements. A page without text is dropped as `empty`. Documents without a page are passed through. Needs the
+    extra `trafilatura`.
     """
 
     extras: ClassVar[tuple[Extra, ...]] = (TRAFILATURA,)

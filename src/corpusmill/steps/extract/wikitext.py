@@ -24,15 +24,13 @@ class Wikitext:
     markup      `text` has a line for each block; `markdown` has headings, lists, tables and code too
     tables      keep tables of data: rows of cells with "|" between them
     references  keep footnotes: a number where each was, and the notes at the end
-    templates   what stands for a template, by its name: "{1}" is its first argument, "{name}" that of a name. A
-                template that is not named leaves nothing, but for some thirty whose arguments are words of the
-                sentence: `lang`, `convert`, `nowrap` and the like
+    templates   what stands for a template, by its name: "{1}" is its first argument, "{name}" that of a name. Others
+                leave nothing, but for some thirty whose arguments are words of the sentence: `lang`, `convert`,
+                `nowrap` …
 
-    The parser is mwparserfromhell; a template is not expanded, because what it says is another page of the wiki.
-
-    A page of more than `max_mb` is a DocumentError, and so is one with more than 1,000 templates, links or tags that
-    are not closed, which would take the parser minutes. A page without text is dropped as `empty`. Documents without a
-    page are passed through. Needs the extra `mediawiki`.
+    Templates are not expanded. A page of more than `max_mb`, or with more than 1,000 templates, links or tags that are
+    not closed, is a DocumentError. A page without text is dropped as `empty`. Documents without a page are passed
+    through. Needs the extra `mediawiki`.
     """
 
     extras: ClassVar[tuple[Extra, ...]] = (MEDIAWIKI,)

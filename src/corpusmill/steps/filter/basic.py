@@ -25,8 +25,7 @@ class Basic:
     """Drop documents that are short, shout, repeat themselves, or are largely something other than words.
 
     Every bound is a value that still passes; None switches its rule off. `rules` names the rules that are on, with
-    their defaults or the bounds given beside; all others are off. Words are separated by white space; characters are
-    code points, white space included; bytes are of UTF-8. A share of nothing is 0, so an empty document fails
+    their defaults or the bounds given beside; all others are off. A share of nothing is 0, so an empty document fails
     `min_words` and `min_distinct_word_ratio`.
 
         uppercase words   words whose cased letters are all capitals, at least one: "NATO", "B2B", "A"
@@ -34,18 +33,15 @@ class Basic:
         symbols           characters that are in `symbols`: their share of the characters, or their number to the words
         digits            decimal digits of any script
         bullet lines      lines that begin with one of `bullets`; the share is of all lines, blank ones included
-        distinct words    different words, as written; long documents use fewer new words, so a whole book is near 0.1:
-                          switch the rule off for books
+        distinct words    different words, as written; a whole book is near 0.1: switch the rule off for books
         repeats           words that occurred before, of all words: 1 - distinct words / words
         repeated 3-grams  sequences of three words that occurred before, of all sequences of three words
         top n-grams       how often the most frequent sequence of n words occurs, of all sequences of n words
         punctuation       characters of Unicode's categories P*, and the symbols of ASCII
 
-    Punctuation is special too: the two bounds differ in symbols beyond ASCII. Plain prose has 2 to 5 % of both, source
-    code 20 %. `min_tokens` counts with `tokenizer`, at 100 MB/s, only if it is set.
+    Special and punctuation characters differ in symbols beyond ASCII; prose has 2 to 5 % of both, source code 20 %.
 
-    Source: Laurençon et al. 2022 (ROOTS), arXiv:2303.03915, filters by length, special characters and repetition; the
-    other shares, and all bounds, are those of teaching pipelines
+    Source: Laurençon et al. 2022 (ROOTS), arXiv:2303.03915; other shares, and all bounds: teaching pipelines
     """
 
     min_words: int | None = 50

@@ -27,14 +27,13 @@ PARTS = (MOJIBAKE, "\ufffd", "[\u0080-\u0084\u0086-\u009f]")  # U+0085 is a line
 class BrokenText:
     """Drop documents whose characters were decoded wrongly, before or in this run.
 
-    Every bound is a share of the document's characters that still passes; None switches its rule off:
+    Every bound is a share that still passes; None switches its rule off. ASCII text costs one scan.
 
         replacement   U+FFFD, which decoders write for bytes that are no characters
         mojibake      UTF-8 that was decoded as Latin-1 or Windows-1252: both characters of "Ã©", all three of "â€™"
         controls      U+0080 to U+009F but U+0085, which no text has: what Windows-1252 has there was decoded as Latin-1
 
-    To repair mojibake instead, put clean/mojibake before this step; what was replaced by U+FFFD is lost. The signals
-    are `replacement_ratio`, `mojibake_ratio` and `control_ratio`. ASCII text costs one scan.
+    To repair mojibake instead, put clean/mojibake before this step; what was replaced by U+FFFD is lost.
 
     Source: ours. Mojibake: Speer 2019 (ftfy), doi:10.5281/zenodo.2591652
     """

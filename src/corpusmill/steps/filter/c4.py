@@ -19,26 +19,19 @@ from corpusmill.text.rewrite import with_text
 class C4:
     """Remove lines that are not sentences, then drop documents with placeholder text, code, or too few sentences.
 
-    Lines are those of str.splitlines(), stripped; words are separated by white space. Lines are removed in this order:
-    with a word that is too long, without terminal punctuation (. ? ! " ' but not "..."), with too few words, with the
-    word "javascript", with a phrase of cookie and privacy notices. Citations ("[3]", "[edit]") are cut out of the
-    remaining lines. A document is dropped if a line that was not removed up to that point has "lorem ipsum" or "{", or
-    if the remaining text has too few sentences. False or None switches a part off; `rules` names the parts that are on,
-    all others are off.
+    Lines are those of str.splitlines(), stripped, and are removed in this order: too long a word, no terminal
+    punctuation, too few words, "javascript", a phrase of cookie and privacy notices. Citations are cut out of the
+    others. A document is dropped if a line that was not removed up to that point has "lorem ipsum" or "{", or if too
+    few sentences remain. False or None switches a part off. `rules` names the parts that are on, all others are off.
+    Documents dropped for "lorem ipsum" or "{" keep their lines.
 
-    By default texts and lines equal those of datatrove's C4QualityFilter, and thereby FineWeb's. The paper and the code
-    published with it differ: at least 5 words per line and 3 sentences (datatrove's 3 and 5 are those of an earlier
-    version of the paper), and an apostrophe does not end a line. The paper also drops a page with "lorem ipsum" or "{"
-    anywhere; the code looks where datatrove does. `C4(min_words_per_line=5, min_sentences=3, apostrophe=False)` is the
-    code that made C4, with `whole_page=True` its paper.
+    Texts and lines equal those of datatrove's C4QualityFilter, and thereby FineWeb's, which leaves
+    `terminal_punctuation` off: it alone would remove 30 % of its tokens. The code that made C4 is `{min_words_per_line:
+    5, min_sentences: 3, apostrophe: false}`, its paper that with `whole_page=True`. Sentences are counted by
+    `corpusmill.text.sentences`, not Punkt or spaCy: documents exactly at the bound may differ.
 
-    Sentences are counted by `corpusmill.text.sentences`, where C4 used NLTK's Punkt and datatrove uses spaCy's rules:
-    documents exactly at the bound may differ. C4's list of bad words is not part of this step. FineWeb uses all of this
-    but terminal punctuation, which alone would remove 30 % of its tokens: `terminal_punctuation=False`.
-
-    `remove_lines=False` judges by what would be left, and does not change the text. Documents that are dropped for
-    "lorem ipsum" or "{" keep their lines, so that one can see why. Signals: `sentences` of the remaining text (null for
-    those documents), `lorem_ipsum`, `curly_bracket`, and `lines_kept`, `lines_long_word` … `lines_policy`.
+    Signals: `sentences` of the remaining text, `lorem_ipsum`, `curly_bracket`, `lines_kept`, `lines_long_word` …
+    `lines_policy`.
 
     Source: Raffel et al. 2020, arXiv:1910.10683, section 2.2, and the code published with it
     """

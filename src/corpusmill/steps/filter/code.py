@@ -20,7 +20,7 @@ from corpusmill.text.code import code_counts
 class Code:
     """Drop documents that look like source code, or those that do not.
 
-    Three shares are evidence of code; `corpusmill.text.code` has the exact definition of what they count:
+    Every bound is a value that still passes; None switches its rule off. `corpusmill.text.code` defines exactly:
 
         keyword_ratio     of identifiers that are keywords of a dozen programming languages
         symbol_ratio      of characters, white space not counted, that are one of {}[]();=<>_&|
@@ -28,11 +28,7 @@ class Code:
                           a directive, a decorator or a tag
 
     `code_score` is the mean of the three, each divided by its typical value in code (0.15, 0.08 and 0.5; prose has
-    0.035, 0.01 and 0) and capped at 1. `max_code_score` drops code; for a corpus of code set it to None and
-    `min_code_score` to 0.5. Both bounds still pass; None switches a rule off. 170 MB/s.
-
-    Source: ours. Rae et al. 2021, arXiv:2112.11446, and Raffel et al. 2020, arXiv:1910.10683, drop code by single
-    symbols, so one listing in an article drops the article
+    0.035, 0.01 and 0) and capped at 1. For a corpus of code set `max_code_score` to None and `min_code_score` to 0.5.
     """
 
     max_code_score: float | None = 0.5

@@ -14,15 +14,10 @@ from corpusmill.steps.verdict import Rule, failing, only
 class Fineweb:
     """Drop documents whose lines lack terminal punctuation, are short or repeat each other, or hold few words.
 
-    Every bound is a share that still passes; None switches its rule off. Lines are separated by "\\n", blank ones not
-    counted; a line is short at 30 code points or fewer; words are separated by white space, or with `words: spacy`
-    those of spaCy's English tokenizer, as datatrove counts them. In a blank document no line ends in punctuation: it is
-    dropped.
-
-    The bounds are those of the code that the data set was made with (datatrove). The paper says 0.1 for repeated lines,
-    which drops far less, and does not mention the ratio of newlines to words.
-
-    `rules` names the rules that are on, with their defaults or the bounds given beside; all others are off.
+    Every bound is a share that still passes; None switches its rule off. Blank lines do not count; a line is short at
+    30 code points or fewer. In a blank document no line ends in punctuation: it is dropped. The bounds are those of the
+    code that made the data set (datatrove); the paper says 0.1 for repeated lines. `rules` names the rules that are on,
+    with their defaults or the bounds given beside; all others are off.
 
     Source: Penedo et al. 2024, arXiv:2406.17557, section 3.6
     """

@@ -27,26 +27,20 @@ Bound = float | Literal["by_language"] | None
 class Fineweb2:
     """Drop documents by the rules of FineWeb2, whose bounds and stop words are those of the document's language.
 
-    The language is identified as annotate/language does. With its script it chooses the settings, of which there are
-    1,929: fra_Latn, srp_Cyrl, srp_Latn … A document whose language has none is dropped with the reason `no_settings`;
-    so are English, which FineWeb2 leaves to FineWeb, and texts in no language that is known. A model with GlotLID's
-    labels (fra_Latn) can be given by its path.
+    The language, identified as by annotate/language, and its script choose one of 1,929 settings: fra_Latn, srp_Cyrl …
+    A document whose language has none is dropped as `no_settings`; so are English, which FineWeb2 leaves to FineWeb,
+    and unknown languages. A model with GlotLID's labels can be given by its path.
 
-    A bound is `by_language`, a number for all languages, or None, which switches the rule off. A bound itself still
-    passes. The rules are those of filter/gopher_repetition, filter/fineweb and filter/gopher_quality with the same
-    names; `min_language_score` is compared with the score of the language, `min_stop_words` with how many of the
-    language's stop words occur, as written. FineWeb2 has its bounds from GlotLID's scores: those of lid.wide are
-    calibrated, others, and `min_language_score: 0.65` is the alternative.
+    A bound is `by_language`, a number for all languages, or None. The rules are those of filter/gopher_repetition,
+    filter/fineweb and filter/gopher_quality; `min_stop_words` counts the language's stop words that occur, as written.
+    FineWeb2 has its language scores from GlotLID; for those of lid.wide, `min_language_score: 0.65` is the alternative.
 
-    Words are those of spaCy's English tokenizer, and in scripts without spaces Han characters, Hiragana, runs of
-    Katakana, and syllables of Thai, Lao, Khmer, Burmese and Tibetan (`words: by_script` of the other rules). Korean
-    stop words are looked for at the ends of words, too, and Maltese articles end at their hyphen. FineWeb2 has a
-    tokenizer for each language, for most of them one of spaCy's.
+    Words are those of spaCy's English tokenizer, and in scripts without spaces those of `words: by_script`. Korean stop
+    words are also looked for at the ends of words, and Maltese articles end at their hyphen.
 
     `rules` names the rules that are on, with their defaults or the bounds given beside; all others are off.
 
-    Source: Penedo et al. 2025, arXiv:2506.20920; bounds, stop words and the choice of rules are those of the code
-    published with it
+    Source: Penedo et al. 2025, arXiv:2506.20920, and the code published with it
     """
 
     min_language_score: Bound = "by_language"

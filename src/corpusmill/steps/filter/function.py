@@ -22,12 +22,9 @@ class FilterFunction(OfFunction):
     """Drop documents for which a function of your own says so.
 
     The function is given one document (`corpusmill.Document`: `text`, `id`, `url`, `date`, `source`, `metadata` …) and
-    returns True to keep it, False to drop it, or a string, the reason to drop it. The reason for False is the name of
-    the function. It must say the same of the same document whenever it is asked. A document for which it raises an
-    error becomes a dead letter. In a recipe the name may follow at once: `filter/function: my_module:is_good`.
-
-    This is convenient and slow: 5 to 10 µs a document beside what the function does, and one core a worker. A run says
-    which share of its time functions took.
+    returns True to keep it, False to drop it for the function's name, or a string, the reason to drop it. It must
+    always say the same of the same document. Where it raises an error the document becomes a dead letter. The name may
+    follow at once: `filter/function: my_module:is_good`. It costs 5 to 10 µs a document beside what the function does.
     """
 
     def reasons(self, docs: pa.RecordBatch, signals: Any) -> pa.Array:

@@ -16,22 +16,15 @@ from corpusmill.steps.verdict import Rule, failing, in_order, only
 class GopherQuality:
     """Drop documents that do not look like prose: too short or long, odd words, symbols, lists, no stop words.
 
-    Every bound is a value that still passes; None switches its rule off. Lines are those of str.splitlines(), blank
-    ones included; white space before a bullet and after an ellipsis is ignored. Words that are only punctuation count
-    in the ratios but not in the rules about length, as in datatrove, whose decisions these are for the same words. The
-    paper does not define words and bullets.
+    Every bound is a value that still passes; None switches its rule off. Blank lines count; white space before a bullet
+    and after an ellipsis is ignored. Words that are only punctuation count in the ratios but not in the rules about
+    length. Decisions are datatrove's for the same words: it takes `words: spacy` unless told otherwise, as FineWeb did
+    ("don't" is two words, a comma is one), which takes twice the time.
 
-    Words are what stands between white space; with `words: spacy` they are those of spaCy's English tokenizer ("don't"
-    is two, a comma is one), which datatrove counts unless it is told otherwise, and FineWeb was made with. It takes
-    twice the time.
-
-    What counts as a bullet and as an ellipsis is a parameter: DCLM and Dolma 3 take `bullets: "●•*-"` and
-    `ellipses: ["...", ". . .", "…"]`, and bound hashes and ellipses together, by `max_symbol_ratio`.
-
-    `rules` names the rules that are on, with their defaults or the bounds given beside; all others are off.
-
-    The stop words are eight English ones (the, be, to, of, and, that, have, with), exactly as written: for other
-    languages set `min_stop_words` to None.
+    DCLM and Dolma 3 take `bullets: "●•*-"` and `ellipses: ["...", ". . .", "…"]`, and bound hashes and ellipses
+    together, by `max_symbol_ratio`. The stop words are the, be, to, of, and, that, have, with, as written: for other
+    languages set `min_stop_words` to None. `rules` names the rules that are on, with their defaults or the bounds given
+    beside; all others are off.
 
     Source: Rae et al. 2021, arXiv:2112.11446, appendix A.1.1
     """

@@ -16,22 +16,17 @@ class GopherRepetition:
     """Drop documents that repeat themselves in lines, paragraphs, frequent short n-grams or repeated long ones.
 
     Every bound is a share that still passes; None switches its rule off. The `_chars` bounds are shares of the
-    document's characters, white space included. Lines are separated by one or more "\\n", paragraphs by two or more, so
-    empty lines do not count. A line or paragraph is a duplicate if an identical one came before. n-grams are of words
-    between white space, compared word by word, case and punctuation included; with `words: spacy` of those of spaCy's
-    English tokenizer, which datatrove takes unless it is told otherwise.
+    document's characters. Lines are separated by one or more "\\n", paragraphs by two or more. A line or paragraph is a
+    duplicate if an identical one came before. n-grams are of words as written; datatrove takes `words: spacy` unless
+    told otherwise.
 
     `ngrams` says how the characters of n-grams are counted:
 
-        datatrove   top: length of the most frequent n-gram times its count, overlaps counted again (so the share may
-                    exceed 1). duplicate: from left to right, an n-gram that occurred before counts, and the next begins
-                    after it; the first occurrence does not count, nor do the spaces.
+        datatrove   as FineWeb. top: length of the most frequent n-gram times its count, overlaps counted again (so the
+                    share may exceed 1). duplicate: from left to right, an n-gram that occurred before counts, without
+                    spaces, and the next begins after it
         paper       characters within an occurrence of the most frequent n-gram, or of any that occurs more than once,
-                    the first occurrence included; each once, however many n-grams it is part of. An n-gram that occurs
-                    once repeats nothing, and counts 0; in datatrove it counts.
-
-    On a tie, the top n-gram is the one that comes first. The default is what FineWeb was made with. The paper's count
-    of duplicates is larger, more than twice as large for a passage that occurs twice, so it drops more documents.
+                    the first included, each once: more than twice as much for a passage that occurs twice
 
     `rules` names the rules that are on, with their defaults or the bounds given beside; all others are off.
 

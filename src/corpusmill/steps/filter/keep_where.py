@@ -22,20 +22,16 @@ class KeepWhere:
         filter/keep_where: {condition: gopher_quality.content_words > 100 and language.label = 'en'}
         filter/keep_where: {conditions: {long_enough: stats.words >= 50, fluent: perplexity.value BETWEEN 60 AND 10000}}
 
-    With `conditions`, a document is dropped for each that is not true of it, and the name of the condition is the
-    reason: `keep_where.long_enough`. That of the single `condition` is `keep_where.condition`.
+    The reason is the name of the condition: `keep_where.long_enough`; that of the single one is `keep_where.condition`.
+    A condition may use every signal of an earlier step of the same pass, as LABEL.COLUMN, and id, source, file,
+    position, url, date, and bytes (of the text). Signals of steps before a dedup are out of reach: put the condition
+    above the dedup.
 
-    A condition may use every signal of an earlier step of the same pass, as LABEL.COLUMN, and these columns of each
-    document: id, source, file, position, url, date, and bytes (of its text). Signals of steps before a dedup are in an
-    earlier pass, out of reach: put the condition above the dedup, where only the dedup's own verdicts are missing.
+    It is an expression of DuckDB, with any function of values alone (lower, regexp_matches …). Subqueries, aggregates,
+    windows, files, randomness and the clock are refused. Times are in UTC. A condition that is None, as one on a None
+    signal is, drops the document: coalesce(url, '') = ''.
 
-    It is an expression of DuckDB: comparisons, arithmetic, and, or, not, in, between, like, case, coalesce, and any
-    function of values alone (lower, regexp_matches, greatest …). Everything that depends on more than the document
-    itself is refused: subqueries, aggregates, windows, files, randomness, and the clock. Times with a zone are taken
-    apart in UTC, whatever the machine's zone. A condition that is null, as one on a null signal is, is not true and
-    drops the document, as in SQL: coalesce(url, '') = ''.
-
-    Source: Weber et al. 2024 (RedPajama-v2), arXiv:2411.12372: publish the signals, and let the reader choose
+    Source: Weber et al. 2024 (RedPajama-v2), arXiv:2411.12372
     """
 
     condition: str | None = None  # SQL over the signals of a document; not true drops it

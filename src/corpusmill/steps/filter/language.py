@@ -19,18 +19,14 @@ from corpusmill.steps.verdict import Rule, join_reasons
 class FilterLanguage:
     """Drop documents in other languages, and those whose language is uncertain.
 
-    `language` drops documents whose language is not in `languages`, and texts without words. `min_score` drops a
-    document whose score is below the threshold of its language: that of `min_scores`, or else `min_score`. The language
-    is identified as annotate/language does, and its signals are kept too, so other thresholds can be tried without the
-    text.
+    `language` drops documents whose language is not in `languages`, and texts without words. `min_score` drops those
+    below the threshold of their language: that of `min_scores`, or else `min_score`. The signals are those of
+    annotate/language.
 
-    Languages that no model distinguishes well have a name together, which keeps all of them: `languages:
-    [scandinavian]`. A document whose label and runner-up are in one group of `languages` has the sum of both scores.
-    The groups: arabic, azerbaijani, chinese, ethiopic, hindi, hmong, kurdish, malay, nguni, norwegian, persian,
-    punjabi, rwanda-rundi, scandinavian, serbo-croatian, sotho-tswana, tajik-persian.
-
-    `unknown` in `languages` keeps the texts that fit no language of lid.wide; they have no score, and `min_score` does
-    not drop them.
+    Languages that no model distinguishes well have a group, which keeps all of them and adds the scores of label and
+    runner-up: arabic, azerbaijani, chinese, ethiopic, hindi, hmong, kurdish, malay, nguni, norwegian, persian, punjabi,
+    rwanda-rundi, scandinavian, serbo-croatian, sotho-tswana, tajik-persian. `unknown` keeps the texts that fit no
+    language of lid.wide.
 
     Source: Penedo et al. 2024 (FineWeb), arXiv:2406.17557, section 3.3, keeps English at 0.65
     """

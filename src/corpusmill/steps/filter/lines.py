@@ -30,25 +30,22 @@ class Lines:
         filter/lines: {min_words: 3, terminal_punctuation: true, patterns: {cookies: "(?i)use of cookies"}}
         filter/lines: {unit: paragraphs, max_repeat_ratio: 0.7}
 
-    Lines are separated by "\\n"; a paragraph is a sequence of lines that are not blank. Each is stripped, and measured
-    as filter/basic measures a document. Every bound is a value that still passes; None, False and an empty list switch
-    a rule off, which all are by default, and one at least must be on. The first rule that a line fails, in the order of
-    the parameters, counts as the one that removes it:
+    A paragraph is a sequence of lines that are not blank. Each is stripped, and measured as filter/basic measures a
+    document. Every bound is a value that still passes; None, False and an empty list switch a rule off, which all are
+    by default. The first rule that a line fails, in the order of the parameters, removes it:
 
         bullets               it begins with one of these characters
-        terminal_punctuation  it does not end a sentence: its last character, quotation marks and brackets aside, is
-                              not one of Unicode's Sentence_Terminal; "..." does, "…" does not
+        terminal_punctuation  its last character, quotation marks and brackets aside, is not one of Unicode's
+                              Sentence_Terminal; "..." does, "…" does not
         patterns              it has a match of a regular expression of RE2
 
-    The other lines are not changed. Between two kept lines the widest of the gaps remains. A document of which no line
-    is left is dropped as `empty`. One that loses more than `max_words_removed` of its words is dropped too, and keeps
-    its lines, so that one can see why.
+    Between two kept lines the widest gap remains. A document of which no line is left is dropped as `empty`. One that
+    loses more than `max_words_removed` of its words is dropped too, and keeps its lines.
 
-    Signals: `words_removed_ratio`, and `removed_RULE` for each rule that is on, `removed_NAME` for each pattern: how
-    many lines, or paragraphs, it removed.
+    Signals: `words_removed_ratio`; for each rule that is on `removed_RULE`, for each pattern `removed_NAME`: how many
+    lines.
 
-    Source: ours; the rules are those of C4 (arXiv:1910.10683) and RefinedWeb (arXiv:2306.01116), whose own are in
-    filter/c4 and clean/refinedweb_lines
+    Source: after C4 (arXiv:1910.10683) and RefinedWeb (arXiv:2306.01116)
     """
 
     unit: Literal["lines", "paragraphs"] = "lines"  # what is judged and removed

@@ -17,13 +17,9 @@ from corpusmill.tokens.sampling import sampling_hash
 class Pareto:
     """Keep documents by a quality score and a random draw: nearly all of the good ones, few of the bad ones.
 
-    A document is kept if a draw from a Pareto distribution (shape `alpha`, from 0 on) is above 1 - score. With the
-    default that is 1 in 512 at a score of 0, 1 in 38 at 0.5, nearly 1 in 2 at 0.92, and all at 1. So texts unlike the
-    classifier's training data are not lost altogether.
-
-    The draw is a hash of the document's id and `seed`: the random draw is deterministic per document, the same in every
-    run and however the work is split. Signal: `draw`, the uniform random number (0 to 1) of the document. Documents
-    without a score are dropped.
+    A document is kept if a draw from a Pareto distribution (shape `alpha`, from 0 on) is above 1 - score: by default 1
+    in 512 at a score of 0, 1 in 38 at 0.5, nearly 1 in 2 at 0.92, and all at 1. The draw is a hash of the document's id
+    and `seed`. Signal: `draw`, 0 to 1. Documents without a score are dropped.
 
     Source: Brown et al. 2020 (GPT-3), arXiv:2005.14165, appendix A
     """

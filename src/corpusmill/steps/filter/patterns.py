@@ -22,19 +22,15 @@ class Patterns:
 
         filter/patterns: {patterns: {placeholder: "(?i)lorem ipsum", price: '[$€]\d+'}, max_count: 3}
 
-    Every bound is for each pattern by itself, and a value that still passes; None switches it off, and one at least
-    must be set. The reason is the pattern's name and the measure: `placeholder_count`. For other bounds for another
-    pattern, write the step twice.
+    Every bound is for each pattern by itself, and a value that still passes; one at least must be set. The reason is
+    the pattern's name and the measure: `placeholder_count`. For other bounds for another pattern, write the step twice.
 
         count        matches, from left to right and without overlap
         share        characters of these, of all characters
-        line_share   lines with a match, of all lines that are not blank; lines are separated by "\n", and stripped
+        line_share   lines with a match, of all lines that are not blank
 
-    Patterns are RE2's, so any of them takes time in proportion to the text; "(?i)" at the beginning ignores case,
-    "(?m)" lets ^ and $ match at line ends. The signals are `NAME_count`, `NAME_share` and `NAME_line_share`, null where
-    no bound is about them.
-
-    Source: ours
+    Patterns are RE2's, linear in time; "(?i)" ignores case, "(?m)" lets ^ and $ match at line ends. Signals:
+    `NAME_count`, `NAME_share`, `NAME_line_share`, None where no bound is about them.
     """
 
     patterns: Named  # name -> regular expression

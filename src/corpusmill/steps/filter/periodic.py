@@ -19,16 +19,12 @@ from corpusmill.tokens.periodic import most_repeats
 class Periodic:
     """Drop documents in which a sequence of a few tokens is repeated, in sequence, more than `max_repeats` times.
 
-    Such text ("ha ha ha …", rows of "| - | - |", base64 of zeros) makes spikes in the loss of a training run. Unlike
-    the repetition rules of Gopher, which measure shares, this finds a short passage in a long document, and it looks at
-    what the model sees: token ids, by the tokenizer that the recipe will train with. A period has `shortest` to
-    `longest` tokens; one token that is repeated is a period of two as well, half as often.
+    Such text ("ha ha ha …") makes spikes in the loss. Tokens are those of the tokenizer that the recipe will train
+    with. A period has `shortest` to `longest` tokens; a repeated token is a period of two as well, half as often.
+    Signals: `repeats`, of the period that occurs most often in sequence, 0 if none does twice; `period`, its number of
+    tokens.
 
-    Signals: `repeats`, how often the period occurs that occurs most often in sequence, 0 if none does twice, and
-    `period`, its number of tokens, the smallest on a tie. The text is encoded for it, at the speed of the tokenizer.
-
-    Source: OLMo Team 2024 (OLMo 2), arXiv:2501.00656, section 3.1, masks the loss of sequences with 32 or more repeats
-    of n-grams of 1 to 13 tokens, in the loader; here the document is dropped, with its reason
+    Source: OLMo Team 2024 (OLMo 2), arXiv:2501.00656, section 3.1, which masks their loss instead
     """
 
     max_repeats: int | None = 32  # in sequence

@@ -40,14 +40,10 @@ class Questionable:
         cursed        (5) it has a match of one of the expressions below …
         patterns      … or of these regular expressions of RE2
 
-    The numbers are those of the paper. Its rule 1, that the language of a sentence is that of its document, needs a
-    model for each sentence and is left out. Dolma 3 takes 2 and 5 alone: `{lengths: null, technical: null,
-    min_sentences: null}`. The expressions of `cursed` are ours, and of the kinds that the paper names: filler text,
-    cells, numbers with a unit at the end, downloads, adult pages, dots, spelled-out words; for the paper's own, set it
-    to False and write them as `patterns`. Sentences are those of `text.sentences`: a line end ends one.
-
-    Signals: `sentences`, `questionable_ratio`, and how many sentences each rule finds: `list_case`, `lengths`,
-    `technical`, `cursed` (the patterns, too). It reads 26 MB/s.
+    The paper's rule 1 needs a model for each sentence and is left out. Dolma 3 takes 2 and 5 alone: `{lengths: null,
+    technical: null, min_sentences: null}`. The expressions of `cursed` are ours: filler text, cells, units, downloads,
+    adult pages, dots, spelled-out words. Sentences are those of `text.sentences`. Signals: `sentences`,
+    `questionable_ratio`, and how many sentences each rule finds. 26 MB/s.
 
     Source: Kudugunta et al. 2023 (MADLAD-400), arXiv:2309.04662, section 2.2 and appendix A.2
     """

@@ -16,9 +16,8 @@ from corpusmill.steps.verdict import join_reasons
 class FilterRights:
     """Drop pages whose use is reserved: by robots.txt, noai, TDM reservation, Content-Signal or licence.
 
-    Put it before text extraction: extraction removes what it looks at. The signals are those of annotate/rights, and
-    are kept, so other rules can be tried without the pages. What is not said drops nothing, unless `unknown_robots` is
-    on. Reasons, each a parameter that switches it on or off:
+    Put it before text extraction. The signals are those of annotate/rights. What is not said drops nothing, unless
+    `unknown_robots` is on. Reasons, each a parameter that switches it on or off:
 
     robots            the host keeps one of `agents` from the page
     noai              meta elements or X-Robots-Tag say noai or noml
@@ -29,7 +28,7 @@ class FilterRights:
     no_derivatives    … or changed copies
     unknown_robots    there is no capture of robots.txt of the host
 
-    It is no legal advice. The report says how many tokens each of them costs.
+    It is no legal advice. The report says how many tokens each costs.
 
     Source: RFC 9309; TDM Reservation Protocol, W3C Community Group 2024; https://contentsignals.org
     """

@@ -22,13 +22,11 @@ from corpusmill.store.work import Stage
 class Top:
     """Keep the best part of the corpus by a signal, such as the best tenth by a quality score.
 
-    `keep` is a share of the step's input documents, or of their bytes with `weight_by: bytes`: documents are taken from
-    the highest value down (`lowest: true`: from the lowest up) until the next one would be beyond it. The bound is
-    exact, not estimated from a sample. Of equal values the earlier document is taken first, so the result does not
-    depend on how the work was split; documents without a value come last. The value of the last document that is kept
-    is among the facts of the run (`bound`), for a run on another part of the data with a fixed threshold.
+    Documents are taken from the highest value down (`lowest=True`: from the lowest up) until the next one would be
+    beyond `keep`. The bound is exact. Of equal values the earlier document is taken first; documents without a value
+    come last. The run records the value of the last document that is kept (`bound`), as a threshold for other data.
 
-    Source: a tenth of the pages by a fastText classifier: Li et al. 2024 (DCLM), arXiv:2406.11794, section 4.4
+    Source: Li et al. 2024 (DCLM), arXiv:2406.11794, section 4.4, keeps a tenth of the pages
     """
 
     verdict: ClassVar[pa.Schema] = VERDICT

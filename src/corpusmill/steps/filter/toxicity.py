@@ -18,15 +18,11 @@ HARMLESS = 0.2
 class FilterToxicity:
     """Drop documents of insults, obscenity and hate, by a model's score or by their share of words of a list.
 
-    The signals are those of annotate/toxicity, and `counted`: the share of words of the list in documents that
-    score `harmless` or more, 0 in others, where such words are often quoted, reclaimed or other ones. Each bound
-    still passes, and None switches its rule off. A document of fewer than 50 words is judged by its worst sentence,
-    a longer one by how much of it is like that. `max_share` of 0.01 is one word of the list in a hundred: a shorter
-    document is dropped for a single one. `max_worst` judges a document by its worst sentence alone, which drops
-    many long pages.
+    The signals are those of annotate/toxicity, and `counted`: the share of words of the list in documents that score
+    `harmless` or more, 0 in others, where such words are often quoted or reclaimed. Each bound still passes, and None
+    switches its rule off. `max_share` of 0.01 is one word in a hundred: a shorter document is dropped for a single one.
 
-    Source: Soldaini et al. 2024 (Dolma), arXiv:2402.00159, drops by the scores of classifiers of sentences; the bounds
-    are ours, see docs/guide/toxicity.md
+    Source: Soldaini et al. 2024 (Dolma), arXiv:2402.00159; the bounds are ours, see docs/guide/toxicity.md
     """
 
     max_share: float | None = 0.01  # of words that are in the list

@@ -38,22 +38,18 @@ class FilterUrl:
     """Drop documents by their URL: listed domains and pages, and words in the address that tell what a page is about.
 
     A list is written out in the recipe, or named: a file with one entry per line, or a list that ships. A domain also
-    means its subdomains (so a public suffix, "edu", means all below it), a page also means everything below it. Scheme,
-    user, port, fragment and the case of the host make no difference; names in other scripts are compared in their
-    resolved form (xn--…); an IP address matches as a whole. Words are separated by characters other than a-z and 0-9,
-    case ignored; an entry of several words matches them in sequence. Sub-words match anywhere, separators ignored
-    ("free-po.rn"); with `sub_words_across: false` only within what stands between separators. Documents without a URL
-    are kept.
+    means its subdomains, a page also everything below it. Scheme, user, port, fragment and the case of the host make no
+    difference; names in other scripts are compared as xn--…; an IP address matches as a whole. Words are separated by
+    characters other than a-z and 0-9, case ignored; an entry of several words matches them in sequence. Sub-words match
+    anywhere ("free-po.rn"). Documents without a URL are kept.
 
-    The word lists that ship are small, ours, and English. The bulk of RefinedWeb's and FineWeb's lists is the UT1 lists
-    of the University of Toulouse, which do not ship (4.6 M domains, CC BY-SA): download them, and name their folder as
-    `ut1`. Word lists have a price: two soft words also occur in the address of a page on sex education for adults.
+    The word lists that ship are small, ours, and English. UT1, the bulk of FineWeb's lists (4.6 M domains, CC BY-SA),
+    does not ship: name its folder as `ut1`.
 
-    Each list's reason has a signal of the same name that holds the entry found; that of `ut1` is "category: entry". The
-    signal `domain` is the registered domain (example.co.uk), by the public suffixes of the installed package
-    publicsuffixlist: nothing is looked up online.
+    Each list's reason has a signal of the same name with the entry found; of `ut1` "category: entry". Signal `domain`:
+    the registered domain (example.co.uk), by the installed package publicsuffixlist.
 
-    Source: Penedo et al. 2023 (RefinedWeb), arXiv:2306.01116, appendix G.1, which drops at two soft words
+    Source: Penedo et al. 2023 (RefinedWeb), arXiv:2306.01116, appendix G.1
     """
 
     ut1: str | None = None  # a folder laid out as CATEGORY/domains and CATEGORY/urls

@@ -24,13 +24,8 @@ def as_map(function: Callable[[Document], str]) -> "MapFunction":
 class MapFunction(OfFunction):
     """Replace the text of documents by what a function of your own makes of it.
 
-    The function is given one document (`corpusmill.Document`: `text`, `id`, `url`, `date`, `source`, `metadata` …) and
-    returns its new text. It must return the same for the same document whenever it is asked. A document for which it
-    raises an error becomes a dead letter, one whose new text is "" is dropped as `empty`. In a recipe the name may
+    As filter/function, but it returns the new text; a document whose new text is "" is dropped as `empty`. The name may
     follow at once: `map/function: my_module:without_footer`.
-
-    This is convenient and slow: 5 to 10 µs a document beside what the function does, and one core a worker. A run says
-    which share of its time functions took.
     """
 
     def transform(self, docs: pa.RecordBatch) -> pa.RecordBatch:

@@ -37,30 +37,24 @@ class MixBuckets:
     """Draw from each topic its share of a budget, and within it from better buckets of quality more often.
 
     topic     "source", or the signal of an earlier step with the document's topic, as text
-    quality   the signal of an earlier step with its bucket, 0 to `buckets` - 1, the best highest: see annotate/bucket
+    quality   the signal with its bucket, 0 to `buckets` - 1, the best highest: see annotate/bucket
     buckets   how many there are of each topic
     shares    topic -> share of the tokens that training will see; they need not sum to 1. Documents of other topics, or
-              without a bucket, are not drawn. If not given, topics are the recipe's sources, in proportion to their
-              tokens
+              without a bucket, are not drawn. If not given, topics are the sources, in proportion to their tokens
     preset    instead of `shares`, those of a published mix: dolma3, for the 24 topics of WebOrganizer
     budget    tokens in all: 20000, "20B", "1.5T"
     cap       how often a document is drawn, at most
-    discard   the part of each topic, by tokens, from the lowest quality up, that is not drawn at all
+    discard   the part of each topic, by tokens, from the lowest quality up, that is not drawn
     unit      what is counted: tokens of the recipe's tokenizer, bytes of text, or documents
 
-    The curve of a topic says how often a bucket is drawn on average: 0 where its middle, as a share x of the topic's
-    tokens, is below `discard`, and cap * ((x - discard) / (1 - discard)) ** p above, with the power p for which the
-    topic gives its share of the budget. So no bucket is drawn more often than a better one, and none more than `cap`
-    times. A plan that needs more is refused.
+    A bucket is drawn on average 0 times where its middle, as a share x of the topic's tokens, is below `discard`, and
+    cap * ((x - discard) / (1 - discard)) ** p above, with the p for which the topic gives its share of the budget. A
+    plan that needs more than `cap` is refused.
 
-    Documents are whole. All documents of a bucket are drawn as often as all can be; then each document in turn is drawn
-    once more if it still fits, in an order that is a hash of its id and `seed`. Training shards hold a document once
-    for each time that it is drawn. Signal: `copies`, how often each is drawn; those that are not drawn are dropped as
-    `down_sampled`. Topic and bucket stay signals of each document, and the epochs of each bucket are among the facts
-    of the run, so a published mix can be made again.
+    All documents of a bucket are drawn as often as all can be, whole; then each in turn once more if it still fits, in
+    an order by hash of its id and `seed`. Signal: `copies`. The epochs of each bucket are among the facts of the run.
 
-    Source: topics, 20 buckets of quality, the lowest 40 % left out, at most 7 times: the mix of Dolma 3 (OLMo Team
-    2025), whose curve is monotone and capped, too; its form is another
+    Source: the mix of Dolma 3 (OLMo Team 2025), whose curve has another form
     """
 
     verdict: ClassVar[pa.Schema] = COPIES

@@ -31,20 +31,18 @@ MOST = 1000  # times
 class Rehydrate:
     """Draw each document as often as its number of copies says.
 
-    A text that occurs a few times on the web is better, on average, than one that occurs once or thousands of times.
-    Deduplication keeps one document of each cluster of near copies, and `cluster_size` says how many there were;
-    FineWeb2 repeats the kept documents by that, "rehydration".
+    After a dedup, `cluster_size` says how many near copies each kept document had; a text that occurs a few times on
+    the web is better, on average, than one that occurs once or thousands of times.
 
     weights       size of the cluster -> how often the document is drawn: of the largest size that is not above its own.
-                  {1: 1, 2: 2, 5: 3} draws those with 2, 3 and 4 documents twice. 0 leaves them out, with the reason
-                  `down_sampled`. Documents of a cluster that is smaller than all sizes are drawn once
+                  {1: 1, 2: 2, 5: 3} draws those with 2, 3 and 4 documents twice. 0 leaves them out
     by_language   a file of weights for each language, as FineWeb2 publishes them: JSON, {"ita_Latn": {"1": 1, "2": 3}};
                   languages that it lacks have `weights`
-    language      the signal that says which language of that file a document is of
+    language      the signal with the language of a document in that file
     cluster_size  the signal with the size
 
-    Training shards hold a document once for each time that it is drawn: first all documents, then all that are drawn
-    twice, and so on. Documents that are written as text are written once. Signal: `copies`, how often each is drawn.
+    Training shards hold a document once for each time that it is drawn: first all, then all that are drawn twice, and
+    so on. Text output has it once. Signal: `copies`.
 
     Source: Penedo et al. 2025, arXiv:2506.20920, section 3.5
     """

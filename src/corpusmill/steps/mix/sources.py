@@ -31,27 +31,23 @@ EPOCHS = 4.0  # Muennighoff et al. 2023, arXiv:2305.16264: up to 4 epochs are ne
 class Sources:
     """Draw from each source its share of a budget of tokens: some documents not at all, some more than once.
 
-    The weight of each source is given in one of three ways, as a share of the tokens that training will see. They need
-    not sum to 1.
+    The weights are given in one of three ways, as shares of the tokens that training will see; they need not sum to 1.
 
-    weights       source -> share; every source that the recipe reads must be named, 0 leaves one out
+    weights       source -> share; every source of the recipe must be named, 0 leaves one out
     temperature   shares in proportion to tokens ** (1 / temperature): 1 as they are, larger ones more equal
-    preset        a published mix: llama, llama3, redpajama, falcon, dolma3; or one as courses print it, which its
-                  makers have not published: llama2_taught, llama3_taught, redpajama_taught, falcon_taught.
-                  `preset_sources` then says for each of its sources which of the recipe's it is, or which several,
-                  which share in proportion to their tokens. Sources that `preset_sources` leaves out do not count
+    preset        a published mix: llama, llama3, redpajama, falcon, dolma3; or as courses print it, unpublished by its
+                  makers: llama2_taught, llama3_taught, redpajama_taught, falcon_taught. `preset_sources` says for each
+                  of its sources which of the recipe's it is, or several, by their tokens; those left out do not count
     budget        tokens in all: 20000, "20B", "1.5T". If not given, as much as there is without a repeat
-    max_epochs    how often a source may come at most: one number for all, or source -> number (4 for the others). A
-                  plan that needs more is refused
+    max_epochs    how often a source may come at most: one number, or source -> number (4 for the others). A plan that
+                  needs more is refused
 
-    Tokens are those of the recipe's tokenizer, each document with its EOS (and BOS), as they are packed. Documents are
-    whole. All documents of a source are drawn as often as all can be; then each document in turn is drawn once more if
-    it still fits, in an order that is a hash of its id and `seed`. So never more is drawn than planned, and less by
-    less than one document. A larger budget draws the same documents and others.
+    Tokens are those of the recipe's tokenizer, with EOS (and BOS). All documents of a source are drawn as often as all
+    can be, whole; then each in turn once more if it still fits, in an order by hash of its id and `seed`. A larger
+    budget draws the same documents and others.
 
-    Training shards hold a document once for each time that it is drawn: first all documents, then all that are drawn
-    twice, and so on. Documents that are written as text are written once. Signal: `copies`, how often each is drawn.
-    Those that are not drawn are dropped as `down_sampled`.
+    Training shards hold a document once for each time that it is drawn: first all, then all that are drawn twice, and
+    so on. Text output has it once. Signal: `copies`.
 
     Source: temperature: Conneau et al. 2020, arXiv:1911.02116; epochs: Muennighoff et al. 2023, arXiv:2305.16264
     """

@@ -11,8 +11,7 @@ class BestFit:
     """Keep documents whole: each goes into the fullest row of `length` tokens that has room for it.
 
     Best-fit decreasing within a shard (Ding et al. 2024, arXiv:2404.10830, section 3). Only documents longer than a row
-    are cut: into full rows and a remainder, or, with `split_at`, at the last "paragraph" or "sentence" end that fits.
-    Unused room in rows is padding; the run reports how much.
+    are cut: into full rows and a remainder. The run reports the padding.
     """
 
     method: ClassVar[Method] = "best_fit"

@@ -13,9 +13,8 @@ class PackBuckets:
     a sequence.
 
     Dataset decomposition (Pouransari et al. 2024, arXiv:2405.13226, section 3). A document of 2,500 tokens in rows of
-    2,048 is a sequence of 2,048, one of 256, one of 128, one of 64 and one of 4 tokens; what is left below `shortest`
-    is padded to it. A row of 2,048 tokens holds eight sequences of 256, so each row has the same number of tokens, and
-    attention never crosses documents. Nothing is discarded; the run reports the padding.
+    2,048 is sequences of 2,048, 256, 128, 64 and 4 tokens; what is left below `shortest` is padded to it. A row holds
+    eight sequences of 256, so attention never crosses documents. Nothing is discarded; the run reports the padding.
     """
 
     method: ClassVar[Method] = "buckets"

@@ -11,12 +11,10 @@ from corpusmill.tokens.packing import Method, Remainder
 class Concat:
     """Concatenate documents and cut the stream into rows of `length` tokens.
 
-    Dense: nothing is lost and only the very last row may hold padding, but documents are cut where a row ends (Brown et
-    al. 2020, arXiv:2005.14165, appendix B). `remainder` is what happens to a last row that is not full: "pad" fills it,
-    "drop" leaves it out and reports its tokens as discarded, "keep" leaves it short.
-
-    With `split_at`, a row ends at the last end of a document, "paragraph" or "sentence" that fits, and the rest of the
-    row is padding; only text longer than a row is cut elsewhere. Then every row is padded, so `remainder` is "pad".
+    Only the last row may hold padding, but documents are cut where a row ends (Brown et al. 2020, arXiv:2005.14165,
+    appendix B). `remainder` is what happens to a last row that is not full: "pad" fills it, "drop" reports its tokens
+    as discarded, "keep" leaves it short. With `split_at`, a row ends at the last end of a document, "paragraph" or
+    "sentence" that fits, and every row is padded, so `remainder` is "pad".
     """
 
     method: ClassVar[Method] = "concat"

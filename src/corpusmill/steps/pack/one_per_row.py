@@ -10,10 +10,8 @@ from corpusmill.tokens.packing import Method, Remainder
 class OnePerRow:
     """Give every document rows of `length` tokens of its own, filled up with padding: no packing.
 
-    What padding each document by itself costs, to be compared with the other steps: of rows of 1,024 tokens, 56 % are
-    padding in the demo, and no model learns from it. A document longer than a row continues in the next ones, of which
-    the last is padded; with `split_at`, it is cut at the last "paragraph" or "sentence" end that fits. Nothing is
-    discarded.
+    Of rows of 1,024 tokens, 56 % are padding in the demo. A document longer than a row continues in the next ones.
+    Nothing is discarded.
     """
 
     method: ClassVar[Method] = "one_per_row"

