@@ -14,7 +14,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import yaml
 
-from corpusmill import read, steps
+from corpusmill import read, steps, write
 from corpusmill.errors import RecipeError
 from corpusmill.recipe import Recipe
 from corpusmill.steps.describe import Parameter, describe, parameters
