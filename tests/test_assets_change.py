@@ -348,7 +348,7 @@ def test_a_benchmark_that_is_added_while_a_unit_is_at_work_is_refused(folders):
 def test_a_file_is_hashed_once_and_loaded_once_while_it_stays(tmp_path, monkeypatch):
     path = tmp_path / "list"
     path.write_text("one")
-    monkeypatch.setattr(assets, "TICK", -1)  # it has settled
+    monkeypatch.setattr(assets, "CLOCK_TICK_NS", -1)  # it has settled
     loaded = assets.load(str(path), read_words)
     monkeypatch.setattr(hashlib, "file_digest", None)  # nothing is read
     assert assets.load(str(path), read_words) is loaded
@@ -367,11 +367,11 @@ def test_a_file_of_this_moment_is_read_each_time(tmp_path, monkeypatch):
         read.append(1)
         return digest(*about)
 
-    monkeypatch.setattr(assets, "TICK", 1 << 60)
+    monkeypatch.setattr(assets, "CLOCK_TICK_NS", 1 << 60)
     monkeypatch.setattr(hashlib, "file_digest", counted)
     assert assets.fingerprint(path) == assets.fingerprint(path) == sha256(path)
     assert len(read) == 2
-    monkeypatch.setattr(assets, "TICK", -1)
+    monkeypatch.setattr(assets, "CLOCK_TICK_NS", -1)
     assert assets.fingerprint(path) == assets.fingerprint(path)
     assert len(read) == 3
 
@@ -423,7 +423,7 @@ def test_a_tokenizer_is_not_taken_to_another_process_with_another_file(tmp_path)
 def test_what_a_driver_knows_spares_others_the_reading(tmp_path, monkeypatch):
     path = tmp_path / "list"
     path.write_text("one")
-    monkeypatch.setattr(assets, "TICK", -1)
+    monkeypatch.setattr(assets, "CLOCK_TICK_NS", -1)
     name = str(path)
     digests = {name: assets.digest(name)}
     known = assets.planned([name])

@@ -157,7 +157,7 @@ def test_a_run_with_less_room_than_its_keys_writes_the_same_bytes(store, tmp_pat
     here = corpusmill.run(recipe, folder=tmp_path / "run", executor=Serial())
     assert not fetched
     monkeypatch.setattr(unit_io, "CACHED", 0.0)
-    monkeypatch.setattr(_sketches, "MANY", 1)
+    monkeypatch.setattr(_sketches, "MANY_PARTITIONS", 1)
     monkeypatch.setattr(NodeCache, "upload", as_of_another_machine)
     there = corpusmill.run(recipe, folder=store, executor=Serial())
     of_keys = {path for path, *_ in fetched}

@@ -40,7 +40,7 @@ def test_damaged_records_are_one_line(corpusmill, tmp_path):
     assert corpusmill("run", recipe, "--folder", tmp_path / "run")[0] == 0
     (tmp_path / "run/waterfall.json").write_text('{"rows": 7}')
     status, out, err = corpusmill("report", tmp_path / "run")
-    assert (status, out, err.count("\n")) == (1, "", 1) and "waterfall.json: it is no waterfall" in err
+    assert (status, out, err.count("\n")) == (1, "", 1) and "waterfall.json: not a waterfall" in err
     (tmp_path / "run/run.json").write_text('{"name": 7}')
     status, out, err = corpusmill("peek", tmp_path / "run")
     assert (status, out, err.count("\n")) == (1, "", 1) and "Run the recipe again in this folder" in err

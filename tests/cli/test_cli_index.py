@@ -26,7 +26,7 @@ def test_index_prints_json(corpusmill, tmp_path):
 
 def test_a_mistake_is_answered(corpusmill, tmp_path):
     status, out, err = corpusmill("index", made_run(), tmp_path / "index")
-    assert (status, out) == (2, "") and "say which with --step" in err and "exact, minhash" in err
+    assert (status, out) == (2, "") and "choose it with --step" in err and "exact, minhash" in err
     status, out, err = corpusmill("index", tmp_path, tmp_path / "index", "--step", "exact")
     assert (status, out) == (2, "") and "not a run folder" in err
     status, out, err = corpusmill("check", made_corpus(), "--set", f"steps.exact.against={tmp_path}")

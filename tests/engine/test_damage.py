@@ -221,7 +221,7 @@ READ = ("offsets", "records", "keys", "row", "rank", _sketches.SKETCH_HASH)
 def test_of_more_than_memory_holds_what_is_read_next_is_kept_in_the_page_cache(
     copied, compared, monkeypatch, times, keep, damaged
 ):
-    monkeypatch.setattr(_sketches, "MANY", 1)
+    monkeypatch.setattr(_sketches, "MANY_PARTITIONS", 1)
     again(copied)
     undo(copied, "minhash-shared")
     compared.clear()
@@ -242,7 +242,7 @@ def test_of_more_than_memory_holds_what_is_read_next_is_kept_in_the_page_cache(
 @pytest.mark.parametrize("many", [1, 32])
 def test_units_read_no_output_but_those_that_their_stage_says(tmp_path, monkeypatch, many):
     """What they do not say is not compared before."""
-    monkeypatch.setattr(_sketches, "MANY", many)
+    monkeypatch.setattr(_sketches, "MANY_PARTITIONS", many)
     read: dict[str, set[str]] = defaultdict(set)
     file, run_unit = RunFolder.file, StageTask.run_unit
     now: list[str] = []

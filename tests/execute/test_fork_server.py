@@ -21,7 +21,7 @@ steps:
 @pytest.fixture
 def started(monkeypatch):
     found: list[str] = []
-    monkeypatch.setattr(fork_server, "start", lambda preload, here: found.append(preload))
+    monkeypatch.setattr(fork_server, "start", lambda preload, in_process: found.append(preload))
     return found
 
 
@@ -80,7 +80,7 @@ def seen(pipe):
 
 if __name__ == "__main__":
     held = open(__file__)
-    warm_start.start(["decimal", "no_such_module"], here=True)
+    warm_start.start(["decimal", "no_such_module"], in_process=True)
     from multiprocessing import forkserver
     context = warm_start.context()
     mine, its = context.Pipe()
@@ -134,7 +134,7 @@ def test_the_server_says_nothing_of_a_driver_that_ends_while_it_asks_for_a_worke
     script.write_text(
         "import os, socket\nfrom multiprocessing import forkserver\nfrom corpusmill.execute import warm_start\n"
         "if __name__ == '__main__':\n"
-        "    warm_start.start([warm_start.ENGINE])\n"
+        "    warm_start.start([warm_start.ENGINE_PRELOAD])\n"
         "    with socket.socket(socket.AF_UNIX) as client:\n"
         "        client.connect(forkserver._forkserver._forkserver_address)\n"
         "    os.waitpid(forkserver._forkserver._forkserver_pid, 0)\n"

@@ -47,7 +47,7 @@ def test_nothing_is_said_where_there_is_nothing_to_say(recipe, tmp_path, monkeyp
     assert git_state(tmp_path / "a.yaml") is None
     (tmp_path / ".git").write_text("gitdir: nowhere\n")
     assert git_state(tmp_path / "a.yaml") is None
-    monkeypatch.setattr(git, "PATIENCE", 0.0)
+    monkeypatch.setattr(git, "GIT_SECONDS", 0.0)
     assert git_state(recipe) is None
     monkeypatch.undo()
     monkeypatch.setenv("PATH", str(tmp_path))

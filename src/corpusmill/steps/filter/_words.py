@@ -16,7 +16,7 @@ def check_words(words: str, step: str) -> None:
     if words not in ("white_space", "spacy", "by_script"):
         raise RecipeError(f'{step}: words is "white_space", "spacy" or "by_script", got "{words}"')
     if words != "white_space":
-        import_module(f"corpusmill.text.{'spacy' if words == 'spacy' else 'script'}_stats")
+        import_module("corpusmill.text.script_stats")
 
 
 def family(name: str, words: Words) -> str:
