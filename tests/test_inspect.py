@@ -521,7 +521,7 @@ def test_a_review_hides_what_the_run_decided_and_tells_how_far_they_agree(api, f
         api("mark", {**place, "id": "0" * 32, "mark": "keep"})
     with pytest.raises(InputError, match='no pass "pass-7"'):
         api("round", stage="pass-7")
-    with pytest.raises(InputError, match="has no text of a document with the id"):
+    with pytest.raises(InputError, match="has no stored text of a document with the id"):
         api("text", stage="pass-1", id="0" * 32, file="", position=0)
 
 

@@ -30,7 +30,7 @@ from corpusmill.ops.verify import VerifiedFolder
 from corpusmill.ops.worker import of_run
 from corpusmill.recipe import Recipe
 from corpusmill.report.waterfall import Waterfall
-from corpusmill.store.run_folder import RunFolder
+from corpusmill.store.run_folder import COLLECTION, RunFolder
 
 ZERO = Range(0.0, 0.0, 0.0)
 
@@ -192,7 +192,7 @@ def test_what_was_removed_is_added_again_by_the_same_name(crawl):
     change = removed(recipe, run, ["in/b.jsonl"])
     assert (change.verb, change.files) == (REMOVE, (("jsonl", "in/b.jsonl"),))
     keep(run, change)
-    assert [entry["verb"] for entry in run.collection()["changes"]] == ["remove"]
+    assert [entry["verb"] for entry in run.read(COLLECTION)["changes"]] == ["remove"]
     recipe = as_collected(recipe, run)
     assert len(recipe.read[0].paths) == 1
     assert added(recipe, run, ["in/b.jsonl"]).files == (("jsonl", "in/b.jsonl"),)

@@ -86,3 +86,6 @@ def _lost(block: BatchBlock, number: int, position: int, error: BaseException) -
         return f"the file is damaged from row {position} on, and what follows is lost: {error}"
     rows = f"rows {position} to {position + block.rows - 1} are lost" if block.rows else "its rows are lost"
     return f"record batch {number} is damaged, {rows}: {error}"
+
+
+Arrow = ArrowReader  # its name before 1.0

@@ -351,3 +351,6 @@ class NotRead(Exception):
         super().__init__(kind)
         self.kind = kind
         self.said = reason
+
+
+Code = CodeReader  # its name before 1.0

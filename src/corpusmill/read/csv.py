@@ -224,3 +224,6 @@ def _first_end(head: str, delimiter: str) -> str:
 
     next(csv.reader(parts(), delimiter=delimiter), None)
     return fed[-1][len(fed[-1].rstrip("\r\n")) :]
+
+
+Csv = CsvReader  # its name before 1.0

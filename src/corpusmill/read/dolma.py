@@ -141,3 +141,6 @@ class _Join:
             return "it has no object `attributes`"
         row.setdefault(ATTRIBUTES, {})[self.tagger] = attributes
         return ""
+
+
+Dolma = DolmaReader  # its name before 1.0

@@ -160,3 +160,6 @@ def _member(archive: zipfile.ZipFile, name: str, limit: int) -> bytes | None:
     with archive.open(name) as opened:
         data = opened.read(limit + 1)
     return None if len(data) > limit else data
+
+
+Epub = EpubReader  # its name before 1.0

@@ -36,3 +36,6 @@ class HtmlReader(FileReader):
         else:
             docs.add(0, raw=raw)
         yield from docs.full()
+
+
+Html = HtmlReader  # its name before 1.0

@@ -312,3 +312,6 @@ def assembled(text: str, folder: str, lookup: Lookup, limit: int) -> str:
         return "".join([*parts, text[at:]])
 
     return insert(text, folder, 0, frozenset())
+
+
+Latex = LatexReader  # its name before 1.0

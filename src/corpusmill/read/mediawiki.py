@@ -205,3 +205,6 @@ def _element(inner: bytes) -> ElementTree.Element:
 
 def _text(element: ElementTree.Element, name: str) -> str:
     return (element.findtext(name) or "").strip() if name != "text" else element.findtext(name) or ""
+
+
+Mediawiki = MediawikiReader  # its name before 1.0

@@ -104,3 +104,6 @@ class ParquetReader(TableReader):
                 pieces.append(FilePiece(file, start, group + 1, size))
                 start, size = group + 1, 0
         return pieces or [whole_file(file)]
+
+
+Parquet = ParquetReader  # its name before 1.0

@@ -166,3 +166,6 @@ def _library() -> Any:
 
 def _raw() -> Any:
     return importlib.import_module("pypdfium2.raw")
+
+
+Pdf = PdfReader  # its name before 1.0

@@ -245,3 +245,6 @@ def _rows(path: str, columns: list[str] | None) -> Iterator[dict[str, Any]]:
     with opened(path, mapped=False) as source, pq.ParquetFile(source) as table:
         for batch in table.iter_batches(ROWS_READ, columns=columns):
             yield from decoded(batch).to_pylist()
+
+
+Redpajama = RedpajamaReader  # its name before 1.0

@@ -247,3 +247,6 @@ def _bucket(path: Path, docs: DocumentBatches) -> Iterator[tuple[int, Row, list[
     path.unlink()
     for position, row in questions:
         yield position, row, answers.get(row.get("Id", ""), [])
+
+
+Stackexchange = StackexchangeReader  # its name before 1.0

@@ -217,3 +217,6 @@ def _joined(group: list[bytes], size: int, limit: int) -> bytes | RecordError:
         if size <= limit
         else TooLong(f"the document has {size} bytes, and at most {limit} are allowed")
     )
+
+
+Text = TextReader  # its name before 1.0

@@ -152,3 +152,6 @@ def metadata(record: Record, response: _http.Response | None = None) -> bytes | 
     if response is not None:
         fields |= {f"http_{name.replace('-', '_')}": response.fields.get(name) for name in RIGHTS_FIELDS}
     return as_json({name: value for name, value in fields.items() if value})
+
+
+Warc = WarcReader  # its name before 1.0

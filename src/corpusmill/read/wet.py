@@ -48,3 +48,6 @@ class WetReader(FileReader):
             else:
                 docs.add(record.offset, text=text, url=url, date=date(record), metadata=metadata(record))
             yield from docs.full()
+
+
+Wet = WetReader  # its name before 1.0

@@ -58,3 +58,6 @@ def as_record(row: dict[str, Any], about: dict[str, Any]) -> dict[str, Any]:
     if "id" not in about and not (isinstance(head, dict) and "WARC-Record-ID" in head):
         record["id"] = row["id"]
     return record
+
+
+Dclm = DclmWriter  # its name before 1.0

@@ -127,3 +127,6 @@ def as_document(row: dict[str, Any], about: dict[str, Any]) -> tuple[dict[str, A
     if inner:
         document["metadata"] = inner
     return document, taggers
+
+
+Dolma = DolmaWriter  # its name before 1.0

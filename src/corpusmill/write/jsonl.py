@@ -50,3 +50,6 @@ class JsonlWriter(DocumentFiles):
         lines = records(documents, self.selection)
         rows = write_lines(lines, path, self.compression, self.level, sort=self.columns is None)
         return WriteFacts(rows, path.stat().st_size)
+
+
+Jsonl = JsonlWriter  # its name before 1.0

@@ -83,3 +83,6 @@ def _library() -> tuple[Any, Any, Any]:
     except ImportError as error:
         raise LITDATA.error("write/litdata") from error
     return BinaryWriter, TokensLoader, from_numpy
+
+
+Litdata = LitdataWriter  # its name before 1.0

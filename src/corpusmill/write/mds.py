@@ -77,3 +77,6 @@ def _library() -> Any:
     except ImportError as error:
         raise MDS.error("write/mds") from error
     return MDSWriter
+
+
+Mds = MdsWriter  # its name before 1.0

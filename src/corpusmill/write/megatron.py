@@ -97,3 +97,6 @@ def read_index(path: Path) -> MegatronIndex:
     lengths = np.frombuffer(data, "<i4", sequences, HEADER)
     pointers = np.frombuffer(data, "<i8", sequences, HEADER + 4 * sequences)
     return MegatronIndex(CODES[code], lengths, pointers, np.frombuffer(data, "<i8", documents, size - 8 * documents))
+
+
+Megatron = MegatronWriter  # its name before 1.0

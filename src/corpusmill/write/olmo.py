@@ -51,3 +51,6 @@ class OlmoWriter:
                     table.writerow([end, end + size, "", "", count])
                     count, end = count + 1, end + size
         return WriteFacts(count, sum(path.stat().st_size for path in files.values()))
+
+
+Olmo = OlmoWriter  # its name before 1.0

@@ -64,3 +64,6 @@ class ParquetWriter(DocumentFiles):
         types = {name: DOCUMENT.field(name).type for name in COLUMNS} | dict.fromkeys(COUNT_COLUMNS, pa.int64())
         cast = [batch[name].cast(types[name]) if name in types else batch[name] for name in batch.schema.names]
         return self.selection.select(pa.RecordBatch.from_arrays(cast, batch.schema.names))
+
+
+Parquet = ParquetWriter  # its name before 1.0

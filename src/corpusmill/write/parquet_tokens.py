@@ -155,3 +155,6 @@ def _lists(edges: Int64s, values: NDArray[Any], size: int) -> pa.Array:
     if size > 0:
         return pa.FixedSizeListArray.from_arrays(pa.array(values), size)
     return pa.ListArray.from_arrays(pa.array(edges.astype(np.int32)), pa.array(values))
+
+
+ParquetTokens = ParquetTokensWriter  # its name before 1.0

@@ -185,3 +185,6 @@ def _schema(target: str, rows: list[dict[str, Any]]) -> pa.Schema:
     types = {"shard_id": pa.string(), "id": pa.string(), "id_int": pa.uint64()}
     names = dict.fromkeys([*types, *(name for row in rows for name in row)])
     return pa.schema([(name, types.get(name, pa.list_(pa.binary()))) for name in names])
+
+
+Redpajama = RedpajamaWriter  # its name before 1.0

@@ -63,3 +63,6 @@ class ShardsWriter:
         assert isinstance(packed, Packed)
         with files[".bin"].open("wb") as tokens, files[".idx"].open("wb") as spans:
             return write_shard(packed, tokens, spans)
+
+
+Shards = ShardsWriter  # its name before 1.0

@@ -181,3 +181,6 @@ def _lists(values: NDArray[Any], start: Int64s, length: Int64s) -> pa.ListArray:
         )
     at = np.arange(edges[-1]) + np.repeat(start - edges[:-1], length)
     return pa.ListArray.from_arrays(pa.array(edges.astype(np.int32)), pa.array(values[at]))
+
+
+Tokenized = TokenizedWriter  # its name before 1.0

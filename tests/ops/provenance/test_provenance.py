@@ -128,7 +128,7 @@ def test_a_call_that_was_killed_has_no_end_and_is_counted(tmp_path):
     killed |= {"id": "0", "ended": None, "seconds": None, "outcome": None}
     (folder / "run.json").write_text(json.dumps(record | {"calls": [killed, *record["calls"]]}))
     page = Path(write_page(folder)).read_text("utf-8")
-    assert "; 1 of them recorded no end, and their time is not in it." in page and ">no end recorded<" in page
+    assert ", without 1 that recorded no end." in page and ">no end recorded<" in page
 
 
 def test_the_recipe_of_a_run_is_printed(corpusmill):
