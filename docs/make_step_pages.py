@@ -79,7 +79,7 @@ def split(doc: str, cls: type[Any], as_written: bool = False) -> tuple[dict[str,
     parameters goes into the first."""
     names = {field.name for field in dataclasses.fields(cls)}
     meanings: dict[str, str] = {}
-    paragraphs = []
+    paragraphs: list[str] = []
     for paragraph in (doc if as_written else as_in_recipe(doc)).split("\n\n"):
         entries = entries_of(paragraph) if ALIGNED.search(paragraph) else {}
         if entries and all(set(keys.split(", ")) <= names for keys in entries):
