@@ -197,7 +197,7 @@ NAMED = 'there is no column "mesage" for the text; did you mean "message"? It ha
         (f"{READ}steps: [{{annotate/quality: {{model: none.bin}}}}]", 'r.yaml:2: annotate/quality: there is no asset "none'),
         ("read: {jsonl: s4://bucket/x}", 'r.yaml:1: s4://bucket/x: "s4" is no kind of place that is known'),
         (f"{READ}steps: ['refused_steps:Short']", "r.yaml:2: short: reasons has 1 values for 0 documents"),
-        (f"{READ}steps: ['refused_steps:NotFrozen']", "r.yaml:2: refused_steps:NotFrozen can be changed"),
+        (f"{READ}steps: ['refused_steps:NotFrozen']", "r.yaml:2: refused_steps:NotFrozen is a dataclass that can be changed"),
         (f"{READ}steps: ['refused_steps:NotDataclass']", "r.yaml:2: refused_steps:NotDataclass is not a dataclass"),
         (f"{READ}steps: ['refused_steps:NoMethod']", "r.yaml:2: refused_steps:NoMethod is not a step"),
         (f"{READ}steps: ['refused_steps:OddNeeds']", "r.yaml:2: refused_steps:OddNeeds has needs = 'words', which is not"),
