@@ -190,4 +190,6 @@ def test_documents_that_share_a_bucket_and_nothing_else_stay_and_the_report_says
     met = sum(int(one == other) for band in keys.T.tolist() for one, other in combinations(band, 2))
     assert facts(found)["sketches_compared"] + facts(found)["not_compared"] == met
     assert (missed := facts(found)["not_compared"]) > 1000
-    assert f"Pairs not compared in large buckets: {missed:,} between" in (found.folder / "report.html").read_text("utf-8")
+    assert f"Pairs not compared in large buckets: {missed:,} between" in (found.folder / "report.html").read_text(
+        "utf-8"
+    )

@@ -22,7 +22,7 @@ from corpusmill.engine.drive.session import Session
 from corpusmill.engine.plan.plan import PassInfo, RunPlan
 from corpusmill.engine.work.pass_parts import InputPieces, KeyRequest, SourcePieces
 from corpusmill.engine.work.passes import Pass
-from corpusmill.engine.work.sinks import DedupKeys, Documents, DroppedDocuments, Signals
+from corpusmill.engine.work.sinks import DedupKeys, Documents, DroppedDocuments, SignalRows
 from corpusmill.engine.work.sources import InputFiles
 from corpusmill.engine.work.step_chain import StepChain
 from corpusmill.engine.work.token_counts import TokenCounts
@@ -95,7 +95,7 @@ class Done:
         self.run = RunFolder(str(folder / "run"))
         self.run.make()
         request = KeyRequest("substring", step, partitions, {})
-        sinks = (Documents(), Signals(), DroppedDocuments("sample"), DedupKeys(request))
+        sinks = (Documents(), SignalRows(), DroppedDocuments("sample"), DedupKeys(request))
         signing = Pass(InputFiles((("made", ReadTexts()),)), StepChain(), TokenCounts(None), sinks)
         pieces: list[Any] = [Texts(tuple(texts)) for texts in units]
         inputs = [InputPieces((SourcePieces(0, (piece,)),)) for piece in pieces]

@@ -68,7 +68,7 @@ LOCK = ".lock"
 
 
 @dataclass(frozen=True)
-class Shape:
+class RecordShape:
     """A record of a run: what it must be, in words and as a check, and what stands for one that is not there."""
 
     description: str
@@ -81,23 +81,23 @@ def _has(name: str, kind: type) -> Callable[[Any], bool]:
 
 
 SHAPES = {
-    RUN: Shape(
+    RUN: RecordShape(
         f"an object with {', '.join(RECORDED)}",
         lambda record: all(_has(name, kind)(record) for name, kind in RECORDED.items()),
     ),
     # The stages of the last run here, in order; `plan` is null of a stage that was not begun.
-    STAGES_RECORD: Shape(
+    STAGES_RECORD: RecordShape(
         "a list of {stage, folder, plan}",
         lambda stages: isinstance(stages, list) and all(map(is_stage, stages)),
         list,
     ),
     # What the stages counted; missing while the totals are not written.
-    WATERFALL: Shape("an object", lambda record: isinstance(record, dict)),
+    WATERFALL: RecordShape("an object", lambda record: isinstance(record, dict)),
     # Inputs that were added and removed.
-    COLLECTION: Shape("an object with sources", _has("sources", dict), lambda: {"sources": {}, "changes": []}),
+    COLLECTION: RecordShape("an object with sources", _has("sources", dict), lambda: {"sources": {}, "changes": []}),
     # What the run has planted, and its stages of training; missing where there are none.
-    CANARIES_RECORD: Shape("an object with canaries", _has("canaries", list)),
-    TRAINING_RECORD: Shape("an object with stages", _has("stages", list)),
+    CANARIES_RECORD: RecordShape("an object with canaries", _has("canaries", list)),
+    TRAINING_RECORD: RecordShape("an object with stages", _has("stages", list)),
 }
 # What a run has at the top of its folder, besides what `owned` knows of.
 FOLDERS = (STAGES, INPUTS, OUTPUT, HUB, FORGET, FIND, "workers", "leases")

@@ -41,11 +41,11 @@ from corpusmill.engine.work.sinks import (
     LastTexts,
     OutputTexts,
     ReportFacts,
-    Signals,
+    SignalRows,
     Sink,
     StepFlow,
 )
-from corpusmill.engine.work.sources import InputFiles, Source, StoredDocuments, TextsInPlace
+from corpusmill.engine.work.sources import InputFiles, PassSource, StoredDocuments, TextsInPlace
 from corpusmill.engine.work.step_chain import StepChain
 from corpusmill.engine.work.streams import ChooseDocuments, TokenStream
 from corpusmill.engine.work.token_counts import EncodedTokens, TokenCounts, Tokens
@@ -106,7 +106,9 @@ def lower_inputs(recipe: Recipe, inputs: tuple[SourceFiles, ...]) -> RunPlan:
         ]
         is_last = number == len(passes)
         before = infos[-1].stage if infos else ""
-        source: Source = InputFiles(tuple((source.source, source.reader) for source in recipe.read), _limited(recipe))
+        source: PassSource = InputFiles(
+            tuple((source.source, source.reader) for source in recipe.read), _limited(recipe)
+        )
         if infos:
             source = TextsInPlace(before) if in_place and is_last else StoredDocuments(before)
         # A pass that cannot drop a document does the same work whatever the settings are.
@@ -126,7 +128,7 @@ def lower_inputs(recipe: Recipe, inputs: tuple[SourceFiles, ...]) -> RunPlan:
             OutputTexts() if is_last else None,
             ReportFacts(),
             LastTexts() if writes_last else Documents(),
-            Signals(),
+            SignalRows(),
             DroppedDocuments(recipe.run.dropped_text if can_drop else "sample"),
             CanaryHosts() if plants_next else None,
             *map(DedupKeys, requests),

@@ -6,7 +6,7 @@ be wrong, too: sources, steps, models, the folder.
 
 import os
 import pickle
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
@@ -70,11 +70,13 @@ class PreflightResult:
 class Findings:
     """Errors that are raised together in the end, each with the place in the recipe that it is about.
 
-    places   asked for them when there is something to say: to read a recipe of 1,000 sources again takes a second
+    places    asked for them when there is something to say: to read a recipe of 1,000 sources again takes a second
+    lacking   section and index of parts whose libraries are not installed
     """
 
     places: Callable[[], Places]
     errors: list[CorpusmillError] = field(default_factory=list)
+    lacking: frozenset[tuple[str, int]] = frozenset()
 
     @contextmanager
     def about(self, section: str = "", index: int = 0) -> Iterator[None]:
@@ -152,7 +154,7 @@ def _look_further(parts: LoadedParts, findings: Findings, folder: RunFolder | No
                     check_assets(step)
         return
     _importable(recipe, findings)
-    _put_through(recipe, tuple(inputs), samples, findings, _fits(recipe), lacking, is_whole=False)
+    _put_through(recipe, tuple(inputs), samples, findings, _fits(recipe), is_whole=False)
 
 
 def _fits(recipe: Recipe) -> bool:
@@ -203,7 +205,7 @@ def ready(recipe: Recipe, folder: RunFolder, thorough: bool = False, sends: bool
     if sends:
         _importable(recipe, findings)
     if thorough or findings.errors:
-        _put_through(recipe, inputs, samples, findings, fits, lacking)
+        _put_through(recipe, inputs, samples, findings, fits)
     findings.check()
     return PreflightResult(plan, samples, tuple(_read_as(recipe, inputs)), tuple(warnings))
 
@@ -224,7 +226,7 @@ def _places(recipe: Recipe) -> Places:
     return read_parts(recipe_text.text, recipe_text.file, recipe_text.overrides, recipe.name).places
 
 
-def _look_for_extras(recipe: Recipe | Sections, folder: RunFolder, findings: Findings) -> set[tuple[str, int]]:
+def _look_for_extras(recipe: Recipe | Sections, folder: RunFolder, findings: Findings) -> frozenset[tuple[str, int]]:
     """The parts of a recipe, by section and number, whose libraries are not installed; each is a finding, and the last
     one is a command that installs all of them."""
     needed: list[tuple[str, str, int, Extra]] = []
@@ -238,14 +240,14 @@ def _look_for_extras(recipe: Recipe | Sections, folder: RunFolder, findings: Fin
     needed += [(name_of(part), "", 0, extra) for part in parts for extra in part.extras]
     needed += [(folder.place, "", 0, extra) for extra in storage.extras_of(folder.place)]
     needed += [("run.executor: ray", "", 0, RAY)] if recipe.run.executor == "ray" else []
-    lacking = {(section, index) for _, section, index, extra in needed if extra.missing}
+    findings.lacking = frozenset((section, index) for _, section, index, extra in needed if extra.missing)
     for user, section, index, extra in needed:
         if extra.missing:
             findings.add(extra.error(user), section, index)
     missing = list(dict.fromkeys(extra.name for *_, extra in needed if extra.missing))
     if len(missing) > 1:
         findings.errors.append(of_problems([Problem(f"all of them: {extras.command(missing)}")], MissingExtraError))
-    return lacking
+    return findings.lacking
 
 
 def _against(step: Any) -> Sequence[str]:
@@ -310,7 +312,6 @@ def _put_through(
     samples: Sequence[SourceSample],
     findings: Findings,
     fits: bool,
-    lacking: Collection[tuple[str, int]],
     is_whole: bool = True,
 ) -> None:
     """What the steps say of no documents, and those of the user's own of the first ones.
@@ -318,7 +319,6 @@ def _put_through(
     One that fails is left out then, to hear of those after it; what they say of its absence is not kept.
 
     fits      whether the parts fit together, so that it can be tried
-    lacking   parts whose libraries are not installed
     is_whole  whether these are all steps of the recipe, and none was left out because its parameters are wrong
     """
     remaining = recipe
@@ -328,9 +328,9 @@ def _put_through(
     for index, step in enumerate(recipe.steps):
         before = len(findings.errors)
         with findings.about("steps", index):
-            if ("steps", index) not in lacking:
+            if ("steps", index) not in findings.lacking:
                 check_assets(step)
-        if len(findings.errors) > before or ("steps", index) in lacking:
+        if len(findings.errors) > before or ("steps", index) in findings.lacking:
             removed.append(step_labels[index])
             where.remove(index)
     while fits and (where or not removed):
@@ -349,7 +349,7 @@ def _put_through(
         blamed = set()
         for error in errors:
             label = next((label for label in labels(remaining.steps) if _is_about(error, label)), None)
-            if lacking and isinstance(error, MissingExtraError):
+            if findings.lacking and isinstance(error, MissingExtraError):
                 continue
             if any(f"{name}." in str(error) for name in removed) or (not is_whole and NOT_LEFT in str(error)):
                 continue

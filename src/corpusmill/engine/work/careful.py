@@ -57,8 +57,9 @@ class BatchFeeder:
         elif probe is None or probe.part == part:
             to_read = replace(piece, start=probe.first, stop=probe.last) if probe and probe.reading else piece
             behind = 0  # where the next document is at the earliest
-            for cut, aside, single in _ranges(reader, to_read, asides, is_probe=to_read is not piece):
-                for docs in self._read_range(part, reader, cut, source, counts, aside, single):
+            for span in _ranges(reader, to_read, asides, is_probe=to_read is not piece):
+                cut, aside, _ = span
+                for docs in self._read_range(part, reader, span, source, counts):
                     behind = int(positions_of(docs).max(initial=-1)) + 1
                     if not (probe and probe.reading):
                         yield docs
@@ -72,12 +73,12 @@ class BatchFeeder:
         self,
         part: int,
         reader: Reader,
-        piece: FilePiece,
+        span: tuple[FilePiece, QuarantinedRecord | None, bool],
         source: str,
         counts: ReadCounts,
-        aside: QuarantinedRecord | None,
-        single: bool,
     ) -> Iterator[pa.RecordBatch]:
+        """The documents of one of `_ranges`."""
+        piece, aside, single = span
         batches = reader.read(piece, source, counts)
         count = 0
         while aside is None or count < aside.at.given:

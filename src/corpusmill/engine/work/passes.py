@@ -26,7 +26,7 @@ from corpusmill.engine.work.careful import BatchFeeder, positions_of
 from corpusmill.engine.work.pass_parts import KeyRequest
 from corpusmill.engine.work.passed_batch import PassedBatch
 from corpusmill.engine.work.sinks import DedupKeys, Sink, count_flow
-from corpusmill.engine.work.sources import Source
+from corpusmill.engine.work.sources import PassSource
 from corpusmill.engine.work.step_chain import ChainRun, StepChain
 from corpusmill.engine.work.token_counts import TokenCounter, Tokens
 from corpusmill.schema import DEAD
@@ -40,7 +40,7 @@ TOKENS = "tokens"  # what is done after the steps, as dead letters name it
 class Pass:
     """The work of a pass; `engine.plan.lower` puts it together."""
 
-    source: Source
+    source: PassSource
     chain: StepChain
     tokens: Tokens
     sinks: tuple[Sink, ...]

@@ -168,7 +168,7 @@ class _LastTexts(Documents):
 
 
 @dataclass(frozen=True)
-class Signals:
+class SignalRows:
     """The output `signals`: a row for every document of the input, what was measured, which rules it fails, where it
     was dropped."""
 

@@ -31,7 +31,7 @@ ROWS = 1024  # documents that a later pass has in memory at a time
 ROWS_WITHOUT_TEXT = 16 * ROWS
 
 
-class Source(Protocol):
+class PassSource(Protocol):
     """Gives the batches of a unit, with the verdicts of the corpus steps before the chain's steps."""
 
     def read(self, inputs: Any, io: UnitIO, feeder: BatchFeeder, chain: StepChain) -> Iterator[Batch]: ...
