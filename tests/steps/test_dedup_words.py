@@ -149,7 +149,7 @@ def test_pairs_that_were_compared_and_stay_are_in_the_report_with_what_would_be_
     (shown,) = figure.rejected
     assert (shown["document"]["url"], shown["duplicate_of"]["url"]) == ("other", "one")
     text = page(tables)
-    assert "Candidate pairs that were compared and not dropped" in text
+    assert "Rejected candidate pairs, the most similar" in text
     assert "9.8% of the n-grams of the first are not in the second" in text
 
 
