@@ -150,7 +150,7 @@ def test_pairs_that_were_compared_and_stay_are_in_the_report_with_what_would_be_
     assert (shown["document"]["url"], shown["duplicate_of"]["url"]) == ("other", "one")
     text = page(tables)
     assert "Rejected candidate pairs, the most similar" in text
-    assert "9.8% of the n-grams of the first are not in the second" in text
+    assert "9.8% of the n-grams of the first are missing from the second" in text
 
 
 def test_a_source_and_a_domain_that_lose_nearly_all_are_named(tmp_path):
