@@ -177,7 +177,7 @@ def test_while_a_stage_is_at_work_the_system_reads_what_is_compared_for_the_next
 
     def spied(self, results, reads):
         stage = [name for name in compared if isinstance(name, str)][-1]
-        wanted[stage] = [(part.stage, part.output) for part in self._wanted(results, reads)]
+        wanted[stage] = [(part.stage, part.output) for part in self._parts_to_check(results, reads)]
         return reading_ahead(self, results, reads)
 
     monkeypatch.setattr(Repairs, "reading_ahead", spied)
