@@ -26,6 +26,7 @@ from corpusmill.steps import CorpusStep, ReadsAssets, SolvesParameters, UsesCode
 
 OTHERWISE_NAMED = {"yaml": "PyYAML"}  # to find this out, all that is installed must be read: 0.1 s
 TRANSPORT = {"fsspec", "obstore", "boto3", "botocore"}  # they carry bytes, and cannot change which
+WITHOUT_VERSION = TRANSPORT | sys.stdlib_module_names
 
 
 @runtime_checkable
@@ -136,7 +137,7 @@ def parts_of(value: Any) -> Iterator[Any]:
 
 def versions(names: tuple[str, ...]) -> dict[str, str]:
     """distribution -> version of those of these that are installed."""
-    installed = (_installed(name) for name in names if name not in TRANSPORT | sys.stdlib_module_names)
+    installed = (_installed(name) for name in names if name not in WITHOUT_VERSION)
     return dict(pair for pair in installed if pair)
 
 

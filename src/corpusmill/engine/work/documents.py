@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from corpusmill.engine.work.outputs import check_writer, publish_files
-from corpusmill.engine.work.pass_documents import PassDocuments, read_documents
+from corpusmill.engine.work.pass_documents import PassDocuments, read_documents, unchunked
 from corpusmill.engine.work.signals import signals_of_kept
 from corpusmill.engine.work.text_files import TextFile, TextFilePart, megabytes_of, part_files, text_files
 from corpusmill.engine.work.token_files import IDS, read_ids
@@ -135,7 +135,7 @@ def documents_of(
     batches = read_documents(files, part.docs, part.texts, COUNTED.names, ROWS, groups)
     for batch in batches if groups else [pa.RecordBatch.from_pylist([], schema=COUNTED)]:
         columns = {COUNT if name == TOKENS else name: batch[name] for name in batch.schema.names}
-        columns |= {name: _unchunked(column.slice(row, len(batch))) for name, column in extra_columns.items()}
+        columns |= {name: unchunked(column.slice(row, len(batch))) for name, column in extra_columns.items()}
         if ids is not None:
             columns["input_ids"] = ids.slice(row, row + len(batch))
         yield pa.RecordBatch.from_pydict(columns)
@@ -164,12 +164,6 @@ class _Ids:
         edges = self._edges[first : stop + 1]
         values = self._ids[edges[0] : edges[-1]]
         return pa.ListArray.from_arrays(pa.array((edges - edges[0]).astype(np.int32)), pa.array(np.asarray(values)))
-
-
-def _unchunked(column: pa.ChunkedArray | pa.Array) -> pa.Array:
-    if not isinstance(column, pa.ChunkedArray):
-        return column
-    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
 
 
 def _rows(file: pq.ParquetFile, groups: range) -> int:

@@ -94,3 +94,10 @@ def stage_with_texts(schema: pa.Schema) -> str | None:
     """The pass whose files have the texts of documents with this schema; None: they are with the documents."""
     stage = (schema.metadata or {}).get(TEXTS)
     return stage.decode() if stage else None
+
+
+def unchunked(column: pa.ChunkedArray | pa.Array) -> pa.Array:
+    """The column as one array."""
+    if not isinstance(column, pa.ChunkedArray):
+        return column
+    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)

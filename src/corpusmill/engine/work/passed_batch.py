@@ -70,9 +70,14 @@ class PassedBatch:
         return self.stored[0] if self.is_kept.all() else self.stored[0].filter(pa.array(self.is_kept))
 
     @cached_property
+    def first_texts(self) -> list[pa.Array]:
+        """One a part: (documents,) the texts as they came, see `Batch.first_texts`."""
+        return [part.first_texts() for part in self.parts]
+
+    @cached_property
     def first_integrity(self) -> list[NDArray[np.void]]:
-        """One a part: (documents,) measures of the texts as they came, see `text.integrity`."""
-        return [integrity(part.first_texts()) for part in self.parts]
+        """One a part: (documents,) measures of these texts, see `text.integrity`."""
+        return [integrity(texts) for texts in self.first_texts]
 
     @cached_property
     def kept_integrity(self) -> NDArray[np.void]:
@@ -83,7 +88,7 @@ class PassedBatch:
         texts = self.batch.docs["text"].filter(is_kept)
         if "first_integrity" not in self.__dict__:  # a later pass, in which nobody else wants it
             return integrity(texts)
-        return measure_again(self.batch.first_texts().filter(is_kept), texts, self.first_integrity[0][self.is_kept])
+        return measure_again(self.first_texts[0].filter(is_kept), texts, self.first_integrity[0][self.is_kept])
 
     def bytes_before(self, step: int) -> int:
         """Bytes of all documents before a step; after the last one for -1."""

@@ -5,8 +5,9 @@ batches of one unit; sinks that keep nothing between batches open themselves.
 """
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, Self
 
 import numpy as np
 import pyarrow as pa
@@ -42,8 +43,32 @@ class Sink(Protocol):
     def open(self, chain: StepChain) -> OpenSink: ...
 
 
+class EachBatch:
+    """A sink that keeps nothing between batches."""
+
+    def open(self, chain: StepChain) -> Self:
+        return self
+
+    def finish(self, io: UnitIO) -> None:
+        pass
+
+
+@dataclass
+class CountedFacts:
+    """Counts batches; adds facts and a note in the end."""
+
+    facts: TextFacts | PassFacts
+    count: Callable[[PassedBatch], None]
+
+    def add(self, passed: PassedBatch, io: UnitIO) -> None:
+        self.count(passed)
+
+    def finish(self, io: UnitIO) -> None:
+        io.notes.update([self.facts.finish(io.facts)])
+
+
 @dataclass(frozen=True)
-class StepFlow:
+class StepFlow(EachBatch):
     """Facts: what happened at each step, by source: documents, bytes, tokens in and out; documents by first reason.
 
     with_tokens   whether the recipe counts tokens: documents whose tokens are not known are counted then
@@ -51,15 +76,9 @@ class StepFlow:
 
     with_tokens: bool
 
-    def open(self, chain: StepChain) -> OpenSink:
-        return self
-
     def add(self, passed: PassedBatch, io: UnitIO) -> None:
         for part, tokens in zip(passed.parts, passed.tokens):
             count_flow(part, passed.chain, tokens if self.with_tokens else None, io.facts)
-
-    def finish(self, io: UnitIO) -> None:
-        pass
 
 
 @dataclass(frozen=True)
@@ -67,21 +86,14 @@ class InputTexts:
     """Facts and a note: what the texts are like that come in, see `text_facts`."""
 
     def open(self, chain: StepChain) -> OpenSink:
-        return _InputTexts()
+        facts = TextFacts("input")
 
+        def count(passed: PassedBatch) -> None:
+            for part, texts, measured in zip(passed.parts, passed.first_texts, passed.first_integrity):
+                has_text = texts.is_valid()  # not so a page that was dropped before its text was extracted
+                facts.add(part.docs["source"].filter(has_text), measured[has_text.to_numpy(zero_copy_only=False)])
 
-class _InputTexts:
-    def __init__(self) -> None:
-        self._facts = TextFacts("input")
-
-    def add(self, passed: PassedBatch, io: UnitIO) -> None:
-        for part, measured in zip(passed.parts, passed.first_integrity):
-            has_text = part.first_texts().is_valid()  # not so a page that was dropped before its text was extracted
-            sources = part.docs["source"].filter(has_text)
-            self._facts.add(sources, measured[has_text.to_numpy(zero_copy_only=False)])
-
-    def finish(self, io: UnitIO) -> None:
-        io.notes.update([self._facts.finish(io.facts)])
+        return CountedFacts(facts, count)
 
 
 @dataclass(frozen=True)
@@ -89,18 +101,8 @@ class OutputTexts:
     """Facts and a note: what the texts are like that are kept, see `text_facts`."""
 
     def open(self, chain: StepChain) -> OpenSink:
-        return _OutputTexts()
-
-
-class _OutputTexts:
-    def __init__(self) -> None:
-        self._facts = TextFacts("output")
-
-    def add(self, passed: PassedBatch, io: UnitIO) -> None:
-        self._facts.add(passed.kept_docs["source"], passed.kept_integrity)
-
-    def finish(self, io: UnitIO) -> None:
-        io.notes.update([self._facts.finish(io.facts)])
+        facts = TextFacts("output")
+        return CountedFacts(facts, lambda passed: facts.add(passed.kept_docs["source"], passed.kept_integrity))
 
 
 @dataclass(frozen=True)
@@ -108,26 +110,13 @@ class ReportFacts:
     """Facts and a note: what the report says of all documents of the pass, see `pass_facts`."""
 
     def open(self, chain: StepChain) -> OpenSink:
-        return _ReportFacts(chain)
-
-
-class _ReportFacts:
-    def __init__(self, chain: StepChain) -> None:
-        self._facts = PassFacts(chain.labels, chain.sources_of, chain.bounds, chain.measure_dropped)
-
-    def add(self, passed: PassedBatch, io: UnitIO) -> None:
-        self._facts.add(passed.signals)
-
-    def finish(self, io: UnitIO) -> None:
-        io.notes.update([self._facts.finish(io.facts)])
+        facts = PassFacts(chain.labels, chain.sources_of, chain.bounds, chain.measure_dropped)
+        return CountedFacts(facts, lambda passed: facts.add(passed.signals))
 
 
 @dataclass(frozen=True)
-class Documents:
+class Documents(EachBatch):
     """The output `docs`: the kept documents. A note has the bytes of text in each of its row groups."""
-
-    def open(self, chain: StepChain) -> OpenSink:
-        return self
 
     def add(self, passed: PassedBatch, io: UnitIO) -> None:
         io.write("docs", passed.kept_docs)
@@ -137,9 +126,9 @@ class Documents:
 
 
 @dataclass(frozen=True)
-class LastTexts(Documents):
-    """The same where no later pass changes the texts: with the columns IN_PLACE, which say what later stages must know
-    of texts without reading them. Facts count how many of the first documents of each source hold HTML."""
+class LastTexts:
+    """`Documents` where no later pass changes the texts: with the columns IN_PLACE, which say what later stages need of
+    texts, so that they do not read them. Facts count how many of the first documents of each source hold HTML."""
 
     def open(self, chain: StepChain) -> OpenSink:
         return _LastTexts()
@@ -168,18 +157,12 @@ class _LastTexts(Documents):
 
 
 @dataclass(frozen=True)
-class SignalRows:
+class SignalRows(EachBatch):
     """The output `signals`: a row for every document of the input, what was measured, which rules it fails, where it
     was dropped."""
 
-    def open(self, chain: StepChain) -> OpenSink:
-        return self
-
     def add(self, passed: PassedBatch, io: UnitIO) -> None:
         io.write("signals", passed.signals)
-
-    def finish(self, io: UnitIO) -> None:
-        pass
 
 
 @dataclass(frozen=True)

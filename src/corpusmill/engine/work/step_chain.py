@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from corpusmill.engine.work.batch import Batch
 from corpusmill.engine.work.careful import BatchFeeder
+from corpusmill.engine.work.pass_documents import unchunked
 from corpusmill.engine.work.pass_parts import VerdictSource
 from corpusmill.engine.work.pass_results import SPENT
 from corpusmill.schema import DOCUMENT
@@ -71,7 +72,7 @@ class StepChain:
             verdict_of = np.full(len(docs), -1, np.int64)
             verdict_of[rows[inside]] = inside
             table = verdicts.take(pa.array(verdict_of, mask=verdict_of < 0)).combine_chunks()
-            columns = {name: _unchunked(table[name]) for name in step.verdict.names if name != "document"}
+            columns = {name: unchunked(table[name]) for name in step.verdict.names if name != "document"}
             for name, value in step.default_signals.items():
                 columns[name] = pc.fill_null(columns[name], value)
             reasons = columns.pop("reason")
@@ -134,10 +135,6 @@ def is_for(sources: tuple[str, ...] | None, docs: pa.RecordBatch) -> bool:
     """Whether a step for these sources, all for None, is for a batch of one source. It is for an empty batch, which
     tells the columns that the step leaves."""
     return sources is None or not len(docs) or docs["source"][0].as_py() in sources
-
-
-def _unchunked(column: pa.ChunkedArray) -> pa.Array:
-    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
 
 
 def _cuts_within(cuts: pa.Table, first: int, documents: int) -> NDArray[np.int64]:
