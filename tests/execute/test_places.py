@@ -10,8 +10,7 @@ from corpusmill.execute import cpus, versions
 from corpusmill.execute.on_demand import OnDemand
 from corpusmill.execute.ray_cluster import checked_address
 from corpusmill.execute.serial import Serial
-from corpusmill.execute.task import disk_full
-from corpusmill.store.run_folder import RunFolder
+from corpusmill.storage import disk_full
 
 
 @pytest.mark.parametrize("name", execute.EXECUTORS)
@@ -141,8 +140,7 @@ def test_a_check_that_fails_on_demand_starts_no_unit(tmp_path):
 
 
 def test_a_full_disk_says_how_much_room_there_is_and_what_to_do(tmp_path):
-    run = RunFolder(str(tmp_path))
-    message = disk_full(run, OSError(28, "No space left on device"))
-    assert "the disk is full (" in message and "MiB free)" in message and "run the same command again" in message
-    message = disk_full(run, OSError(27, "File too large"))
+    message = str(disk_full(str(tmp_path), OSError(28, "No space left on device")))
+    assert "the disk is full (" in message and " GB free of " in message and "run the same command again" in message
+    message = str(disk_full(str(tmp_path), OSError(27, "File too large")))
     assert "ulimit -f" in message and "run.unit_mb" in message

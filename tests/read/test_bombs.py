@@ -28,7 +28,7 @@ from corpusmill.read._bytes import (
     Truncated,
     WindowTooLarge,
     blocks,
-    zstd_dictionary,
+    sniff_dictionary,
 )
 from corpusmill.read.csv import CsvReader
 from corpusmill.read.html import HtmlReader
@@ -134,7 +134,7 @@ def test_a_hostile_dictionary_is_a_dead_letter(tmp_path, content):
     rows, dead, _ = read_all(WarcReader(), file)
     assert not rows and briefly(dead) == [(0, "damaged", False)]
     with pytest.raises(Damaged):
-        zstd_dictionary(file.path)
+        sniff_dictionary(io.BytesIO(head))
     assert expansion(file) > 0
 
 

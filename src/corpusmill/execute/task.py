@@ -1,9 +1,7 @@
 """A stage as executors are given it: its work, and where its units read and write."""
 
 import contextlib
-import errno
 import json
-import shutil
 import time
 import uuid
 from collections.abc import Callable, Mapping
@@ -12,7 +10,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from corpusmill import storage
-from corpusmill.errors import StorageError
 from corpusmill.execute import termination
 from corpusmill.store.beats import Beat, Heart
 from corpusmill.store.run_folder import RunFolder
@@ -92,7 +89,7 @@ class StageTask:
         except OSError as error:
             io.abandon()
             if storage.is_full(error):
-                raise StorageError(disk_full(self.run, error)) from error
+                raise storage.disk_full(self.run.place, error) from error
             raise
         except BaseException:
             io.abandon()
@@ -115,15 +112,3 @@ class StageTask:
                 return commit
         io.remove_scratch()
         return commit
-
-
-def disk_full(run: RunFolder, error: OSError) -> str:
-    """The message for a write that a disk, a quota or a limit stopped."""
-    if error.errno == errno.EFBIG or "File too large" in str(error):
-        problem = "a file is larger than this process may write (ulimit -f), or than the disk can hold"
-        remedy = "raise the limit, or set run.unit_mb lower"
-    else:
-        free = f" ({shutil.disk_usage(run.path).free >> 20} MiB free)" if run.is_local and run.path.exists() else ""
-        problem = f"the disk is full{free}"
-        remedy = "make room, or move the folder to a larger disk"
-    return f"{run.place}: {problem}. What is committed is safe: {remedy}, and run the same command again."

@@ -20,12 +20,10 @@ from corpusmill.engine.drive.meter import BeatListener
 from corpusmill.engine.drive.session import Progress, Session
 from corpusmill.engine.plan import preflight
 from corpusmill.engine.plan.changes import changes, in_words, is_finished
-from corpusmill.engine.plan.plan import RunPlan
 from corpusmill.engine.plan.stored_rows import stored, with_inputs
 from corpusmill.errors import CorpusmillError, InputError, ResumeError, RunError, StorageError
 from corpusmill.execute import Executor, cpus, termination, warm_start
 from corpusmill.execute.on_demand import OnDemand
-from corpusmill.execute.task import disk_full
 from corpusmill.ops.collection import refuse_to_drop
 from corpusmill.ops.finish import DamagedOutput, RunOutput, finish
 from corpusmill.ops.finished import Run
@@ -35,7 +33,7 @@ from corpusmill.ops.provenance.calls import COMPILING_CLOCK, FAILED, FINISHED, C
 from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.names import remarks
 from corpusmill.recipe.override import Overrides
-from corpusmill.storage import exists, is_full
+from corpusmill.storage import disk_full, exists, is_full
 from corpusmill.store.locks import only_driver
 from corpusmill.store.run_folder import RunFolder
 from corpusmill.store.units import now
@@ -78,34 +76,48 @@ def run(
     warm_start.leave_if_imported_by_worker()
     with ExitStack() as shown:
         listener = listener or shown.enter_context(displays.display(progress))
-        loaded = preflight.load(recipe, overrides, None if folder is None else RunFolder.at(folder))
-        return _run(with_inputs(loaded, inputs), folder, workers, executor, listener)
+        started, call = now(), Call()
+        named_folder = None if folder is None else RunFolder.at(folder)
+        recipe = with_inputs(preflight.load(recipe, overrides, named_folder), inputs)
+        run_folder = named_folder or RunFolder(recipe.folder)
+        _refuse_to_replace_a_whole_run(recipe, run_folder)
+        refuse_to_drop(recipe, run_folder)
+        recipe = stored(recipe, run_folder, listener.note)
+        ready = preflight.ready(recipe, run_folder, sends=executor is None)
+        plan, settings = ready.plan, recipe.run
+        if isinstance(listener, BeatListener):
+            listener.planned(plan.stages)
+        finished = is_finished(run_folder, plan)
+        call.clock.at(COMPILING_CLOCK)
+        compiling = 0.0 if finished else warm_kernels(listener)
+        call.clock.at("")
+        needed = 0  # workers that are missed if there is no work for them
+        if executor is None:
+            worker_count = workers or settings.workers
+            if worker_count and settings.address is None and (why := cpus.too_many(worker_count)):
+                listener.note(why)
+            much = sum(source.text_size for source in plan.inputs) >= MUCH_TEXT
+            needed = worker_count or (cpus.usable() if much else 0)
+            start = partial(execute.find(settings.executor).start, worker_count, preloaded(), settings.address)
+            executor = OnDemand(start) if finished else start()
+        session = Session(run_folder, plan, executor, listener, clock=call.clock, workers=needed)
+        output = _drive(session, ready, call, finished)
+        seconds, counts = round(now() - started - compiling, 3), session.progress.counts
+        if output.is_sound and not any(stage.done_now for stage in counts.values()):
+            listener.note(f"nothing to do: {run_folder.place} is finished, and its outputs are as they were written")
+        damaged = tuple(session.repairs.damaged)
+        result = Run(run_folder.place, output.waterfall, seconds, counts, output.checked, damaged, round(compiling, 3))
+        if not output.is_sound:
+            raise DamagedOutput(output.problem(run_folder), result)
+        return result
 
 
-def _run(
-    recipe: Recipe,
-    folder: str | os.PathLike[str] | RunFolder | None,
-    workers: int | None,
-    executor: Executor | None,
-    listener: ProgressListener,
-) -> Run:
-    started, call = now(), Call()
-    run_folder = RunFolder.at(recipe.folder if folder is None else folder)
-    _refuse_to_replace_a_whole_run(recipe, run_folder)
-    refuse_to_drop(recipe, run_folder)
-    recipe = stored(recipe, run_folder, listener.note)
-    ready = preflight.ready(recipe, run_folder, sends=executor is None)
-    plan = ready.plan
-    if isinstance(listener, BeatListener):
-        listener.planned(plan.stages)
-    finished = is_finished(run_folder, plan)
-    call.clock.at(COMPILING_CLOCK)
-    compiling = 0.0 if finished else warm_kernels(listener)
-    call.clock.at("")
-    needed = 0  # workers that are missed if there is no work for them
-    if executor is None:
-        executor, needed = _executor(plan, workers, finished, listener)
-    session = Session(run_folder, plan, executor, listener, clock=call.clock, workers=needed)
+def _drive(session: Session, ready: preflight.PreflightResult, call: Call, finished: bool) -> RunOutput:
+    """Have the workers check the plan, take the folder, and do all that is not done.
+
+    finished   all stages are done: there is nothing to prepare for
+    """
+    run_folder, plan, executor, listener = session.run, session.plan, session.executor, session.listener
     with termination.raised(), closing(executor):
         if not finished:  # here, while the process that workers come from still imports
             from corpusmill.report.page import prepare
@@ -117,7 +129,7 @@ def _run(
                 executor.check(plan.checks)
         except CorpusmillError:
             # Says all that is wrong, with the lines of the recipe.
-            preflight.ready(recipe, run_folder, thorough=True, sends=False)
+            preflight.ready(plan.recipe, run_folder, thorough=True, sends=False)
             raise
         begun = False
         try:
@@ -126,10 +138,10 @@ def _run(
                 _note(session, ready)
                 described = describe(plan) | ({"read_as": dict(ready.read_as)} if ready.read_as else {})
                 has_report = finished and _is_described(run_folder, described)
-                call.begin(run_folder, recipe, executor, described)
+                call.begin(run_folder, plan.recipe, executor, described)
                 begun = True
                 try:
-                    output = _to_the_end(session, call, has_report)
+                    return _to_the_end(session, call, has_report)
                 except BaseException as error:
                     call.failed(error)
                     raise
@@ -140,28 +152,8 @@ def _run(
                     f"again, with --folder and its new name to continue, or with the same command to begin anew."
                 ) from error
             if isinstance(error, OSError) and not isinstance(error, StorageError) and is_full(error):
-                raise StorageError(disk_full(run_folder, error)) from error
+                raise disk_full(run_folder.place, error) from error
             raise
-    seconds, counts = round(now() - started - compiling, 3), session.progress.counts
-    if output.is_sound and not any(stage.done_now for stage in counts.values()):
-        listener.note(f"nothing to do: {run_folder.place} is finished, and its outputs are as they were written")
-    damaged = tuple(session.repairs.damaged)
-    result = Run(run_folder.place, output.waterfall, seconds, counts, output.checked, damaged, round(compiling, 3))
-    if not output.is_sound:
-        raise DamagedOutput(output.problem(run_folder), result)
-    return result
-
-
-def _executor(plan: RunPlan, workers: int | None, finished: bool, listener: ProgressListener) -> tuple[Executor, int]:
-    """What carries a plan out, as its recipe says, and for how many workers the first pass should have work."""
-    settings = plan.recipe.run
-    worker_count = workers or settings.workers
-    if worker_count and settings.address is None and (why := cpus.too_many(worker_count)):
-        listener.note(why)
-    much = sum(source.text_size for source in plan.inputs) >= MUCH_TEXT
-    needed = worker_count or (cpus.usable() if much else 0)
-    begin = partial(execute.find(settings.executor).start, worker_count, preloaded(), settings.address)
-    return OnDemand(begin) if finished else begin(), needed
 
 
 def _note(session: Session, ready: preflight.PreflightResult) -> None:

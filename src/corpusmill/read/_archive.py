@@ -39,7 +39,7 @@ from corpusmill.read._bytes import (
     inflater,
     kind_of,
     sniff,
-    zstd_dictionary,
+    sniff_dictionary,
 )
 from corpusmill.storage import open_read, read_range
 
@@ -91,11 +91,14 @@ def records(piece: FilePiece, limit: int, look_back: int = LOOK_BACK) -> Iterato
     path = piece.file.path
     kind = packing(path)
     if kind in MEMBER:
-        try:
-            dictionary = zstd_dictionary(path) if kind == "zstd" else b""
-        except RecordError as error:
-            yield from [_damage(0, error)] if piece.start == 0 else []
-            return
+        dictionary = b""
+        if kind == "zstd":
+            try:
+                with open_read(path) as file:
+                    _, dictionary = sniff_dictionary(file)
+            except RecordError as error:
+                yield from [_damage(0, error)] if piece.start == 0 else []
+                return
         with open_read(path) as file:
             yield from _compressed(ArchiveMembers(file, kind, dictionary), piece.start, piece.stop, limit, look_back)
     elif kind:

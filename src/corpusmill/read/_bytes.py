@@ -226,18 +226,18 @@ def inflated(member: Inflater, data: bytes, kind: str) -> bytes:
         raise Damaged(f"the {kind} data is damaged: {error}") from error
 
 
-def zstd_dictionary(path: str) -> bytes:
-    """The dictionary at the beginning of a .warc.zst file, b"" if it has none.
+def sniff_dictionary(file: IO[bytes]) -> tuple[str, bytes]:
+    """The compression of a file that is read from its beginning, as of `sniff`, and the dictionary of a .warc.zst file,
+    b"" if it has none.
 
     It is the content of a skippable frame, itself compressed or not (IIPC, "Zstandard for WARC", 1.0). Raises Damaged
     if it cannot be read or has more than MAX_DICTIONARY bytes.
     """
-    with open_read(path) as file:
-        head = file.read(8)
-        if len(head) < 8 or head[:4] != DICTIONARY:
-            return b""
-        size = struct.unpack("<I", head[4:])[0]
-        content = file.read(min(size, MAX_DICTIONARY + 1))
+    head = file.read(8)
+    if len(head) < 8 or head[:4] != DICTIONARY:
+        return kind_of(head), b""
+    size = struct.unpack("<I", head[4:])[0]
+    content = file.read(min(size, MAX_DICTIONARY + 1))
     if content.startswith(ZSTD):
         frame, packed, content = inflater("zstd"), content, b""
         while not frame.eof and len(content) <= MAX_DICTIONARY:
@@ -247,7 +247,7 @@ def zstd_dictionary(path: str) -> bytes:
                 raise Damaged("the dictionary at the head of the file is cut off")
     if len(content) > MAX_DICTIONARY:
         raise Damaged(f"the dictionary at the head of the file has more than {MAX_DICTIONARY >> 20} MiB")
-    return content
+    return "zstd", content
 
 
 def blocks(path: str, window: int = WINDOW) -> Iterator[bytes]:
@@ -258,7 +258,8 @@ def blocks(path: str, window: int = WINDOW) -> Iterator[bytes]:
 
     window   bytes that a decompressor may have to remember
     """
-    kind = sniff(path)
+    with open_read(path) as file:
+        kind, dictionary = sniff_dictionary(file)
     with open_read(path) as file:
         if not kind:
             while block := file.read(SLICE):
@@ -266,7 +267,6 @@ def blocks(path: str, window: int = WINDOW) -> Iterator[bytes]:
         elif kind == "lz4":
             yield from _decompressed_again(_lz4(file), kind, window)
         else:
-            dictionary = zstd_dictionary(path) if kind == "zstd" else b""
             yield from _decompressed_again(_members(lambda: file.read(FEED), kind, dictionary, window), kind, window)
 
 

@@ -1,7 +1,7 @@
 """How much text a byte of a file gives, from a look at its beginning."""
 
 from corpusmill.errors import RecordError
-from corpusmill.read._bytes import ERRORS, LARGEST_WINDOW, SLICE, inflater, sniff, zstd_dictionary
+from corpusmill.read._bytes import ERRORS, LARGEST_WINDOW, SLICE, inflater, kind_of, sniff_dictionary
 from corpusmill.read._ipc import open_ipc
 from corpusmill.storage import FileInfo, open_read, read_range
 
@@ -24,7 +24,7 @@ def expansion(file: FileInfo) -> float:
         return _parquet(file)
     if head.startswith(b"ARROW1"):
         return _arrow(file)
-    kind = sniff(file.path)
+    kind = kind_of(head)
     if not kind:
         return 1.0
     return TYPICAL_EXPANSION if kind == "lz4" else _inflated(head, kind, file.path)
@@ -34,7 +34,10 @@ def _inflated(head: bytes, kind: str, path: str) -> float:
     data, read, out = head, 0, 0
     try:
         # However large a window is, only the bytes that are written to it take memory: MOST.
-        dictionary = zstd_dictionary(path) if kind == "zstd" else b""
+        dictionary = b""
+        if kind == "zstd":
+            with open_read(path) as file:
+                _, dictionary = sniff_dictionary(file)
         while data and out < MAX_INFLATED:
             member = inflater(kind, dictionary, LARGEST_WINDOW)
             while not member.eof and out < MAX_INFLATED and (data or not member.needs_input):

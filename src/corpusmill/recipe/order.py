@@ -98,7 +98,7 @@ def check_order(recipe: RecipeParts, tree: Node | None = None) -> None:
         *missed(recipe, parts),
     ]:
         problems.add(position_of(tree, part), f"{part.name} {message}")
-    for number, message in (*check_stages(recipe), *_of_tokens(recipe)):
+    for number, message in (*_of_tokens(recipe), *check_stages(recipe)):
         problems.add(stage_place(tree, number), f'stage "{recipe.stages[number].name}": {message}')
     problems.check()
 

@@ -45,14 +45,14 @@ from corpusmill.storage.places import (
     scheme_of,
 )
 from corpusmill.storage.remote import remote
-from corpusmill.storage.trouble import errors_of, is_full
+from corpusmill.storage.trouble import disk_full, errors_of, is_full
 
 __all__ = [
-    "BLOCK", "BUFFER", "FOLDER", "TEMPORARY", "FileInfo", "checksum", "copy", "create_once", "download", "exists",
-    "expand", "extras_of", "fsync_dir", "is_full", "is_in", "is_local", "is_outside", "join", "list_dir", "list_sizes",
-    "list_tree", "local_path", "make_dir", "move", "name_of", "open_read", "open_write", "printable", "read_bytes",
-    "read_range", "read_ranges", "refuse_alike", "remove", "remove_files", "remove_tree", "remove_unfinished",
-    "requests", "selected", "size_of", "stat", "upload", "write_atomic",
+    "BLOCK", "BUFFER", "FOLDER", "TEMPORARY", "FileInfo", "checksum", "copy", "create_once", "disk_full",
+    "download", "exists", "expand", "extras_of", "fsync_dir", "is_full", "is_in", "is_local", "is_outside", "join",
+    "list_dir", "list_sizes", "list_tree", "local_path", "make_dir", "move", "name_of", "open_read", "open_write",
+    "printable", "read_bytes", "read_range", "read_ranges", "refuse_alike", "remove", "remove_files", "remove_tree",
+    "remove_unfinished", "requests", "selected", "size_of", "stat", "upload", "write_atomic",
 ]  # fmt: skip
 
 BUFFER = 1 << 20  # bytes that readers of small amounts have ahead
@@ -119,10 +119,10 @@ def checksum(path: str | Path, once: bool = False) -> str:
 
 def exists(path: str) -> bool:
     """Whether there is a file, or a local folder, of this name now."""
-    if not is_local(path):
-        return remote(path).exists(path)
     with errors_of(path):
-        return Path(local_path(path)).exists()
+        if is_local(path):
+            return Path(local_path(path)).exists()
+    return remote(path).exists(path)
 
 
 def size_of(path: str) -> int | None:

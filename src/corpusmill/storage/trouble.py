@@ -68,6 +68,17 @@ def is_full(error: BaseException) -> bool:
     return getattr(error, "errno", None) in FULL or "No space left" in message or "File too large" in message
 
 
+def disk_full(folder: str, error: OSError) -> StorageError:
+    """The error for a write into the folder of a run that a disk, a quota or a limit stopped."""
+    if error.errno == errno.EFBIG or "File too large" in str(error):
+        problem = "a file is larger than this process may write (ulimit -f), or than the disk can hold"
+        remedy = "raise the limit, or set run.unit_mb lower"
+    else:
+        problem = f"the disk is full{_free_space(folder)}"
+        remedy = "make room, or move the folder to a larger disk"
+    return StorageError(f"{folder}: {problem}. What is committed is safe: {remedy}, and run the same command again.")
+
+
 def _no_room(error: OSError, path: str) -> str:
     if error.errno == errno.EFBIG:
         return "the file is larger than this process may write (ulimit -f). Raise the limit and run again."
@@ -113,7 +124,8 @@ def _free_space(path: str) -> str:
     """` (1.5 GB free of 20.0 GB)` of the disk that a local path is on."""
     if not is_local(path):
         return ""
-    folder = next((p for p in Path(local_path(path)).absolute().parents if p.exists()), Path("/"))
+    place = Path(local_path(path)).absolute()
+    folder = next((p for p in (place, *place.parents) if p.is_dir()), Path("/"))
     try:
         usage = shutil.disk_usage(folder)
     except OSError:

@@ -20,11 +20,18 @@ def only_driver(run: RunFolder) -> Iterator[None]:
 
     Object stores have no locks: there nothing unfinished is ever removed, and two drivers do some units twice.
     """
-    if not run.is_local:
-        storage.remove_unfinished(run.place)
-    if os.name == "nt" or not run.is_local:
+    if os.name == "nt" and run.is_local:
         yield
         return
+    with _only_holder(run) if run.is_local else contextlib.nullcontext():
+        storage.remove_unfinished(run.place)  # of a driver that was killed
+        yield
+        if run.is_local:
+            storage.remove_unfinished(run.place)  # of workers that were
+
+
+@contextlib.contextmanager
+def _only_holder(run: RunFolder) -> Iterator[None]:
     import fcntl
 
     with _lock_file(run) as file:
@@ -40,9 +47,7 @@ def only_driver(run: RunFolder) -> Iterator[None]:
         file.truncate(0)
         file.write(str(os.getpid()))
         file.flush()
-        storage.remove_unfinished(run.place)  # of a driver that was killed
         yield
-        storage.remove_unfinished(run.place)  # of workers that were
         file.truncate(0)
 
 

@@ -47,6 +47,8 @@ def is_marked(location: str) -> bool:
 
 
 def mark(location: str) -> None:
+    """Make a folder, unless it is there, and mark it as a run's."""
+    storage.make_dir(location)
     storage.create_once(storage.join(location, MARKER), (json.dumps(MARK) + "\n").encode())
 
 

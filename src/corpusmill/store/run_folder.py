@@ -37,13 +37,16 @@ it aside, and its units are done again.
 
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+import uuid
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from itertools import count
 from pathlib import Path
 from typing import Any
+
+import xxhash
 
 from corpusmill import storage
 from corpusmill.errors import CorpusmillError, InputError, ResumeError, StorageError
@@ -320,19 +323,34 @@ class RunFolder:
         """The relative name of a file of input that the run itself has written, see `add_input`."""
         return f"{INPUTS}/{name}"
 
-    def add_input(self, draft: Path, relative: str, dated: int) -> bool:
-        """Give a file of `new_file` its lasting name, and a date in nanoseconds where files have one. False if there is
-        one of this name and size already."""
-        name = self.name_of(relative)
-        folder, _, base = name.rpartition("/")
-        if storage.list_sizes(folder).get(base) == draft.stat().st_size:
-            return False
-        if self.is_local:
-            os.utime(draft, ns=(dated, dated))
-            storage.move(str(draft), name)
-        else:
-            storage.upload(draft, name)
-        return True
+    def add_input(self, prefix: str, file_name: str, chunks: Iterable[bytes], dated: int) -> tuple[str, bool]:
+        """Write a file into a folder of inputs that is named for what it holds. Returns the file's full name, and False
+        if there is one of this name and size already.
+
+        prefix   of the folder's name; the rest is the XXH3-128 of the content
+        dated    nanoseconds: the file's date, where files have one
+        """
+        draft = self.new_file(self.input(f"{storage.TEMPORARY}{uuid.uuid4().hex}"))
+        digest = xxhash.xxh3_128()
+        try:
+            with draft.open("xb") as file:
+                for chunk in chunks:
+                    file.write(chunk)
+                    digest.update(chunk)
+                file.flush()
+                os.fsync(file.fileno())
+            folder = self.name_of(self.input(f"{prefix}-{digest.hexdigest()}"))
+            name = storage.join(folder, file_name)
+            if storage.list_sizes(folder).get(file_name) == draft.stat().st_size:
+                return name, False
+            if self.is_local:
+                os.utime(draft, ns=(dated, dated))
+                storage.move(str(draft), name)
+            else:
+                storage.upload(draft, name)
+            return name, True
+        finally:
+            draft.unlink(missing_ok=True)
 
     # ------------------------------------------------------------- output
 
@@ -399,10 +417,9 @@ class RunFolder:
             return
         self.refuse_if_not_its_own()
         try:
-            storage.make_dir(self.place)
+            owned.mark(self.place)
         except InputError as error:
             raise StorageError(f"run.folder: {self.place} cannot be made: {error}") from error
-        owned.mark(self.place)
 
     def add_manifest(self, content: bytes) -> str:
         """Record what was done to forget; returns the full name of the record, which has a number that none had before

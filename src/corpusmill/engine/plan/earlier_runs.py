@@ -65,8 +65,9 @@ def nearest_runs(location: str) -> str:
 
 def refuse_itself(recipe: Recipe, run: RunFolder) -> None:
     """Raises RecipeError if a step compares a run with itself: then all of its documents would be dropped."""
-    for label, step in zip(labels(recipe.steps), recipe.steps):
+    for index, step in enumerate(recipe.steps):
         if any(_same(run.place, location) for location in against(step)):
+            label = labels(recipe.steps)[index]
             raise RecipeError(
                 f"{label}.against: {run.place} is the folder of this run itself. Give this run another folder "
                 f"(run.folder, or --folder), or export an index of the earlier one first: "

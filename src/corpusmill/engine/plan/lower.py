@@ -85,7 +85,6 @@ def lower(recipe: Recipe) -> RunPlan:
 def lower_inputs(recipe: Recipe, inputs: tuple[SourceFiles, ...]) -> RunPlan:
     """The plan of a recipe on these files."""
     labelled = list(zip(labels(recipe.steps), recipe.steps))
-    only = _only(recipe)
     tokenize = next((step for step in recipe.steps if isinstance(step, Tokenize)), None)
     passes = list(_passes([(label, step) for label, step in labelled if not isinstance(step, Tokenize | Pack)]))
     in_place = _texts_in_place(passes)
@@ -97,7 +96,7 @@ def lower_inputs(recipe: Recipe, inputs: tuple[SourceFiles, ...]) -> RunPlan:
     stages: list[Stage] = []
     infos: list[PassInfo] = []
     judged: list[VerdictSource] = []  # the corpus steps before the present pass
-    partitions = _partitions(inputs)
+    partitions, only = _partitions(inputs), _only(recipe)
     for number, (batch_steps, corpus_steps) in enumerate(passes, 1):
         name = f"pass-{number}"
         requests = [

@@ -241,9 +241,9 @@ def _look_for_extras(recipe: Recipe | Sections, folder: RunFolder, findings: Fin
     needed += [(folder.place, "", 0, extra) for extra in storage.extras_of(folder.place)]
     needed += [("run.executor: ray", "", 0, RAY)] if recipe.run.executor == "ray" else []
     findings.lacking = frozenset((section, index) for _, section, index, extra in needed if extra.missing)
-    for user, section, index, extra in needed:
-        if extra.missing:
-            findings.add(extra.error(user), section, index)
+    errors = [(extra.error(user), section, index) for user, section, index, extra in needed if extra.missing]
+    for error, section, index in errors:
+        findings.add(error, section, index)
     missing = list(dict.fromkeys(extra.name for *_, extra in needed if extra.missing))
     if len(missing) > 1:
         findings.errors.append(of_problems([Problem(f"all of them: {extras.command(missing)}")], MissingExtraError))

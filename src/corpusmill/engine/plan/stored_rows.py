@@ -6,7 +6,6 @@ date, so a run of the same rows has nothing to do, and rows that were written be
 """
 
 import json
-import os
 import re
 import uuid
 from collections.abc import Callable, Iterator, Mapping
@@ -17,9 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-import xxhash
 
-from corpusmill import storage
 from corpusmill.engine.plan.usable_folder import refuse_if_unusable
 from corpusmill.engine.work.canaries import with_canaries
 from corpusmill.errors import InputError, RecipeError, did_you_mean
@@ -89,49 +86,31 @@ def stored(recipe: Recipe, run: RunFolder, note: Callable[[str], None] = lambda 
 
 
 def _stored(rows: Rows, run: RunFolder, note: Callable[[str], None]) -> Source:
-    draft = run.new_file(run.input(f"{storage.TEMPORARY}{uuid.uuid4().hex}"))
-    try:
-        count, digest = _write(rows, draft)
-        path = run.input(f"{UNSAFE.sub('_', rows.source)[:60]}-{digest}/{FILE}")
-        if run.add_input(draft, path, DATED):
-            note(f"{rows.source}: {count:,} rows in memory written to {run.name_of(path)}")
-    finally:
-        draft.unlink(missing_ok=True)
-    return Source(rows.reader, run.name_of(path), rows.source)
+    count = 0
 
-
-def _write(rows: Rows, path: Path) -> tuple[int, str]:
-    """The number of rows, and the checksum of what is written."""
-    digest = xxhash.xxh3_128()
-    count = size = 0
-    waiting: list[bytes] = []
-    with path.open("xb") as file:
+    def chunks() -> Iterator[bytes]:
+        nonlocal count
+        size, waiting = 0, []
         for line in lines(rows):
             waiting.append(line)
             count += 1
             size += len(line)
             if size >= TOGETHER:
-                _flush(file, waiting, digest)
-                size = 0
-        _flush(file, waiting, digest)
-        file.flush()
-        os.fsync(file.fileno())
-    if not count:
-        once = " It can be read only once: was it read before?" if hasattr(rows.data, "__next__") else ""
-        raise InputError(f'source "{rows.source}": there are no rows.{once}')
-    return count, digest.hexdigest()
+                yield b"".join(waiting)
+                size, waiting = 0, []
+        yield b"".join(waiting)
 
-
-def _flush(file: Any, waiting: list[bytes], digest: Any) -> None:
-    data = b"".join(waiting)
-    file.write(data)
-    digest.update(data)
-    waiting.clear()
+    path, is_new = run.add_input(UNSAFE.sub("_", rows.source)[:60], FILE, chunks(), DATED)
+    if is_new:
+        note(f"{rows.source}: {count:,} rows in memory written to {path}")
+    return Source(rows.reader, path, rows.source)
 
 
 def lines(rows: Rows) -> Iterator[bytes]:
-    """The rows as JSON lines. Raises InputError for one whose text is not text, or that JSON has no value for."""
+    """The rows as JSON lines. Raises InputError if there are none, or for one whose text is not text, or that JSON has
+    no value for."""
     reader = rows.reader
+    number = -1
     for number, row in enumerate(rows):
         where = f'source "{rows.source}": row {number}'
         if not number:
@@ -145,6 +124,9 @@ def lines(rows: Rows) -> Iterator[bytes]:
                 "leave such rows out; None is counted as a record without text"
             )
         yield _line(row, where)
+    if number < 0:
+        once = " It can be read only once: was it read before?" if hasattr(rows.data, "__next__") else ""
+        raise InputError(f'source "{rows.source}": there are no rows.{once}')
 
 
 def _decoded(row: dict[str, Any], name: str, value: bytes, where: str) -> str:

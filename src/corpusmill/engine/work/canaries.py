@@ -37,7 +37,6 @@ def with_canaries(recipe: Recipe) -> Recipe:
     """
     if not recipe.canary:
         return recipe
-    planted = planted_by(recipe)
     earlier = next((source for source in recipe.read if source.source == SOURCE), None)
     if earlier is not None:
         stored = not isinstance(earlier, Rows) and PurePosixPath(earlier.paths[0]).name == STORED
@@ -50,9 +49,10 @@ def with_canaries(recipe: Recipe) -> Recipe:
                 f"canary: {name_of(step)} draws documents, and would draw copies of canaries or leave them out. Plant "
                 "them in a run of the sources, or mix with the loader"
             )
-    rows = [{"id": name, "text": canary.text, "canary": canary.name} for canary in planted for name in canary.names]
     names = [source.source for source in recipe.read]
     selections = [_without(step, chosen, names) for step, chosen in zip(recipe.steps, recipe.selections)]
+    planted = canaries(recipe.canary, recipe.seed, names)
+    rows = [{"id": name, "text": canary.text, "canary": canary.name} for canary in planted for name in canary.names]
     result = replace(recipe, read=(*recipe.read, Rows(rows, SOURCE, text="text", id="id")), selections=selections)
     object.__setattr__(result, "written", recipe.written)
     return result

@@ -33,7 +33,7 @@ def describe(plan: RunPlan) -> dict[str, Any]:
 
     Secrets are hidden, see `Hidden`. Raises AssetError if an asset has changed since the plan was made.
     """
-    recipe = plan.recipe
+    recipe, versions = plan.recipe, _versions(plan)
     hidden = hidden_in(recipe)
     original = recipe.written
     with assets.pinned(plan.assets):
@@ -50,7 +50,7 @@ def describe(plan: RunPlan) -> dict[str, Any]:
         },
         "fingerprint": recipe.fingerprint(),
         **({"limited": recipe.run.limited} if recipe.run.limited else {}),
-        "versions": _versions(plan),
+        "versions": versions,
         "command": hidden.words([printable(argument) for argument in sys.argv]),
         "inputs": {
             source.source: [
