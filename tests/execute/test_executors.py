@@ -130,7 +130,7 @@ def test_what_no_second_attempt_can_cure_stops_at_once(executor, tmp_path):
 
 
 def test_a_full_disk_stops_the_run_and_says_what_to_do(executor, tmp_path):
-    with pytest.raises(StorageError, match=r"the disk is full \(\d+ MiB free\).*run the same command again"):
+    with pytest.raises(StorageError, match=r"the disk is full \(.* GB free of .*\).*run the same command again"):
         carry_out(executor, tmp_path, FillsTheDisk())
 
 
