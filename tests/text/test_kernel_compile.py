@@ -204,6 +204,24 @@ print(len(document_stats(none)), len(fold(none)), "numba" in sys.modules)
     assert subprocess.check_output([sys.executable, "-c", code], text=True).split() == ["0", "0", "False"]
 
 
+@pytest.mark.parametrize("recipe", ["web-en", "fineweb2", "pretraining-at-scale"])
+def test_steps_take_no_documents_after_other_kernels_were_made(recipe):
+    """`check` puts no documents through all steps where it has found something wrong, and they blamed intrinsics."""
+    code = f"""
+from importlib.resources import files
+import corpusmill
+from corpusmill.text import lowlevel
+made = [value.dispatcher for value in vars(lowlevel).values() if hasattr(value, "dispatcher")]
+try:
+    corpusmill.check(str(files("corpusmill") / "recipes" / "{recipe}.yaml"))
+except corpusmill.errors.CorpusmillError as error:
+    print(len(made) > 5, *(problem.message for problem in error.problems if "no documents" in problem.message))
+"""
+    environment = {**os.environ, "INPUT": NOWHERE}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout == "True\n"
+
+
 def test_a_kernel_is_pickled_by_its_name():
     from corpusmill.text.spans import longest
 

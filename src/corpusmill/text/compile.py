@@ -65,9 +65,12 @@ def inlined(function: F) -> F:
     return cast(F, Lazy(function, _compiled_helper))
 
 
-def intrinsic(function: Callable[..., Any]) -> Any:
-    """A function given as LLVM code."""
-    return Lazy(function, _as_intrinsic)
+def intrinsic(function: Callable[..., Any], in_python: Callable[..., Any] | None = None) -> Any:
+    """A function given as LLVM code.
+
+    in_python   does the same in Python, for kernels that are called as Python functions, see `Lazy`
+    """
+    return Lazy(function, _as_intrinsic, in_python)
 
 
 class Lazy:
@@ -78,10 +81,16 @@ class Lazy:
     Kernels name each other as globals; numba asks a global that it does not know for `_numba_type_`.
     """
 
-    def __init__(self, function: Callable[..., Any], make: Callable[[Callable[..., Any]], Any]) -> None:
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        make: Callable[[Callable[..., Any]], Any],
+        in_python: Callable[..., Any] | None = None,
+    ) -> None:
         self.__name__, self.__qualname__ = function.__name__, function.__qualname__
         update_wrapper(self, function)
         self._function, self._make, self._made = function, make, None
+        self._in_python = in_python
 
     @property
     def dispatcher(self) -> Any:
@@ -107,6 +116,10 @@ class Lazy:
         return cpu_target.typing_context.resolve_value_type(dispatcher)
 
     def __call__(self, *args: Any) -> Any:
+        if _plain.within and self._make is _as_intrinsic:
+            if self._in_python is None:
+                raise _NotInPython
+            return self._in_python(*args)
         if self._made is None and args and (_plain.within or _is_nothing(args[0])):
             return self._as_python(args)
         return (self._made or self.dispatcher)(*args)
@@ -114,8 +127,6 @@ class Lazy:
     def _as_python(self, args: tuple[Any, ...]) -> Any:
         """Call the function itself, and in it those that it calls: its loops are over no documents. Where it needs an
         instruction that Python lacks, it has something to do after all, and is compiled."""
-        if self._make is _as_intrinsic:
-            raise _NotInPython
         before, _plain.within = _plain.within, True
         try:
             with np.errstate(all="ignore"):  # constants that wrap

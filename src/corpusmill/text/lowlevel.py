@@ -4,6 +4,7 @@ Loads are little-endian, unchecked, and need no alignment. Numba and LLVM are im
 (`compile.Lazy`).
 """
 
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -136,7 +137,7 @@ def moved_up(bits: Bits, before: Bits, by: int) -> Bits:
     return (bits << U(by)) | (before >> U(64 - by))
 
 
-@intrinsic
+@partial(intrinsic, in_python=lambda array: array)
 def borrowed(typingctx: Any, array: Any) -> Any:
     """The same array without an owner: references to it are not counted, which kernels that pass a dozen arrays from
     function to function spend most of their time on. The caller keeps the array."""
