@@ -6,7 +6,7 @@ RUN useradd --create-home --uid 1000 miller && mkdir -p /mill/runs && chown -R m
 WORKDIR /mill
 ENV PIP_NO_CACHE_DIR=1 PYTHONDONTWRITEBYTECODE=1 CORPUSMILL_CACHE=/mill/cache
 
-COPY pyproject.toml constraints.txt README.md LICENSE NOTICE ./
+COPY pyproject.toml hatch_build.py constraints.txt README.md LICENSE NOTICE ./
 COPY demo/LICENSES.md ./demo/
 COPY src ./src
 RUN pip install -c constraints.txt .

@@ -38,7 +38,7 @@ DATA ?=
 # Of the model that `ablation` trains: large takes five minutes on an H100, small half an hour on two cores.
 SIZE ?= small
 
-.PHONY: demo help setup test unit kernels test-lowest lint chaos cluster store fuzz golden bench bench-needs bench-quick figures bench-linear bench-peers roofline scale planned simulate scale-plan scale-long parity conformance quality ablation interop layouts trainers trackers torch seeds names hands web screenshots docs docs-serve clean data-given
+.PHONY: demo help setup test unit kernels test-lowest lint chaos cluster store fuzz golden bench bench-needs bench-quick figures bench-linear bench-peers roofline scale planned simulate scale-plan scale-long parity conformance quality ablation interop layouts trainers trackers torch seeds names hands web wheel wheel-test screenshots docs docs-serve clean data-given
 
 demo: $(READY) ## mill the demo's small crawl to training shards
 	$(BIN)/corpusmill demo
@@ -194,6 +194,13 @@ screenshots: build/hands/tools/.ready $(READY) ## pictures for the docs of termi
 	PYTHONPATH=scripts/hands $(HANDS_PYTHON) scripts/hands/screenshots.py
 	$(BIN)/python $(PIP) playwright
 	$(BIN)/python scripts/page_pictures.py --out build/screenshots
+
+wheel: $(READY) ## a wheel for this platform and Python with its kernels compiled, in dist; takes five minutes
+	$(BIN)/python scripts/build_kernels.py build/kernels
+	CORPUSMILL_KERNELS=$(CURDIR)/build/kernels $(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+
+wheel-test: wheel ## install that wheel elsewhere, with an empty home, and run the demo: nothing may be compiled
+	$(PYTHON) scripts/check_wheel.py dist $(CONSTRAINTS)
 
 clean: ## remove .venv, build, runs and caches
 	rm -rf $(VENV) runs build .mypy_cache .ruff_cache .pytest_cache

@@ -1,6 +1,7 @@
 """corpusmill warm"""
 
 import time
+from typing import Annotated
 
 import typer
 
@@ -11,19 +12,27 @@ def add_to(app: typer.Typer) -> None:
     app.command("warm", epilog="Example: corpusmill warm")(warm)
 
 
-def warm() -> None:
+def warm(
+    native: Annotated[
+        bool, typer.Option("--native", help="Compile for this very processor, also what came compiled.")
+    ] = False,
+) -> None:
     """Compile all text kernels for this machine, so that the first run need not: for images, and machines that start
-    anew. Takes up to two minutes, and nothing where it was done before."""
+    anew. Takes minutes; nothing where it was done before, or where the kernels came compiled with the package."""
     from corpusmill.ops.kernels import warm_kernels
     from corpusmill.progress import display
     from corpusmill.text import compile as compiled
+    from corpusmill.text import shipped
 
+    shipped.is_native = native
     modules = compiled.kernel_modules()
     folder = compiled.cache_folder()
     started = time.monotonic()
     with display() as listener:
         seconds = warm_kernels(listener, modules)
-    if folder is None:
+    if not seconds and not native and shipped.misfit() is None:
+        print("nothing to do: the kernels came compiled with the package")
+    elif folder is None:
         say("no folder can be written to, so every process compiles for itself: set CORPUSMILL_CACHE to one of yours")
     elif compiled.not_kept():
         raise typer.Exit(EXIT_FAILED)  # it was said why

@@ -15,6 +15,7 @@ def warm_kernels(listener: ProgressListener, modules: Sequence[str] | None = Non
     modules   of the kernels; None: those that the recipe needs, which has been loaded
     """
     from corpusmill.text import compile as compiled
+    from corpusmill.text import shipped
 
     compiled.tidy()
     needed = compiled.imported_kernels() if modules is None else modules
@@ -22,6 +23,8 @@ def warm_kernels(listener: ProgressListener, modules: Sequence[str] | None = Non
         listener.note(line)
     if compiled.is_warm(needed):
         return 0.0
+    if why := shipped.misfit():
+        listener.note(f"{why}: they are compiled here")
     started = now()
     listener.compiling()
     if isinstance(listener, BeatListener):

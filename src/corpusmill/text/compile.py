@@ -10,6 +10,8 @@ where root is the first writable one of $CORPUSMILL_CACHE, $XDG_CACHE_HOME/corpu
 private folder in the system's temporary one. Code that is loaded is executed, so a root that belongs to another user,
 or that others can write to, is passed over. If none is left, every process compiles for itself. Numba distinguishes
 Python versions and CPUs within a folder, so machines can share a root.
+
+A platform wheel brings machine code along, see `shipped`: then nothing is compiled, and nothing written.
 """
 
 import contextlib
@@ -33,6 +35,7 @@ import numpy as np
 
 from corpusmill.about import PACKAGE, closure, file_of
 from corpusmill.assets import leftovers
+from corpusmill.text import shipped
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -159,7 +162,31 @@ def _compiled_kernel(function: Callable[..., Any]) -> Any:
         numba.config.CACHE_DIR = before
     if folder is not None:
         _survive_the_disk(compiled._cache, folder)
+    _use_shipped(compiled._cache, function)
     return _without_extensions(compiled)
+
+
+def _use_shipped(cache: Any, function: Callable[..., Any]) -> None:
+    """Take from the package what came compiled with it; and keep what is compiled to come with one."""
+    module, name = function.__module__, function.__qualname__
+    load, save = cache.load_overload, cache.save_overload
+
+    def load_shipped(types: Any, context: Any) -> Any:
+        # What was compiled for this very processor comes first, see `warm --native`.
+        if _is_marked(module) and (result := load(types, context)) is not None:
+            return result
+        if (parts := shipped.load(module, fingerprint(module), name, types)) is None:
+            return load(types, context)
+        from numba.core.compiler import CompileResult
+
+        context.refresh()
+        return CompileResult._rebuild(context, *parts)
+
+    def save_and_keep(types: Any, result: Any) -> None:
+        shipped.keep(module, name, types, result)
+        save(types, result)
+
+    cache.load_overload, cache.save_overload = load_shipped, save_and_keep
 
 
 def _survive_the_disk(cache: Any, folder: Path) -> None:
@@ -392,7 +419,8 @@ def _half_of(
     with tempfile.TemporaryDirectory(prefix="half-", dir=root, ignore_cleanup_errors=True) as folder:
         lock = leftovers.hold(Path(folder))  # or `tidy` of another process finds it
         script = (
-            "from corpusmill.text import compile\n"
+            "from corpusmill.text import compile, shipped\n"
+            f"shipped.is_native = {shipped.is_native}\n"
             f"for name in {half!r}:\n    compile._warm_up(name)\n    print(name, flush=True)"
         )
         finished = Path(folder) / "finished"
@@ -431,9 +459,15 @@ def _move_over(source: Path, root: Path) -> None:
 
 
 def is_warm(modules: Sequence[str] | None = None) -> bool:
-    """Whether `warm` has finished for these modules on this kind of machine: then kernels load in under a second."""
-    markers = map(_marker, kernel_modules() if modules is None else modules)
-    return all(marker is not None and marker.exists() for marker in markers)
+    """Whether the kernels of these modules came compiled, or `warm` has finished for them on this kind of machine: then
+    they load in under a second."""
+    names = kernel_modules() if modules is None else modules
+    return all(shipped.is_there(name, fingerprint(name)) or _is_marked(name) for name in names)
+
+
+def _is_marked(module: str) -> bool:
+    marker = _marker(module)
+    return marker is not None and marker.exists()
 
 
 def kernels_in(modules: Sequence[str]) -> int:
@@ -469,7 +503,7 @@ def warm(modules: Sequence[str] | None = None, progress: Callable[[int, int], No
         _warm_up(name)
         report([name] if name in cold else ())
         marker = _marker(name)
-        if marker is not None and not _not_kept:
+        if marker is not None and not _not_kept and not shipped.is_there(name, fingerprint(name)):
             try:
                 marker.parent.mkdir(parents=True, exist_ok=True)
                 marker.touch()
