@@ -8,6 +8,8 @@ import pytest
 import corpusmill
 
 HEAVY = "numpy", "pyarrow", "numba", "yaml", "typer"
+HEAVY_FOR_HELP = "numpy", "pyarrow", "numba", "duckdb", "yaml", "http.client", "tokenizers"
+MODULES_FOR_HELP = 260  # with those of Python and typer
 
 
 @pytest.mark.parametrize("name", corpusmill.__all__)
@@ -25,6 +27,20 @@ def test_importing_the_package_loads_nothing_heavy():
     code = f"import corpusmill, sys; print([name for name in {HEAVY} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+@pytest.mark.parametrize("verb", [(), ("run",), ("check",), ("trace",), ("plan",)])
+def test_help_loads_nothing_heavy(verb):
+    """Help is text, and is there at once: the command imports what a verb needs when it is used."""
+    code = (
+        "import sys; from corpusmill.cli import main\n"
+        f"sys.argv = ['corpusmill', *{verb}, '--help']\n"
+        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+        f"print([name for name in {HEAVY_FOR_HELP} if name in sys.modules], len(sys.modules), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    heavy, _, count = done.stderr.splitlines()[-1].rpartition(" ")
+    assert heavy == "[]" and int(count) <= MODULES_FOR_HELP
 
 
 def test_check_tells_what_a_recipe_would_do(tmp_path):

@@ -7,7 +7,6 @@ from typing import Any
 
 from corpusmill.cli.terminal import heading, print_table
 from corpusmill.report.numbers import number
-from corpusmill.store.run_folder import TRAINING_RECORD
 
 STAGES_HEAD = ("stage", "steps", "from step", "tokens", "rows in a step", "tokens in a row", "packing", "no loss for")
 
@@ -15,6 +14,8 @@ STAGES_HEAD = ("stage", "steps", "from step", "tokens", "rows in a step", "token
 def is_one(path: Path) -> bool:
     """Whether a file has stages for training, and is no recipe; or a run has them."""
     import yaml
+
+    from corpusmill.store.run_folder import TRAINING_RECORD
 
     if path.is_dir():
         return (path / TRAINING_RECORD).is_file()

@@ -7,7 +7,6 @@ import typer
 
 from corpusmill.cli.common import Json, print_json
 from corpusmill.errors import InputError
-from corpusmill.store.run_folder import TRAINING_RECORD
 
 if TYPE_CHECKING:  # imported by the verb, so that help is there at once
     from collections.abc import Mapping, Sequence
@@ -58,6 +57,7 @@ def trace(
     from corpusmill.ops import tracing
     from corpusmill.report.run_files import shards_of
     from corpusmill.shards import open_shards
+    from corpusmill.store.run_folder import TRAINING_RECORD
 
     if step is not None and row is token is None and (run / TRAINING_RECORD).is_file():
         if seq_len is not None or not shuffle:
