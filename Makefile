@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+# The package alone, which is all that the demo needs.
+PACKAGE := $(VENV)/.package
 PEER := build/parity/bin/python
 INTEROP := build/interop/bin/python
 TRACKERS := build/trackers/bin/python
@@ -40,7 +42,7 @@ SIZE ?= small
 
 .PHONY: demo help setup test unit kernels test-lowest lint chaos cluster store fuzz golden bench bench-needs bench-quick figures bench-linear bench-peers roofline scale planned simulate scale-plan scale-long parity conformance quality ablation interop layouts trainers trackers torch seeds names hands web wheel wheel-test screenshots docs docs-serve clean data-given
 
-demo: $(READY) ## mill the demo's small crawl to training shards
+demo: $(PACKAGE) ## mill the demo's small crawl to training shards
 	$(BIN)/corpusmill demo
 
 help: ## this list
@@ -216,15 +218,21 @@ data-given:
 	@$(if $(DATA),:,echo "make $(MAKECMDGOALS) needs real documents: make $(MAKECMDGOALS) DATA=DIR" >&2; exit 1)
 
 # uv where it is installed, because it is faster; the packages are the same.
-$(READY): pyproject.toml $(CONSTRAINTS)
-	@if command -v uv >/dev/null 2>&1; then \
+INSTALL = if command -v uv >/dev/null 2>&1; then \
 		uv venv --quiet --allow-existing --python $(PYTHON) $(VENV) && \
-		uv pip install --quiet --python $(BIN)/python $(addprefix -c ,$(CONSTRAINTS)) -e '.[dev]'; \
+		uv pip install --quiet --python $(BIN)/python $(addprefix -c ,$(CONSTRAINTS)) -e '$(1)'; \
 	else \
 		$(PYTHON) -m venv $(VENV) && \
-		$(BIN)/python $(PIP) $(addprefix -c ,$(CONSTRAINTS)) -e '.[dev]'; \
+		$(BIN)/python $(PIP) $(addprefix -c ,$(CONSTRAINTS)) -e '$(1)'; \
 	fi
+
+$(PACKAGE): pyproject.toml hatch_build.py $(CONSTRAINTS)
+	@$(call INSTALL,.)
 	@touch $@
+
+$(READY): pyproject.toml hatch_build.py $(CONSTRAINTS)
+	@$(call INSTALL,.[dev])
+	@touch $(PACKAGE) $@
 
 build/azurite/.ready: Makefile
 	npm install --no-audit --no-fund --prefix build/azurite azurite@3
