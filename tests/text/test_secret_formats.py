@@ -47,7 +47,11 @@ def test_what_the_expression_matches_is_found(name):
     def check(secret, left, right):
         text = f"{left}{secret}{right}"
         spans = [(a, b) for _, family, a, b in secret_spans(strings(text), ("secret",)).tolist() if family == SECRET]
-        varied = [(a, b) for a, b in expected_spans(text, SECRET) if len(set(text.encode()[a:b])) >= 12]
+        varied = [
+            (a, b)
+            for a, b in expected_spans(text, SECRET)
+            if len(set(text.encode()[a:b])) >= 12 and b"=" not in text.encode()[a:b].rstrip(b"=")
+        ]
         for a, b in varied:
             assert any(c <= a and b <= d for c, d in spans) or any(c < b and a < d for c, d in spans), (text, a, b)
 
