@@ -39,6 +39,13 @@ def loop(rounds: int) -> int:
     return digest
 
 
+def thread_seconds() -> float:
+    """CPU seconds of the loop in this thread, now: what a figure per second is multiplied with, measured beside it."""
+    start = time.thread_time()
+    loop(ROUNDS)
+    return time.thread_time() - start
+
+
 def calibrate() -> Seconds:
     """Of the loop: the mean of two processes that run it at the same time."""
     command = [sys.executable, "-m", "benchmarks.calibration"]

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from benchmarks.calibration import ROUNDS, loop
+from benchmarks.calibration import thread_seconds
 from benchmarks.common import Figure, row, table
 from benchmarks.quality import language_mixes
 from benchmarks.quality.language_codes import canonical
@@ -213,9 +213,7 @@ def speed(data: Path) -> Figure:
             start = thread_time()
             Identifier(model=model).columns(column)
             times[model].append(thread_time() - start)
-        start = thread_time()
-        loop(ROUNDS)
-        times["loop"].append(thread_time() - start)
+        times["loop"].append(thread_seconds())
     seconds = sorted(times["loop"][1:])[2]
     old, new = (len(mix) * seconds / sorted(times[model][1:])[2] for model in (LID_176, LID_WIDE))
     print(
