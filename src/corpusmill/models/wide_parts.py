@@ -7,8 +7,10 @@ quotation speak against the main language in full, and for whichever class is mi
 from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from corpusmill.text.array_types import Bytes, Int32s, Int64s
+from corpusmill.text.buffers import view
 from corpusmill.text.compile import kernel
 from corpusmill.text.scripts import FIRST, SCRIPT, SCRIPTS, STOP, range_of
 from corpusmill.text.unicode import BREAK, SPACE, TERMINAL, Classes, class_of, classes, decode
@@ -93,4 +95,4 @@ def _cut(
 
 def warm_up() -> None:
     """Compile all of this file."""
-    cut_parts(np.zeros(64, np.uint8), np.zeros(1, np.int64), np.ones(1, np.int64), 1)
+    cut_parts(view(pa.array(["a"], pa.large_string())).data, np.zeros(1, np.int64), np.ones(1, np.int64), 1)
