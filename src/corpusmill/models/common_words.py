@@ -129,4 +129,4 @@ def warm_up() -> None:
     _, hashes = hashed(["a"])
     common = make_common_words(hashes, np.zeros(1, np.int16), np.zeros(1, np.int16))
     text = view(pa.array(["a"], pa.large_string()))
-    count_words(text.data, text.offsets, np.zeros(1, np.int64), np.zeros(1, np.int16), common)
+    count_words(text.data, np.array([0, 1]), np.zeros(1, np.int64), np.zeros(1, np.int16), common)
