@@ -11,6 +11,8 @@ import pytest
 
 from corpusmill import about
 from corpusmill.about import PACKAGE
+from corpusmill.engine.drive.listener import Silent
+from corpusmill.ops.kernels import warm_kernels
 from corpusmill.text import compile
 from corpusmill.text.compile import fingerprint, kernel
 
@@ -190,6 +192,38 @@ def test_code_in_a_folder_that_others_can_enter_can_be_written_by_this_user_alon
     subprocess.run([sys.executable, "-c", script], env=environment, check=True, stdout=subprocess.DEVNULL)
     folders = list(tmp_path.iterdir())
     assert folders and all(folder.stat().st_mode & 0o777 == 0o700 for folder in folders)
+
+
+INTERRUPTED = """
+import os, time
+from corpusmill.text import compile
+os.cpu_count = lambda: 2
+modules = [f"corpusmill.text.{name}" for name in ("folded_hash", "repeats", "replace", "word_counts")]
+finished = set()
+try:
+    with compile._half_of(modules, finished.update) as (elsewhere, look):
+        while not finished:
+            time.sleep(0.1)
+            look()
+        raise KeyboardInterrupt
+except KeyboardInterrupt:
+    print(finished < set(modules), any(compile.cache_folder().glob("*/*/*.nbi")), *compile.cache_folder().glob("half-*"))
+"""
+
+
+def test_what_the_other_process_has_compiled_is_kept_if_this_one_is_interrupted(tmp_path):
+    environment = {**os.environ, "CORPUSMILL_CACHE": str(tmp_path)}
+    command = [sys.executable, "-c", INTERRUPTED]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=300)
+    assert done.stdout == "True True\n"
+
+
+def test_the_kernels_of_the_report_are_compiled_with_those_of_the_recipe(monkeypatch):
+    asked = []
+    monkeypatch.setattr(compile, "is_warm", lambda modules: False)
+    monkeypatch.setattr(compile, "warm", lambda modules, *_: asked.extend(modules))
+    warm_kernels(Silent())
+    assert {"corpusmill.text.pii.find", "corpusmill.models.language", "corpusmill.text.lexicon"} <= set(asked)
 
 
 def test_no_documents_need_no_numba():

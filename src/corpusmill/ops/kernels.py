@@ -1,6 +1,7 @@
 """The kernels that a run needs, compiled before its workers start."""
 
 from collections.abc import Sequence
+from importlib import import_module
 
 from corpusmill.engine.drive.listener import ProgressListener
 from corpusmill.engine.drive.meter import BeatListener
@@ -19,6 +20,11 @@ def warm_kernels(listener: ProgressListener, modules: Sequence[str] | None = Non
 
     compiled.tidy()
     needed = compiled.imported_kernels() if modules is None else modules
+    if modules is None and not compiled.is_warm(needed):
+        # What the report measures samples with: later it would be compiled in this process alone, and nothing would
+        # say so.
+        import_module("corpusmill.report.figures.sampled")
+        needed = compiled.imported_kernels()
     for line in compiled.refused():
         listener.note(line)
     if compiled.is_warm(needed):

@@ -437,14 +437,15 @@ def _half_of(
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     helper.wait(POLL)
                 report(finished.read_text().split())
-        finally:
+        finally:  # what it has compiled is kept if this process is interrupted, too
             helper.kill()
+            helper.wait()
+            try:
+                _move_over(Path(folder), root)
+            except OSError as error:
+                _not_kept[root] = error.strerror or str(error)
             if lock is not None:
                 os.close(lock)
-        try:
-            _move_over(Path(folder), root)
-        except OSError as error:
-            _not_kept[root] = error.strerror or str(error)
 
 
 def _move_over(source: Path, root: Path) -> None:
