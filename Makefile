@@ -199,6 +199,7 @@ screenshots: build/hands/tools/.ready $(READY) ## pictures for the docs of termi
 
 wheel: $(READY) ## a wheel for this platform and Python with its kernels compiled, in dist; takes five minutes
 	$(BIN)/python scripts/build_kernels.py build/kernels
+	rm -f dist/corpusmill-*-cp*.whl
 	CORPUSMILL_KERNELS=$(CURDIR)/build/kernels $(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
 
 wheel-test: wheel ## install that wheel elsewhere, with an empty home, and run the demo: nothing may be compiled

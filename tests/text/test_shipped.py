@@ -98,6 +98,13 @@ def test_code_for_another_machine_is_passed_over_and_it_is_said_why(monkeypatch,
     assert not shipped.is_there(MODULE, fingerprint(MODULE))
 
 
+@pytest.mark.parametrize(
+    ("triple", "same"), [("arm64-apple-darwin23.5.0", "arm64-apple-darwin24.0"), ("x86_64-unknown-linux-gnu",) * 2]
+)
+def test_the_version_of_the_system_does_not_matter(triple, same):
+    assert shipped._system(triple) == shipped._system(same) != shipped._system("aarch64-unknown-linux-gnu")
+
+
 def test_a_processor_that_lacks_instructions_compiles_for_itself(monkeypatch, compiled):
     about = json.loads((compiled / shipped.ABOUT).read_text())
     monkeypatch.setitem(shipped.NEEDED, about["processor"], ("avx", "time-travel"))

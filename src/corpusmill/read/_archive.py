@@ -35,11 +35,11 @@ from corpusmill.read._bytes import (
     Truncated,
     WindowTooLarge,
     blocks,
+    dictionary_of,
     inflated,
     inflater,
     kind_of,
     sniff,
-    sniff_dictionary,
 )
 from corpusmill.storage import open_read, read_range
 
@@ -91,14 +91,11 @@ def records(piece: FilePiece, limit: int, look_back: int = LOOK_BACK) -> Iterato
     path = piece.file.path
     kind = packing(path)
     if kind in MEMBER:
-        dictionary = b""
-        if kind == "zstd":
-            try:
-                with open_read(path) as file:
-                    _, dictionary = sniff_dictionary(file)
-            except RecordError as error:
-                yield from [_damage(0, error)] if piece.start == 0 else []
-                return
+        try:
+            dictionary = dictionary_of(path, kind)
+        except RecordError as error:
+            yield from [_damage(0, error)] if piece.start == 0 else []
+            return
         with open_read(path) as file:
             yield from _compressed(ArchiveMembers(file, kind, dictionary), piece.start, piece.stop, limit, look_back)
     elif kind:

@@ -12,6 +12,7 @@ another document, or that is not there, makes its document a dead letter; record
 import os
 import posixpath
 import re
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
@@ -133,9 +134,9 @@ class LayoutReader(FileReader):
         self.documents_reader().check_head(next((file for file in files if file.size), None))
         return super().split(files, target_bytes)
 
+    @abstractmethod
     def documents_reader(self) -> JsonlReader:
         """The reader of the documents alone."""
-        raise NotImplementedError
 
 
 class Beside(Protocol):

@@ -250,6 +250,14 @@ def sniff_dictionary(file: IO[bytes]) -> tuple[str, bytes]:
     return "zstd", content
 
 
+def dictionary_of(path: str, kind: str) -> bytes:
+    """The dictionary of a file of this compression, see `sniff_dictionary`; b"" if it has none."""
+    if kind != "zstd":
+        return b""
+    with open_read(path) as file:
+        return sniff_dictionary(file)[1]
+
+
 def blocks(path: str, window: int = WINDOW) -> Iterator[bytes]:
     """All bytes of a file, decompressed, in blocks of any size up to SLICE.
 

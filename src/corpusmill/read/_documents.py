@@ -1,5 +1,6 @@
 """Where readers put records: documents into batches, dead letters and skipped records into `ReadCounts`."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -112,7 +113,7 @@ class DocumentBatches:
         return batch
 
 
-class FileReader:
+class FileReader(ABC):
     """What readers share: how files are split, and what becomes of one that has no bytes.
 
     step   the reader's name in dead letters: "read/jsonl"
@@ -143,9 +144,9 @@ class FileReader:
             yield from self.documents(piece, docs)
         yield from docs.remainder()
 
+    @abstractmethod
     def documents(self, piece: FilePiece, docs: DocumentBatches) -> Iterator[pa.RecordBatch]:
         """Adds the documents of a piece that has bytes, and gives the batches that are full."""
-        raise NotImplementedError
 
 
 def check_choice(parameter: str, value: str, choices: Sequence[str]) -> None:

@@ -1,7 +1,7 @@
 """How much text a byte of a file gives, from a look at its beginning."""
 
 from corpusmill.errors import RecordError
-from corpusmill.read._bytes import ERRORS, LARGEST_WINDOW, SLICE, inflater, kind_of, sniff_dictionary
+from corpusmill.read._bytes import ERRORS, LARGEST_WINDOW, SLICE, dictionary_of, inflater, kind_of
 from corpusmill.read._ipc import open_ipc
 from corpusmill.storage import FileInfo, open_read, read_range
 
@@ -34,10 +34,7 @@ def _inflated(head: bytes, kind: str, path: str) -> float:
     data, read, out = head, 0, 0
     try:
         # However large a window is, only the bytes that are written to it take memory: MOST.
-        dictionary = b""
-        if kind == "zstd":
-            with open_read(path) as file:
-                _, dictionary = sniff_dictionary(file)
+        dictionary = dictionary_of(path, kind)
         while data and out < MAX_INFLATED:
             member = inflater(kind, dictionary, LARGEST_WINDOW)
             while not member.eof and out < MAX_INFLATED and (data or not member.needs_input):

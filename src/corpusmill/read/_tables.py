@@ -1,5 +1,6 @@
 """Shared by the readers of Arrow's formats: checking and converting tables."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -28,7 +29,7 @@ def is_damage(error: BaseException) -> bool:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TableReader(ColumnReader):
+class TableReader(ColumnReader, ABC):
     """What readers of Arrow's formats share: pieces are runs of row groups or record batches."""
 
     def split(self, files: Sequence[FileInfo], target_bytes: int) -> list[FilePiece]:
@@ -46,9 +47,9 @@ class TableReader(ColumnReader):
             pieces += cuts
         return pieces
 
+    @abstractmethod
     def cuts(self, file: FileInfo, target_bytes: int) -> list[FilePiece]:
         """Pieces of about `target_bytes`; raises InputError unless the columns are there."""
-        raise NotImplementedError
 
 
 def check(schema: pa.Schema, roles: Roles, where: str) -> None:

@@ -11,7 +11,7 @@ private folder in the system's temporary one. Code that is loaded is executed, s
 or that others can write to, is passed over. If none is left, every process compiles for itself. Numba distinguishes
 Python versions and CPUs within a folder, so machines can share a root.
 
-A platform wheel brings machine code along, see `shipped`: then nothing is compiled, and nothing written.
+A platform wheel brings machine code along, see `shipped`: then nothing is compiled.
 """
 
 import contextlib
@@ -173,9 +173,8 @@ def _use_shipped(cache: Any, function: Callable[..., Any]) -> None:
 
     def load_shipped(types: Any, context: Any) -> Any:
         # What was compiled for this very processor comes first, see `warm --native`.
-        if _is_marked(module) and (result := load(types, context)) is not None:
-            return result
-        if (parts := shipped.load(module, fingerprint(module), name, types)) is None:
+        parts = None if _is_marked(module) else shipped.load(module, fingerprint(module), name, types)
+        if parts is None:
             return load(types, context)
         from numba.core.compiler import CompileResult
 

@@ -56,7 +56,7 @@ def misfit() -> str | None:
             return f"the text kernels that came with this package were compiled for {name} {about[name]}, not {value}"
     from llvmlite import binding
 
-    if about["triple"] != binding.get_process_triple():
+    if about["triple"] != _system(binding.get_process_triple()):
         return f"the text kernels that came with this package were compiled for {about['triple']}"
     features = binding.get_host_cpu_features()
     lacking = [feature for feature in NEEDED[about["processor"]] if not features.get(feature)]
@@ -66,6 +66,11 @@ def misfit() -> str | None:
             "which this one lacks"
         )
     return None
+
+
+def _system(triple: str) -> str:
+    """LLVM's triple of processor, vendor and system, without the version that macOS has in it: code is the same."""
+    return triple.rstrip("0123456789.")
 
 
 def is_there(module: str, fingerprint: str) -> bool:
@@ -123,7 +128,7 @@ def write(folder: Path, fingerprints: Mapping[str, str], processor: str) -> None
     about = {
         "python": sys.implementation.cache_tag,
         "numba": version("numba"),
-        "triple": binding.get_process_triple(),
+        "triple": _system(binding.get_process_triple()),
         "processor": processor,
     }
     (folder / ABOUT).write_text(json.dumps(about, indent=1) + "\n")
