@@ -17,6 +17,7 @@ from corpusmill.text.lowlevel import (
     load64,
     lowest_bit,
     moved_up,
+    prefetch,
 )
 from corpusmill.text.spans import below, rank, take
 
@@ -107,3 +108,21 @@ def test_parts_of_bit_maps(maps, at, k):
     bit_fields(bits, before, at, k, out)
     whole = sum(word << 64 * i for i, word in enumerate(maps))
     assert out.tolist() == [2**k - 1, whole >> at & 2**k - 1, (whole & 2**at - 1).bit_count()]
+
+
+@kernel
+def sum_of_rows(table, width, order):
+    total = 0
+    for j in range(len(order)):
+        if j + 1 < len(order):
+            prefetch(table, order[j + 1] * width)
+        for k in range(width):
+            total += table[order[j] * width + k]
+    return total
+
+
+def test_what_is_prefetched_stays_as_it_is():
+    table, order = np.arange(64).astype(np.uint8), np.array([3, 0, 15, 3])
+    expected = sum(int(table[row * 4 : row * 4 + 4].sum()) for row in order)
+    assert sum_of_rows(table, 4, order) == expected
+    assert (table == np.arange(64)).all()

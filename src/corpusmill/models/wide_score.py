@@ -12,7 +12,7 @@ import numpy as np
 
 from corpusmill.text.array_types import Bools, Bytes, Float32s, Int8s, Int32s, Int64s, UInt32s
 from corpusmill.text.compile import inlined, kernel
-from corpusmill.text.lowlevel import Bits, load8
+from corpusmill.text.lowlevel import Bits, load8, prefetch
 
 UNIT = 1024  # log(1 + count) is an integer in these parts, so that sums do not depend on their order
 MAX_COUNTED = 1024  # further occurrences of one n-gram in one text do not count
@@ -21,6 +21,7 @@ NO_NAME = -1
 MIN_LOG_SHARE = -20  # log of the smallest share that is counted
 FIRST_CAPITALS, LAST_CAPITALS = 0xC3, 0xD6  # lead bytes of Latin, Greek, Cyrillic and Armenian letters
 BLANK = np.uint8(0x20)
+ROWS_AHEAD, LINE = 8, 64  # rows of the table that are on their way while one is summed; bytes that come at once
 PARALLEL_READS = 4  # places of a text that are read at once: one byte waits for the one before, and the memory is slow
 
 
@@ -171,6 +172,10 @@ def score(data: Bytes, offsets: Int64s, model: Wide, scores: Float32s, weights: 
         for begin in range(0, distinct, NGRAM_BLOCK):
             block[:] = 0
             for j in range(begin, min(begin + NGRAM_BLOCK, distinct)):
+                if j + ROWS_AHEAD < distinct:
+                    row = np.int64(ngrams[j + ROWS_AHEAD]) * classes
+                    for line in range(0, classes, LINE):
+                        prefetch(table, row + line)
                 ngram = ngrams[j]
                 times = logs[min(counts[ngram], MAX_COUNTED - 1)]
                 counts[ngram] = 0

@@ -151,3 +151,25 @@ def borrowed(typingctx: Any, array: Any) -> Any:
         return view._getvalue()
 
     return signature, codegen
+
+
+@partial(intrinsic, in_python=lambda array, offset: None)
+def prefetch(typingctx: Any, array: Any, offset: Any) -> Any:
+    """(bytes of any type, offset) -> nothing: have the 64 bytes around there brought near while something else is
+    computed. Where a table is larger than the caches, and its rows are read in an order that nothing foretells, most of
+    the time is waiting."""
+    from llvmlite import ir
+    from numba import types
+
+    signature = types.void(array, types.intp)
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, args[0]).data
+        word, pointer = ir.IntType(32), ir.IntType(8).as_pointer()
+        kind = ir.FunctionType(ir.VoidType(), [pointer, word, word, word])
+        function = builder.module.declare_intrinsic("llvm.prefetch", (pointer,), kind)
+        # For reading, to be kept in all caches, data and not code.
+        builder.call(function, [builder.bitcast(builder.gep(data, [args[1]]), pointer), word(0), word(3), word(1)])
+        return context.get_dummy_value()
+
+    return signature, codegen
