@@ -29,7 +29,7 @@ from benchmarks.speed import (
     what_if,
     whole_run,
 )
-from corpusmill.text import compile as kernels
+from corpusmill.text import warming
 
 NAMES = (
     "measures",
@@ -72,7 +72,7 @@ def main() -> int:
     heading(workload)
     if big:
         print(f"The larger workload: {big}\n")
-    kernels.warm()
+    warming.warm()
     scratch = Path(tempfile.mkdtemp(prefix="corpusmill-", dir=options.scratch))
     figures: list[Figure] = []
     try:

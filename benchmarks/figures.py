@@ -22,7 +22,7 @@ from statistics import median
 from benchmarks import quick
 from benchmarks.calibration import calibrate
 from benchmarks.common import MB, ROOT, Workload, commit, processor
-from corpusmill.text import compile as kernels
+from corpusmill.text import warming
 
 RESULTS = ROOT / "benchmarks" / "RESULTS.md"
 BEGIN, END = "<!-- figures: written by `make figures` -->", "<!-- end of figures -->"
@@ -50,7 +50,7 @@ def main() -> int:
     try:
         loop = calibrate()
         installed, sizes, first = newcomer(scratch / "newcomer")
-        kernels.warm()
+        warming.warm()
         (scratch / "quick").mkdir()
         measured = quick.rounds(workload.slice, scratch / "quick")
     finally:

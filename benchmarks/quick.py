@@ -31,7 +31,7 @@ from benchmarks.speed import loader, map_pass, startup
 from benchmarks.speed.whole_run import RECIPES, whole_run
 from corpusmill.loader import FIELDS
 from corpusmill.models.tokenizer import load
-from corpusmill.text import compile as kernels
+from corpusmill.text import warming
 
 COMMITTED = ROOT / "benchmarks" / "quick.json"
 WORSE = 1.25  # times what the committed figure says it takes
@@ -68,7 +68,7 @@ def main() -> int:
     committed = None if options.write else read_committed(COMMITTED, workload)
     heading(f"the slice of: {workload}", "benchmarks.quick")
     load_before = os.getloadavg()[0]
-    kernels.warm()
+    warming.warm()
     begun = time.monotonic()
     scratch = Path(tempfile.mkdtemp(prefix="corpusmill-"))
     try:

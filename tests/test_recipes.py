@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from numba.core.event import install_recorder
 
 from corpusmill import assets
 from corpusmill.execute.serial import Serial
@@ -89,8 +90,10 @@ def test_a_recipe_runs_and_its_account_adds_up(name, given, tmp_path):
     made = shipped.shipped(name)
     given(made)
     recipe = Recipe.load(made.path)
-    done = run(made.path, overrides=BROKEN, folder=tmp_path / "run", executor=Serial())
+    with install_recorder("numba:compile") as compilations:
+        done = run(made.path, overrides=BROKEN, folder=tmp_path / "run", executor=Serial())
 
+    assert [str(event.data["dispatcher"]) for _, event in compilations.buffer] == []  # `warm` compiles all
     done.waterfall.check()
     rows = done.waterfall.rows
     stay = rows[-1].documents_out

@@ -15,7 +15,7 @@ from pathlib import Path
 from benchmarks.common import Figure, heading, row, table, verdict
 from benchmarks.conformance import page, unicode
 from benchmarks.conformance.results import NAMES, Result, results
-from corpusmill.text import compile as kernels
+from corpusmill.text import warming
 
 EQUAL = 0.95  # of the cases with a counterpart
 
@@ -31,7 +31,7 @@ def main() -> int:
     if unknown := set(options.peers) - set(NAMES):
         parser.error(f"there is no {', '.join(sorted(unknown))}; there are {', '.join(NAMES)}")
     heading("the tests of other projects", "benchmarks.conformance")
-    kernels.warm()
+    warming.warm()
     scratch = Path(tempfile.mkdtemp(prefix="corpusmill-"))
     try:
         found = {name: results(name, options.data / "vectors", scratch / name) for name in options.peers or NAMES}

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from benchmarks.common import Figure, heading, verdict
 from benchmarks.quality import classifier, decontam, dedup, extraction, language, near, perplexity, pii, toxicity
-from corpusmill.text import compile as kernels
+from corpusmill.text import warming
 
 NAMES = {
     "classifier": classifier.run,
@@ -37,7 +37,7 @@ def main() -> int:
     if unknown := set(options.names) - set(NAMES):
         parser.error(f"there is no {', '.join(sorted(unknown))}; there are {', '.join(NAMES)}")
     heading(f"real and labelled documents{', and the workload' if options.workload else ''}", "benchmarks.quality")
-    kernels.warm()
+    warming.warm()
     scratch = Path(tempfile.mkdtemp(prefix="corpusmill-", dir=options.scratch))
     figures: list[Figure] = []
     try:

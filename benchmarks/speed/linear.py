@@ -18,7 +18,7 @@ from benchmarks.common import GIB, Figure, Workload, heading, row, table, verdic
 from benchmarks.speed import copies
 from benchmarks.speed.whole_run import RECIPES, Measured, whole_run
 from benchmarks.workload import build, fetch
-from corpusmill.text import compile as kernels
+from corpusmill.text import warming
 
 GB, OF_SCALE_1 = 1e9, 0.472  # GB of JSON lines
 SCALES = (2, 8, 32)  # 1, 4 and 16 GB
@@ -41,7 +41,7 @@ def main() -> int:
     options = parser.parse_args()
     check_disk(options.out, options.scales, options.scratch)
     heading(f"workloads of scale {', '.join(f'{scale:g}' for scale in options.scales)}", "benchmarks.speed.linear")
-    kernels.warm()
+    warming.warm()
     seconds: dict[str, dict[str, float]] = {name: {} for name, _ in RECIPES}
     scratch = Path(tempfile.mkdtemp(prefix="corpusmill-", dir=options.scratch))
     try:

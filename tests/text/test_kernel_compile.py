@@ -5,8 +5,10 @@ import pickle
 import shutil
 import subprocess
 import sys
+from typing import NamedTuple
 
 import numba
+import numpy as np
 import pytest
 
 from corpusmill import about
@@ -79,7 +81,7 @@ def test_code_is_cached_by_the_sources_that_it_is_compiled_from(monkeypatch, tmp
     names.append("corpusmill.steps.personal_data")  # takes what it needs from the package `text.pii`
 
     def prints():
-        for remembered in (fingerprint, about.closure, about.file_of, about.imports, compile._source):
+        for remembered in (fingerprint, about.closure, about.file_of, about.imports, compile.source_of):
             remembered.cache_clear()
         return [fingerprint(name) for name in names]
 
@@ -97,12 +99,12 @@ def test_code_is_cached_by_the_sources_that_it_is_compiled_from(monkeypatch, tmp
 WARM_ALL = """
 from importlib import import_module
 from types import ModuleType
-from corpusmill.text import compile
-compile.warm()
-assert compile.is_warm()
+from corpusmill.text import compile, warming
+warming.warm()
+assert warming.is_warm()
 every = [
     (name, value)
-    for name in compile.kernel_modules()
+    for name in warming.kernel_modules()
     for value in vars(import_module(name)).values()
     if isinstance(value, compile.Lazy) and value.__module__ == name
 ]
@@ -128,12 +130,12 @@ WARM_FOUR = """
 import os, sys
 from importlib import import_module
 os.cpu_count = lambda: int(sys.argv[1])
-from corpusmill.text import compile
+from corpusmill.text import compile, warming
 modules = [f"corpusmill.text.{name}" for name in ("folded_hash", "repeats", "replace", "word_counts")]
 for name in modules:
     import_module(name)
-compile.warm(modules)
-assert compile.is_warm(modules)
+warming.warm(modules)
+assert warming.is_warm(modules)
 values = [v for m in modules for v in vars(sys.modules[m]).values() if isinstance(v, compile.Lazy)]
 compiled = [v.dispatcher for v in values if v.makes_cached_code and v.dispatcher.signatures]
 print(sum(sum(f.stats.cache_misses.values()) for f in compiled))
@@ -196,12 +198,12 @@ def test_code_in_a_folder_that_others_can_enter_can_be_written_by_this_user_alon
 
 INTERRUPTED = """
 import os, time
-from corpusmill.text import compile
+from corpusmill.text import compile, warming
 os.cpu_count = lambda: 2
 modules = [f"corpusmill.text.{name}" for name in ("folded_hash", "repeats", "replace", "word_counts")]
 finished = set()
 try:
-    with compile._half_of(modules, finished.update) as (elsewhere, look):
+    with warming._half_of(modules, finished.update) as (elsewhere, look):
         while not finished:
             time.sleep(0.1)
             look()
@@ -262,21 +264,45 @@ def test_a_kernel_is_pickled_by_its_name():
     assert pickle.loads(pickle.dumps(longest)) is longest
 
 
+class Pair(NamedTuple):
+    first: np.ndarray
+    second: tuple[np.ndarray, int]
+
+
+@kernel
+def sum_of_pair(pair, out):
+    out[0] = pair.first.sum() + pair.second[0][pair.second[1]]
+
+
+def test_what_is_read_only_takes_the_code_of_what_is_not():
+    """Also in tuples; and it stays read-only, and alive while a kernel reads it."""
+    out, expected = np.zeros(1, np.int64), []
+    for write in (True, False):
+        arrays = [np.arange(5), np.arange(5) * 10]
+        for array in arrays:
+            array.setflags(write=write)
+        sum_of_pair(Pair(arrays[0], (arrays[1], 2)), out)
+        expected.append((int(out[0]), [array.flags.writeable for array in arrays]))
+    assert expected == [(30, [True, True]), (30, [False, False])]
+    assert isinstance(sum_of_pair, compile.Lazy)
+    assert len(sum_of_pair.dispatcher.signatures) == 1
+
+
 OLDER = """
 import pickle, sys
 from pathlib import Path
 import numba, numpy as np
-from corpusmill.text import compile
+from corpusmill.text import warming
 for path in Path(sys.argv[1]).rglob("*.nbi"):
     path.write_bytes(pickle.dumps(numba.__version__) + b"ccorpusmill.text.overlap\\nGone\\n.")
-compile.warm(["corpusmill.text.folded_hash"])
-print(compile.is_warm(["corpusmill.text.folded_hash"]))
+warming.warm(["corpusmill.text.folded_hash"])
+print(warming.is_warm(["corpusmill.text.folded_hash"]))
 """
 
 
 def test_code_of_a_version_with_other_types_is_compiled_again(tmp_path):
     environment = {**os.environ, "CORPUSMILL_CACHE": str(tmp_path)}
-    warm = "from corpusmill.text import compile; compile.warm(['corpusmill.text.folded_hash'])"
+    warm = "from corpusmill.text import warming; warming.warm(['corpusmill.text.folded_hash'])"
     subprocess.run([sys.executable, "-c", warm], env=environment, check=True)
     assert list(tmp_path.rglob("*.nbi"))
     for path in tmp_path.rglob("*.warm*"):  # where it is noted that nothing is left to compile

@@ -39,9 +39,9 @@ class Compilations(event.Listener):
 
 event.register("numba:compile", Compilations())
 import numpy as np
-from corpusmill.text import compile
+from corpusmill.text import compile, warming
 from corpusmill.text.spans import longest
-warm = compile.is_warm(["{MODULE}"])
+warm = warming.is_warm(["{MODULE}"])
 print(warm, longest(np.array([0, 7, 9])), longest(np.array([0, 7, 9], np.int32)), compiled.count("longest"))
 print(compile.cache_folder() and [path.suffix for path in compile.cache_folder().rglob("*.nbc")])
 """

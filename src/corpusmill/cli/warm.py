@@ -22,10 +22,10 @@ def warm(
     from corpusmill.ops.kernels import warm_kernels
     from corpusmill.progress import display
     from corpusmill.text import compile as compiled
-    from corpusmill.text import shipped
+    from corpusmill.text import shipped, warming
 
     shipped.is_native = native
-    modules = compiled.kernel_modules()
+    modules = warming.kernel_modules()
     folder = compiled.cache_folder()
     started = time.monotonic()
     with display() as listener:
@@ -37,6 +37,6 @@ def warm(
     elif compiled.not_kept():
         raise typer.Exit(EXIT_FAILED)  # it was said why
     elif seconds:
-        print(f"{compiled.kernels_in(modules)} kernels are compiled, in {folder}")
+        print(f"{warming.kernels_in(modules)} kernels are compiled, in {folder}")
     else:
         print(f"nothing to do: all kernels are compiled, in {folder} ({time.monotonic() - started:.1f} s)")

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from corpusmill.engine.work import documents, passes, shards, tokens
 from corpusmill.execute.warm_start import unless_left
-from corpusmill.text import compile as kernels
+from corpusmill.text import warming
 
 __all__ = ["documents", "passes", "shards", "tokens"]
 
@@ -19,6 +19,6 @@ __all__ = ["documents", "passes", "shards", "tokens"]
 pa.set_cpu_count(1)
 pa.set_io_thread_count(1)
 with contextlib.suppress(Exception):
-    if kernels.is_warm(needed := kernels.imported_kernels()):
-        kernels.warm(needed)
+    if warming.is_warm(needed := warming.imported_kernels()):
+        warming.warm(needed)
 sys.excepthook = unless_left

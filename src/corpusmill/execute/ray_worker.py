@@ -131,16 +131,17 @@ def _load(modules: Sequence[str]) -> None:
     """Import modules, and compile their kernels if nobody on this node has: one process, while the others wait."""
     for module in modules:
         import_module(module)
-    from corpusmill.text import compile as kernels
+    from corpusmill.text import warming
+    from corpusmill.text.compile import cache_folder
 
-    needed = kernels.imported_kernels()
-    if kernels.is_warm(needed):
+    needed = warming.imported_kernels()
+    if warming.is_warm(needed):
         return
     from filelock import FileLock
 
-    folder = kernels.cache_folder()
+    folder = cache_folder()
     with FileLock(folder.with_name("warming.lock")) if folder else contextlib.nullcontext():
-        kernels.warm(needed)
+        warming.warm(needed)
 
 
 def passed(job: Job, checks: Sequence[Check]) -> ClusterError | str | None:

@@ -33,7 +33,7 @@ from corpusmill.steps.markup import is_markup
 from corpusmill.storage import FileInfo, is_local
 from corpusmill.store.facts import Facts
 from corpusmill.store.run_folder import RunFolder
-from corpusmill.text import compile as compiled
+from corpusmill.text import warming
 
 MIN_SAMPLED_PIECE = 1 << 20  # bytes of a piece that a sample begins with
 TRIED_DOCUMENTS = 100  # documents of a source that are put through the first pass
@@ -168,7 +168,7 @@ def try_first_pass(recipe: Recipe, plan: RunPlan, samples: Sequence[SourceSample
     None are where its kernels are not compiled, as `check` does not wait for minutes; nor of fewer than say anything.
     """
     work: Any = plan.stages[0].work
-    if not isinstance(work, Pass) or not work.chain.steps or not compiled.is_warm(compiled.imported_kernels()):
+    if not isinstance(work, Pass) or not work.chain.steps or not warming.is_warm(warming.imported_kernels()):
         return 0, []
     tried_batches: list[pa.RecordBatch] = []
     for source, source_files, first in zip(recipe.read, plan.inputs, samples):

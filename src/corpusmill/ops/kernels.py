@@ -16,27 +16,27 @@ def warm_kernels(listener: ProgressListener, modules: Sequence[str] | None = Non
     modules   of the kernels; None: those that the recipe needs, which has been loaded
     """
     from corpusmill.text import compile as compiled
-    from corpusmill.text import shipped
+    from corpusmill.text import shipped, warming
 
     compiled.tidy()
-    needed = compiled.imported_kernels() if modules is None else modules
-    if modules is None and not compiled.is_warm(needed):
+    needed = warming.imported_kernels() if modules is None else modules
+    if modules is None and not warming.is_warm(needed):
         # What the report measures samples with: later it would be compiled in this process alone, and nothing would
         # say so.
         import_module("corpusmill.report.figures.sampled")
-        needed = compiled.imported_kernels()
+        needed = warming.imported_kernels()
     for line in compiled.refused():
         listener.note(line)
-    if compiled.is_warm(needed):
+    if warming.is_warm(needed):
         return 0.0
     if why := shipped.misfit():
         listener.note(f"{why}: they are compiled here")
     started = now()
     listener.compiling()
     if isinstance(listener, BeatListener):
-        compiled.warm(needed, listener.compiled)
+        warming.warm(needed, listener.compiled)
     else:
-        compiled.warm(needed)
+        warming.warm(needed)
     seconds = now() - started
     lost = compiled.not_kept()
     later = "" if lost else ", which later runs on this machine need not do"
@@ -48,6 +48,6 @@ def warm_kernels(listener: ProgressListener, modules: Sequence[str] | None = Non
 
 def preloaded() -> tuple[str, ...]:
     """What the fork server imports: the kernels that the recipe needs, and then the engine, which loads them."""
-    from corpusmill.text import compile as compiled
+    from corpusmill.text import warming
 
-    return (*compiled.imported_kernels(), ENGINE_PRELOAD)
+    return (*warming.imported_kernels(), ENGINE_PRELOAD)

@@ -4,6 +4,7 @@ Kit, on which all others are built:
 
     array_types    short names for the types of arrays
     compile        the decorator for kernels: numba, without the GIL, with a cache that is never stale
+    warming        which kernels there are, and compiling them before they are needed
     shipped        kernels that come compiled with the package
     buffers        an Arrow string array as bytes and offsets, and back
     lowlevel       unaligned loads, 128-bit products, bit counting

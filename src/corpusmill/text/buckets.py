@@ -202,7 +202,8 @@ def _candidate_pairs(
             now[3] += 1
             if now[2] < LEADERS:
                 state.documents[now[2]] = documents[i]
-                state.sketches[now[2]] = sketches[rows[i]]
+                for word in range(sketches.shape[1]):
+                    state.sketches[now[2], word] = sketches[rows[i], word]
                 matches.leads[i] = True
                 now[2] += 1
         now[1] += 1
@@ -361,7 +362,8 @@ def take_sets(hashes: UInt64s, offsets: Int64s, sets: Int64s, places: Int64s, ou
     """Copy some sets, each hashes[offsets[s]:offsets[s + 1]], to out[places[i]:places[i + 1]]."""
     for i in range(len(sets)):
         first = offsets[sets[i]]
-        out[places[i] : places[i + 1]] = hashes[first : offsets[sets[i] + 1]]
+        for j in range(places[i + 1] - places[i]):
+            out[places[i] + j] = hashes[first + j]
 
 
 @kernel

@@ -4,34 +4,31 @@ Numba's own cache notices a change in the file of a kernel, but not in a constan
 fails at import if neither the package nor the home folder is writable. So machine code is kept in
 
     <root>/<module>-<first 12 digits of a SHA-256 of its source, those of all modules of ours that it imports, directly
-    or not, and numba's version>
+    or not, but for what compiles, and numba's version>
 
 where root is the first writable one of $CORPUSMILL_CACHE, $XDG_CACHE_HOME/corpusmill (else ~/.cache/corpusmill), and a
 private folder in the system's temporary one. Code that is loaded is executed, so a root that belongs to another user,
 or that others can write to, is passed over. If none is left, every process compiles for itself. Numba distinguishes
 Python versions and CPUs within a folder, so machines can share a root.
 
-A platform wheel brings machine code along, see `shipped`: then nothing is compiled.
+A platform wheel brings machine code along, see `shipped`: then nothing is compiled. `warming` compiles beforehand.
 """
 
 import contextlib
-import glob
 import hashlib
-import importlib
 import os
 import pickle
-import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import cache, update_wrapper
 from importlib.metadata import version
-from itertools import accumulate
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from corpusmill.about import PACKAGE, closure, file_of
 from corpusmill.assets import leftovers
@@ -48,7 +45,9 @@ class _Plain(threading.local):
     within = False  # a kernel that is called as a Python function
 
 
-POLL = 0.5  # seconds between looks at what the other process has compiled
+# What numba is asked for. Nothing calls kernels through pointers; and of helpers only what is put into their callers.
+KERNEL = {"nogil": True, "no_cfunc_wrapper": True}
+HELPER = KERNEL | {"forceinline": True, "no_cpython_wrapper": True}
 _plain = _Plain()
 _refused: dict[Path, str] = {}  # folder -> why
 _not_kept: dict[Path, str] = {}  # root -> why code could not be written there
@@ -58,7 +57,7 @@ _numba_settings = threading.RLock()  # a first call may make kernels, and call o
 def kernel(function: F) -> F:
     """Compile on first call, once per machine and version; runs without the GIL.
 
-    Arrays are not bounds-checked and integers wrap: the caller vouches for every offset.
+    Arrays are not bounds-checked and integers wrap: the caller vouches for every offset, and for what may be written.
     """
     return cast(F, Lazy(function, _compiled_kernel))
 
@@ -125,7 +124,7 @@ class Lazy:
             return self._in_python(*args)
         if self._made is None and args and (_plain.within or _is_nothing(args[0])):
             return self._as_python(args)
-        return (self._made or self.dispatcher)(*args)
+        return (self._made or self.dispatcher)(*map(_writable, args))
 
     def _as_python(self, args: tuple[Any, ...]) -> Any:
         """Call the function itself, and in it those that it calls: its loops are over no documents. Where it needs an
@@ -139,7 +138,7 @@ class Lazy:
                 raise
         finally:
             _plain.within = before
-        return self.dispatcher(*args)
+        return self.dispatcher(*map(_writable, args))
 
     def __reduce__(self) -> str:
         return self._function.__qualname__  # as functions are pickled
@@ -150,6 +149,27 @@ def _is_nothing(argument: Any) -> bool:
     return len(getattr(argument, "offsets", (0, 0))) == 1 or getattr(argument, "size", 1) == 0
 
 
+def _writable(argument: Any) -> Any:
+    """An argument whose arrays are all of one kind, at the same places in memory: numba makes other code of an array
+    that is read-only, as those in Arrow's buffers are, and half of all kernels would be compiled twice."""
+    if isinstance(argument, np.ndarray):
+        return argument if argument.flags.writeable else np.asarray(_Memory(argument))
+    if isinstance(argument, tuple):
+        parts = [_writable(part) for part in argument]
+        if any(part is not before for part, before in zip(parts, argument)):
+            return argument._make(parts) if hasattr(argument, "_make") else tuple(parts)
+    return argument
+
+
+class _Memory:
+    """The memory of an array, which lives as long as this."""
+
+    def __init__(self, array: NDArray[Any]) -> None:
+        interface = array.__array_interface__
+        self.__array_interface__ = interface | {"data": (interface["data"][0], False)}
+        self._array = array
+
+
 def _compiled_kernel(function: Callable[..., Any]) -> Any:
     import numba
 
@@ -157,7 +177,7 @@ def _compiled_kernel(function: Callable[..., Any]) -> Any:
     # Set only while numba chooses its folder, so that a user's own kernels keep theirs.
     before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(folder or "")
     try:
-        compiled = numba.njit(nogil=True, cache=folder is not None)(function)
+        compiled = numba.njit(**KERNEL, cache=folder is not None)(function)
     finally:
         numba.config.CACHE_DIR = before
     if folder is not None:
@@ -173,7 +193,7 @@ def _use_shipped(cache: Any, function: Callable[..., Any]) -> None:
 
     def load_shipped(types: Any, context: Any) -> Any:
         # What was compiled for this very processor comes first, see `warm --native`.
-        parts = None if _is_marked(module) else shipped.load(module, fingerprint(module), name, types)
+        parts = None if is_marked(module) else shipped.load(module, fingerprint(module), name, types)
         if parts is None:
             return load(types, context)
         from numba.core.compiler import CompileResult
@@ -197,7 +217,7 @@ def _survive_the_disk(cache: Any, folder: Path) -> None:
         try:
             save(*code)
         except OSError as error:
-            _not_kept[folder.parent] = error.strerror or str(error)
+            note_loss(folder.parent, error)
 
     cache.save_overload = save_if_possible
     load = cache.load_overload
@@ -215,7 +235,11 @@ def _survive_the_disk(cache: Any, folder: Path) -> None:
 def _compiled_helper(function: Callable[..., Any]) -> Any:
     import numba
 
-    return _without_extensions(numba.njit(nogil=True, forceinline=True)(function))
+    compiled = numba.njit(**HELPER)(function)
+    template = compiled.get_call_template
+    # For any number, not anew for each that a caller has in its source: LLVM sees them once the code is in the caller.
+    compiled.get_call_template = lambda args, named: template(tuple(map(numba.types.unliteral, args)), named)
+    return _without_extensions(compiled)
 
 
 def _as_intrinsic(function: Callable[..., Any]) -> Any:
@@ -325,48 +349,35 @@ def _roots() -> Iterator[Path]:
 
 @cache
 def fingerprint(module: str | None = None) -> str:
-    """Twelve hexadecimal digits that depend on numba and on the source of every kernel that a module can call.
+    """Twelve hexadecimal digits that depend on numba, on what is asked of it, and on the source of every kernel that a
+    module can call.
 
     module   None, or one that is not of this package: any kernel of the package
     """
     if module and file_of(module):
-        sources = {path for name in closure(module) if (path := file_of(name))}
+        sources = {path for name in closure(module) - closure(__name__) if (path := file_of(name))}
     else:
-        sources = {path for path, _ in _kernel_sources()}
-    digest = hashlib.sha256(version("numba").encode())
+        sources = {path for path, _ in kernel_sources()} - {Path(__file__)}
+    digest = hashlib.sha256(f"{version('numba')} {KERNEL} {HELPER}".encode())
     for path in sorted(sources):
         digest.update(f"\0{path.relative_to(PACKAGE).as_posix()}\0".encode())
-        digest.update(_source(path))
+        digest.update(source_of(path))
     return digest.hexdigest()[:12]
 
 
 @cache  # three dozen modules of kernels share most of what they import
-def _source(path: Path) -> bytes:
+def source_of(path: Path) -> bytes:
+    """The bytes of a file of this package."""
     return path.read_bytes()
 
 
-def _kernel_sources() -> list[tuple[Path, bytes]]:
+def kernel_sources() -> list[tuple[Path, bytes]]:
     """(file, source) of everything in text/ and its folders, and of each module elsewhere that imports this one."""
     folder = Path(__file__).parent
-    sources = [(path, _source(path)) for path in sorted(PACKAGE.rglob("*.py"))]
+    sources = [(path, source_of(path)) for path in sorted(PACKAGE.rglob("*.py"))]
     return [
         (path, source) for path, source in sources if folder in path.parents or b"corpusmill.text.compile" in source
     ]
-
-
-def kernel_modules() -> list[str]:
-    """The modules with kernels. Their `warm_up()`, if any, calls all kernels that no other module's `warm_up` calls."""
-    modules = []
-    for path, source in _kernel_sources():
-        if b"\n@kernel" in source:
-            modules.append(".".join(("corpusmill", *path.relative_to(PACKAGE).with_suffix("").parts)))
-    return modules
-
-
-def imported_kernels() -> list[str]:
-    """Those of `kernel_modules` that this process has imported: after a recipe is loaded, those that its steps need."""
-    files = ((name, file_of(name)) for name in sorted(sys.modules))
-    return [name for name, path in files if path and b"\n@kernel" in _source(path)]
 
 
 def _marker(module: str) -> Path | None:
@@ -388,124 +399,24 @@ def _machine() -> str:
     return hashlib.sha256(machine.encode()).hexdigest()[:12]
 
 
-def _warm_up(name: str) -> None:
-    module = importlib.import_module(name)
-    if hasattr(module, "warm_up"):
-        module.warm_up()
-
-
-@contextlib.contextmanager
-def _half_of(
-    modules: Sequence[str], report: Callable[[Sequence[str]], None]
-) -> Iterator[tuple[Sequence[str], Callable[[], None]]]:
-    """About half of the modules, which another process compiles until the block ends; and a function that reports those
-    of them that it has finished.
-
-    It writes to a cache of its own, because numba's loses entries if two processes add to one function's at a time.
-    Code of functions that this process has not compiled is then moved over. If the other process fails, this one has
-    more to do.
-
-    report   is called with these also while the end of the block waits for the other process
-    """
-    root = cache_folder()
-    if root is None or len(modules) < 4 or (os.cpu_count() or 1) < 2 or not sys.executable:
-        yield (), lambda: None
-        return
-    # Neighbours by name call each other more often, and the time to compile is roughly proportional to the size.
-    sizes = {path: len(source) for path, source in _kernel_sources()}
-    ends = list(accumulate(sizes.get(file_of(name) or Path(), 0) for name in modules))
-    half = [name for name, end in zip(modules, ends) if 2 * end > ends[-1]]
-    with tempfile.TemporaryDirectory(prefix="half-", dir=root, ignore_cleanup_errors=True) as folder:
-        lock = leftovers.hold(Path(folder))  # or `tidy` of another process finds it
-        script = (
-            "from corpusmill.text import compile, shipped\n"
-            f"shipped.is_native = {shipped.is_native}\n"
-            f"for name in {half!r}:\n    compile._warm_up(name)\n    print(name, flush=True)"
-        )
-        finished = Path(folder) / "finished"
-        with finished.open("w") as lines:
-            helper = subprocess.Popen(
-                [sys.executable, "-c", script],
-                env=os.environ | {"CORPUSMILL_CACHE": folder},
-                stdout=lines,
-                stderr=subprocess.DEVNULL,
-            )
-        try:
-            yield half, lambda: report(finished.read_text().split())
-            while helper.poll() is None:
-                with contextlib.suppress(subprocess.TimeoutExpired):
-                    helper.wait(POLL)
-                report(finished.read_text().split())
-        finally:  # what it has compiled is kept if this process is interrupted, too
-            helper.kill()
-            helper.wait()
-            try:
-                _move_over(Path(folder), root)
-            except OSError as error:
-                _not_kept[root] = error.strerror or str(error)
-            if lock is not None:
-                os.close(lock)
-
-
-def _move_over(source: Path, root: Path) -> None:
-    """Move the code of all functions that `root` has none of: first the code, then the index that names it."""
-    for index in source.glob("*/*/*.nbi"):
-        target = root / index.relative_to(source).parent
-        if not (target / index.name).exists():
-            target.mkdir(parents=True, exist_ok=True)
-            for code in index.parent.glob(f"{glob.escape(index.stem)}.*.nbc"):
-                code.replace(target / code.name)
-            index.replace(target / index.name)
-
-
-def is_warm(modules: Sequence[str] | None = None) -> bool:
-    """Whether the kernels of these modules came compiled, or `warm` has finished for them on this kind of machine: then
-    they load in under a second."""
-    names = kernel_modules() if modules is None else modules
-    return all(shipped.is_there(name, fingerprint(name)) or _is_marked(name) for name in names)
-
-
-def _is_marked(module: str) -> bool:
+def is_marked(module: str) -> bool:
+    """Whether all kernels of a module are compiled for this machine, see `mark`."""
     marker = _marker(module)
     return marker is not None and marker.exists()
 
 
-def kernels_in(modules: Sequence[str]) -> int:
-    """How many kernels these modules have."""
-    return sum(_source(path).count(b"\n@kernel") for name in modules if (path := file_of(name)))
+def mark(module: str) -> None:
+    """Note that all kernels of a module are compiled for this machine; not if code could not be kept."""
+    marker = _marker(module)
+    if marker is None or _not_kept or shipped.is_there(module, fingerprint(module)):
+        return
+    try:
+        marker.parent.mkdir(parents=True, exist_ok=True)
+        marker.touch()
+    except OSError as error:
+        note_loss(marker.parent.parent, error)
 
 
-def warm(modules: Sequence[str] | None = None, progress: Callable[[int, int], None] = lambda done, total: None) -> None:
-    """Compile every kernel of these modules, by default of all, and keep the machine code.
-
-    All of them take a minute of one core the first time, and about a second afterwards. Run it once before workers
-    start, or each of them compiles.
-
-    progress   is called with the number of kernels that are compiled and that must be, from the first on
-    """
-    names = kernel_modules() if modules is None else list(modules)
-    cold = [name for name in names if not is_warm([name])]
-    total, ready = kernels_in(cold), set[str]()
-
-    def report(finished: Sequence[str]) -> None:
-        if not ready.issuperset(finished):
-            ready.update(finished)
-            progress(kernels_in([name for name in cold if name in ready]), total)
-
-    progress(0, total)
-    with _half_of(cold, report) as (elsewhere, look):
-        for name in cold:
-            if name not in elsewhere:
-                _warm_up(name)
-                report([name])
-                look()
-    for name in names:  # loads what the other process compiled; the rest is loaded already
-        _warm_up(name)
-        report([name] if name in cold else ())
-        marker = _marker(name)
-        if marker is not None and not _not_kept and not shipped.is_there(name, fingerprint(name)):
-            try:
-                marker.parent.mkdir(parents=True, exist_ok=True)
-                marker.touch()
-            except OSError as error:
-                _not_kept[marker.parent.parent] = error.strerror or str(error)
+def note_loss(root: Path, error: OSError) -> None:
+    """Have `not_kept` say that code could not be kept below a root."""
+    _not_kept[root] = error.strerror or str(error)

@@ -229,7 +229,9 @@ def _refine(text: Bytes, entries: UInt32s, keys: UInt64s) -> None:
 
 @inlined
 def _by_position(entries: UInt32s, first: int, stop: int) -> None:
-    entries[first:stop] = np.sort(entries[first:stop])
+    ordered = np.sort(entries[first:stop])
+    for i in range(len(ordered)):  # an assignment of a slice compiles three dozen functions for its error message
+        entries[first + i] = ordered[i]
 
 
 @kernel
