@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corpusmill.errors import AssetError, MissingExtraError
-from corpusmill.models import sentencepiece_file, tiktoken_file, token_engines
+from corpusmill.models import sentencepiece_file, table_cache, tiktoken_file, token_engines, tokenizer
 from corpusmill.models.tokenizer import PROBE, CrossCheck, load
 from corpusmill.steps.tokenize.bpe import Bpe
 from made_tokenizers import LINES, texts, train_sentencepiece, write_bpe
@@ -299,3 +299,65 @@ def test_characters_of_tokens_are_those_of_the_text(models):
 def test_the_engines_of_the_step_are_those_that_there_are():
     assert set(get_args(token_engines.EngineName)) == {"auto", "gigatoken", "tokenizers", "tiktoken", "sentencepiece"}
     assert isinstance(texts("a"), pa.LargeStringArray)
+
+
+@pytest.fixture
+def comparisons(tmp_path, monkeypatch):
+    """What `fresh` compares: a list that grows, with an empty cache."""
+    compared = []
+    differing = tokenizer._differing
+
+    def count(*arguments):
+        compared.append(arguments)
+        return differing(*arguments)
+
+    monkeypatch.setattr(tokenizer, "_differing", count)
+    (tmp_path / "cache").mkdir()
+    monkeypatch.setattr(table_cache, "cache_folder", lambda: tmp_path / "cache")
+    return compared
+
+
+def fresh(path):
+    """A tokenizer as a new process loads it: its engine, and whether the reference was made, too."""
+    for remembered in (tokenizer._load, tokenizer._engine, tokenizer._reference):
+        remembered.cache_clear()
+    loaded = load(path)
+    return loaded.engine.name, loaded.fallback, bool(tokenizer._reference.cache_info().currsize)
+
+
+def test_an_engine_is_compared_once_for_each_definition_and_version(comparisons, tmp_path, monkeypatch):
+    path = write_bpe(tmp_path / "a.json")
+    assert fresh(path) == ("gigatoken", None, True)
+    assert [fresh(path), len(comparisons)] == [("gigatoken", None, False), 1]
+    other = write_bpe(tmp_path / "b.json", ("</s>", "<b>"))
+    assert [fresh(other), len(comparisons)] == [("gigatoken", None, True), 2]
+    monkeypatch.setattr(tokenizer, "installed_version", lambda library: "0.0.1")
+    assert [fresh(path), len(comparisons)] == [("gigatoken", None, True), 3]
+
+
+@pytest.mark.parametrize("damage", [b"", b"null", b"\x00" * 200])
+def test_a_damaged_verdict_is_found_again(comparisons, tmp_path, damage):
+    path = write_bpe(tmp_path / "a.json")
+    fresh(path)
+    (verdict,) = (tmp_path / "cache").glob("tokenizer-*/*.npy")
+    verdict.write_bytes(damage)
+    assert [fresh(path), len(comparisons)] == [("gigatoken", None, True), 2]
+    assert [fresh(path), len(comparisons)] == [("gigatoken", None, False), 2]
+
+
+@pytest.mark.parametrize("folder", [None, "missing"])
+def test_where_no_verdict_can_be_kept_engines_are_compared_each_time(comparisons, tmp_path, monkeypatch, folder):
+    monkeypatch.setattr(table_cache, "cache_folder", lambda: folder and tmp_path / folder)
+    path = write_bpe(tmp_path / "a.json")
+    assert [fresh(path), fresh(path), len(comparisons)] == [("gigatoken", None, True)] * 2 + [2]
+
+
+def test_the_verdict_says_why_the_fast_engine_is_not_used(comparisons, tmp_path, monkeypatch):
+    path = write_bpe(tmp_path / "a.json")
+    monkeypatch.setattr(tokenizer, "_differing", lambda *arguments: [0, 3])
+    why = "gigatoken differs from the reference on 2 probe strings"
+    assert fresh(path) == ("tokenizers", why, True)
+    monkeypatch.setattr(tokenizer, "_differing", None)  # is not called again
+    assert fresh(path) == ("tokenizers", why, True)
+    with pytest.raises(AssetError, match=r"gigatoken differs .* Use engine"):
+        load(path, "gigatoken")

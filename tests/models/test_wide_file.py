@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from corpusmill import assets
-from corpusmill.models import wide_file
+from corpusmill.models import table_cache, wide_file
 from corpusmill.models.wide import LID_WIDE, WideModel
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    monkeypatch.setattr(wide_file, "cache_folder", lambda: tmp_path)
+    monkeypatch.setattr(table_cache, "cache_folder", lambda: tmp_path)
     return tmp_path
 
 
@@ -24,7 +24,7 @@ def own():
 @pytest.fixture(scope="module")
 def written(own, tmp_path_factory):
     folder = tmp_path_factory.mktemp("tables")
-    wide_file.write(folder, own)
+    table_cache.write(folder, own)
     return folder
 
 
@@ -35,7 +35,7 @@ def same(tables, others):
 
 
 def test_mapped_tables_are_those_of_the_file(own, written):
-    tables = wide_file.mapped(written)
+    tables = table_cache.read(written, wide_file.MAPPED_TABLES)
     assert same(tables, own)
     for name in wide_file.MAPPED_TABLES:
         assert tables[name].flags.writeable == own[name].flags.writeable  # one type for numba
@@ -57,7 +57,7 @@ def test_damaged_tables_are_not_taken(damage, written, tmp_path):
         path.unlink()
     else:
         path.write_bytes(b"")
-    assert wide_file.mapped(folder) is None
+    assert table_cache.read(folder, wide_file.MAPPED_TABLES) is None
 
 
 def test_they_are_unpacked_once_and_again_if_they_are_damaged(folder, own, monkeypatch):
@@ -79,14 +79,14 @@ def test_they_are_unpacked_once_and_again_if_they_are_damaged(folder, own, monke
 
 def test_without_a_folder_each_process_has_its_own(own, monkeypatch, tmp_path):
     path = assets.locate(LID_WIDE)
-    monkeypatch.setattr(wide_file, "cache_folder", lambda: None)
+    monkeypatch.setattr(table_cache, "cache_folder", lambda: None)
     assert same(wide_file.read_tables(path), own)
 
     def full(folder, tables):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(wide_file, "cache_folder", lambda: tmp_path)
-    monkeypatch.setattr(wide_file, "write", full)
+    monkeypatch.setattr(table_cache, "cache_folder", lambda: tmp_path)
+    monkeypatch.setattr(table_cache, "write", full)
     assert same(wide_file.read_tables(path), own)
     assert not list(tmp_path.iterdir())
 

@@ -32,6 +32,7 @@ Language models, for perplexity:
     ngram                our own n-gram models; `ngram_keys` has their keys, `ngram_packed` the small form that ships
     kenlm                KenLM's, through its library
 
-`model_file` reads and writes the files of models of our own. What a model computes depends on its file and the text
-alone; kernels release the interpreter's lock, so one process needs no copy of a model per thread.
+`model_file` reads and writes the files of models of our own; `table_cache` has what is made of them once a machine.
+What a model computes depends on its file and the text alone; kernels release the interpreter's lock, so one process
+needs no copy of a model per thread.
 """

@@ -11,10 +11,13 @@ end-of-document token (EOS) to each document and, if asked for, prepends one beg
 occurs once per document, and nowhere else.
 """
 
+import hashlib
 import json
+import platform
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,10 +28,12 @@ from numpy.typing import NDArray
 from corpusmill import assets
 from corpusmill.errors import AssetError, MissingExtraError
 from corpusmill.models import sentencepiece_file, token_engines
+from corpusmill.models.table_cache import Tables, cached_tables
 from corpusmill.models.token_engines import Engine, EngineName, Reference
 from corpusmill.models.tokenizer_file import Definition
 from corpusmill.models.tokenizer_name import asset_of
 from corpusmill.text.array_types import Int64s, UInt32s
+from corpusmill.text.compile import fingerprint
 from corpusmill.tokens.counts import lay_out
 
 # Strings on which engines have disagreed: white space around a word, contractions, digits, combining marks without a
@@ -193,37 +198,73 @@ def _ends(eos: str, bos: str | None, controls: tuple[str, ...]) -> tuple[str, ..
 
 
 def _choose(name: EngineName, definition: Definition, ends: tuple[str, ...]) -> tuple[Engine, str | None]:
+    """The engine in use; and why it is not the fast one, where "auto" could not choose that."""
+    reference = "sentencepiece" if definition.model else "tokenizers"
+    others = ("gigatoken",) if definition.model else ("gigatoken", "tiktoken")
+    if name not in ("auto", reference, *others):
+        names = ", ".join(f'"{alternative}"' for alternative in (reference, *others))
+        raise AssetError(
+            f'{definition.path}: the engine {name} does not read such files. Use engine {names}, or "auto".'
+        )
+    chosen = "gigatoken" if name == "auto" else name
+    problem = _verdict(chosen, definition, ends)
+    if problem is None:
+        return (_reference(definition, ends) if chosen == reference else _engine(chosen, definition, ends)), None
+    if name != "auto":
+        raise AssetError(f'{definition.path}: {name} {problem}. Use engine "{reference}", or "auto".')
+    return _reference(definition, ends), f"{chosen} {problem}"
+
+
+LIBRARIES = ("gigatoken", "tokenizers", "tiktoken", "sentencepiece")  # whose versions a verdict is of
+
+
+def _verdict(chosen: str, definition: Definition, ends: tuple[str, ...]) -> str | None:
+    """`_problem_of`, found out once a machine for each definition and version of the libraries.
+
+    Raises AssetError as that does, every time.
+    """
+    about = [chosen, definition.fingerprint, definition.path.name, ends, platform.machine(), fingerprint(__name__)]
+    digest = hashlib.sha256(json.dumps([*about, [installed_version(name) for name in LIBRARIES]]).encode()).hexdigest()
+
+    def judge() -> Tables:
+        problem = _problem_of(chosen, definition, ends)
+        return {"problem": np.frombuffer(json.dumps(problem).encode(), np.uint8)}
+
+    problem: str | None = json.loads(cached_tables(f"tokenizer-{digest[:16]}", judge)["problem"].tobytes())
+    return problem
+
+
+def installed_version(library: str) -> str | None:
+    try:
+        return version(library)
+    except PackageNotFoundError:
+        return None
+
+
+def _problem_of(chosen: str, definition: Definition, ends: tuple[str, ...]) -> str | None:
+    """Why an engine cannot be used, or does not give the ids of the reference on the probe strings; None if it does.
+
+    Raises AssetError if text can become a control token.
+    """
     reference = _reference(definition, ends)
     controls = definition.controls(*ends)
     # Three contexts in which engines have recognised control tokens in text.
     lookalikes = [text for c in controls for text in (c, f"a{c}b", f"a {c} {c}\n")]
     _refuse_controls(reference, definition, controls, lookalikes)
-    if name == reference.name:
-        return reference, None
-    others = ("gigatoken",) if definition.model else ("gigatoken", "tiktoken")
-    if name not in ("auto", *others):
-        names = ", ".join(f'"{alternative}"' for alternative in (reference.name, *others))
-        raise AssetError(
-            f'{definition.path}: the engine {name} does not read such files. Use engine {names}, or "auto".'
-        )
-    chosen = "gigatoken" if name == "auto" else name
+    if chosen == reference.name:
+        return None
     # Its own tokens as texts: an engine that splits differently misses those that cross a split.
     added_texts = [f"a{content} b" for content in definition.added if content not in controls]
     probes = [*PROBE, *lookalikes, *added_texts, *definition.sample(PROBE_TOKENS)]
     try:
         engine = _engine(chosen, definition, ends)
         differing = _differing(engine, reference, pa.array(probes, pa.large_string()))
-        problem = f"differs from the reference on {len(differing)} probe strings" if len(differing) else None
+        return f"differs from the reference on {len(differing)} probe strings" if len(differing) else None
     except (KeyboardInterrupt, SystemExit, MissingExtraError):
         raise
     except BaseException as error:  # a panic in the engine's Rust code is not an Exception
         reason = next(iter(str(error).splitlines()), type(error).__name__)
-        problem = f"cannot use this tokenizer ({reason})"
-    if problem is None:
-        return engine, None
-    if name != "auto":
-        raise AssetError(f'{definition.path}: {name} {problem}. Use engine "{reference.name}", or "auto".')
-    return reference, f"{chosen} {problem}"
+        return f"cannot use this tokenizer ({reason})"
 
 
 def _refuse_controls(engine: Engine, definition: Definition, controls: dict[str, int], lookalikes: list[str]) -> None:

@@ -17,7 +17,8 @@ from corpusmill.models.close_pairs import LanguagePair, compare, make_pair
 from corpusmill.models.common_words import MAX_TIMES, NO_GROUP, CommonWords, count_words
 from corpusmill.models.fasttext import FastText
 from corpusmill.models.fasttext_file import read_labels
-from corpusmill.models.wide_file import COMMON, NOTHING, Tables, read_card, read_tables
+from corpusmill.models.table_cache import Tables
+from corpusmill.models.wide_file import COMMON, NOTHING, read_card, read_tables
 from corpusmill.models.wide_parts import cut_parts
 from corpusmill.models.wide_score import MAX_COUNTED, NO_NAME, UNIT, Wide, gather, name_texts, score
 from corpusmill.text.array_types import Bools, Bytes, Float32s, Int16s, Int64s

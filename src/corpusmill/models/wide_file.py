@@ -1,27 +1,23 @@
 """The file of lid.wide, and its tables as processes share them.
 
 The file has a line of JSON, the card, which tells the languages without the weights, and below it the arrays, 5.0 MB
-under LZMA and 59 MB unpacked. They are unpacked once a machine, into the cache folder, and read or mapped from there:
-no process has to unpack them, and all have the same pages of the mapped ones. Where there is no such folder, each
-process has its own.
+under LZMA and 59 MB unpacked. They are unpacked once a machine (`table_cache`), and read or mapped from there: no
+process has to unpack them, and all have the same pages of the mapped ones.
 """
 
 import io
 import json
 import lzma
-import shutil
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import xxhash
-from numpy.typing import NDArray
 
 from corpusmill import assets
 from corpusmill.errors import AssetError
 from corpusmill.models.common_words import make_common_words
-from corpusmill.text.array_types import Bytes, Int8s
-from corpusmill.text.compile import cache_folder
+from corpusmill.models.table_cache import Tables, cached_tables
+from corpusmill.text.array_types import Int8s
 
 WIDE_MAGIC = b"CMWIDE1 "
 FORMAT = 3
@@ -30,9 +26,7 @@ ROW = 64  # bytes of a cache line
 # What is mapped. `moves` and `states`, 40 MB, are copied instead: both are read at each byte of text, and mapped pages
 # are small ones (4 KiB), whose addresses take the processor a fifth of the time.
 MAPPED_TABLES = ("table", "ceiling")
-SUMS = "sums.json"  # written last
 COMMON = "common-"  # before the names of the arrays of `common_words.CommonWords`
-Tables = dict[str, NDArray[Any]]
 
 
 def read_card(path: Path) -> dict[str, Any]:
@@ -49,24 +43,12 @@ def read_card(path: Path) -> dict[str, Any]:
 
 def read_tables(path: Path) -> Tables:
     """The arrays of the model, MAPPED_TABLES as `wide_score.Wide` has them. Raises AssetError if it is damaged."""
-    root = cache_folder()
-    if root is None:
-        return unpacked(path)
-    name = f"lid.wide-{assets.fingerprint(path)[:16]}"
 
-    def make(folder: Path) -> None:
+    def make() -> Tables:
         with assets.unchanged([path]):
-            write(folder, unpacked(path))
+            return unpacked(path)
 
-    try:
-        folder = assets.derived(root, name, make)
-        tables = mapped(folder)
-        if tables is None:  # damaged
-            shutil.rmtree(folder, ignore_errors=True)
-            tables = mapped(assets.derived(root, name, make))
-    except OSError:  # a full disk, or a folder that somebody removes just now
-        tables = None
-    return unpacked(path) if tables is None else tables
+    return cached_tables(f"lid.wide-{assets.fingerprint(path)[:16]}", make, MAPPED_TABLES)
 
 
 def unpacked(path: Path) -> Tables:
@@ -98,38 +80,3 @@ def aligned(table: Int8s) -> Int8s:
     padded = buffer[begin : begin + rows * width].reshape(rows, width)
     padded[:, :columns] = table
     return padded
-
-
-def write(folder: Path, tables: Tables) -> None:
-    """Each array as a file of its own, which begins at a whole cache line, and a checksum of each."""
-    sums = {}
-    for name, array in tables.items():
-        path = folder / f"{name}.npy"
-        np.save(path, array)
-        sums[path.name] = checksum(np.memmap(path, np.uint8, "r"))
-    (folder / SUMS).write_text(json.dumps(sums), "utf-8")
-
-
-def mapped(folder: Path) -> Tables | None:
-    """What `write` has written; None if it has changed.
-
-    Pages are copied where they are written to, which nothing does: so arrays are of the same type, for numba, as those
-    of `unpacked`.
-    """
-    tables = {}
-    try:
-        for file, expected in json.loads((folder / SUMS).read_text("utf-8")).items():
-            path = folder / file
-            if checksum(np.memmap(path, np.uint8, "r")) != expected:
-                return None
-            tables[path.stem] = (
-                np.asarray(np.load(path, mmap_mode="c")) if path.stem in MAPPED_TABLES else np.load(path)
-            )
-    except (ValueError, AttributeError, FileNotFoundError):  # no JSON, no object, no array; an empty file
-        return None
-    return tables
-
-
-def checksum(data: Bytes) -> str:
-    """XXH3, which finds damage at the speed of memory."""
-    return xxhash.xxh3_128_hexdigest(data.data)
