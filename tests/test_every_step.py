@@ -199,6 +199,29 @@ def test_no_documents_is_a_batch_like_any_other(step, pages):
     assert set(map(len, found.values())) == {0}
 
 
+NOTHING = """
+import sys
+sys.path[:0] = sys.argv[1:]
+import test_every_step as every
+from corpusmill.text import shipped
+shipped.is_native = True  # no kernel came with the package
+for step in every.of_kind(*every.SEE_A_BATCH):
+    for pages in (False, True):
+        if not step.marks and step.id != "annotate/classifier":  # opens a model of yours, to see whether it is damaged
+            every.answers(*step.values, every.batch([], pages=pages))
+    if "numba" in sys.modules:
+        sys.exit(step.id)
+"""
+
+
+def test_no_documents_need_no_compiled_code(tmp_path):
+    """So a check waits for no compiler: tables of words, names and characters are made for documents."""
+    environment = os.environ | {"CORPUSMILL_CACHE": str(tmp_path)}
+    command = [sys.executable, "-c", NOTHING, str(Path(__file__).parent)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 @pytest.mark.parametrize("step", of_kind(*SEE_A_BATCH))
 @pytest.mark.parametrize("pages", [False, True], ids=["texts", "pages"])
 @given(first=records, second=records)

@@ -7,19 +7,25 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numba import typeof
 
+from corpusmill import assets
 from corpusmill.errors import AssetError, RecipeError
+from corpusmill.models import table_cache, toxicity
 from corpusmill.models.model_file import write_model
 from corpusmill.models.toxicity import (
     FORMAT,
     HITS,
     MIN_MISSPELLED,
     MISSPELLED,
+    TOXICITY_EN,
+    WORDS_EN,
     Rater,
     ToxicityModel,
     lists,
     spellings,
     spread,
+    word_list,
     word_table,
 )
 from corpusmill.models.toxicity_score import KIND_FEATURES, WORD_KINDS, lookup
@@ -121,3 +127,52 @@ def test_a_list_that_is_not_there():
     with pytest.raises(AssetError):
         Rater(lexicon="/no/such/list.txt")
     assert pa.types.is_list(HITS) and Rater().assets == ("toxicity-en", "toxic-words-en")
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    (tmp_path / "cache").mkdir()
+    monkeypatch.setattr(table_cache, "cache_folder", lambda: tmp_path / "cache")
+    return tmp_path / "cache"
+
+
+def loaded():
+    """Model and list as a new process has them, and as kernels see them."""
+    model = ToxicityModel.load(assets.locate(TOXICITY_EN))
+    tables = [*model.table, model.weights, *word_list(assets.locate(WORDS_EN))]
+    return [(typeof(table), np.asarray(table).tolist()) for table in tables]
+
+
+def test_the_tables_of_words_are_made_once_for_each_content(cache, monkeypatch, tmp_path):
+    first = loaded()
+    assert len(list(cache.iterdir())) == 2
+    monkeypatch.setattr(toxicity, "make_words", None)
+    monkeypatch.setattr(toxicity, "word_table", None)
+    assert loaded() == first
+    monkeypatch.undo()
+    monkeypatch.setattr(table_cache, "cache_folder", lambda: cache)
+    own = tmp_path / "words.txt"
+    for word in ("oaf", "oafish"):
+        own.write_text(word)
+        assert bytes(word_list(own).letters) == word.encode()
+
+
+@pytest.mark.parametrize("damage", [b"", b"\x93NUMPY", None])
+def test_damaged_tables_of_words_are_made_again(cache, damage):
+    first = loaded()
+    for path in cache.glob("*/*.npy"):
+        path.unlink() if damage is None else path.write_bytes(damage)
+    assert loaded() == first
+
+
+def test_without_a_cache_the_tables_of_words_are_the_same(cache, monkeypatch):
+    first = loaded()
+    monkeypatch.setattr(table_cache, "cache_folder", lambda: None)
+    assert loaded() == first
+
+
+def test_no_documents_have_the_columns_of_some():
+    some = Rater().columns(strings("A nice day."), spans=True)
+    none = Rater().columns(strings(), spans=True)
+    assert {name: column.type for name, column in none.items()} == {name: c.type for name, c in some.items()}
+    assert list(none) == list(some)

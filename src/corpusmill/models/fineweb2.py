@@ -6,7 +6,7 @@ The asset "fineweb2-settings", made by scripts/make_fineweb2_settings.py.
 import json
 import lzma
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 import numpy as np
@@ -33,16 +33,21 @@ NO_PAIR = -1
 class LanguageSettings:
     """pairs    of language (ISO 639-3) and script (ISO 15924), sorted
     bounds      parameter -> (pairs,) float64, NaN where that pair has none
-    stop_words  of each pair, by its place
+    listed      the stop words of each pair, by its place
     by_label    what a language model calls texts -> the places of the pairs that it may be, the usual one first
     hyphens     (pairs,) whether a word ends at its hyphen: where two stop words or more do, as Maltese articles ("il-")
     """
 
     pairs: list[str]
     bounds: dict[str, Float64s]
-    stop_words: Lists
+    listed: list[list[str]]
     by_label: dict[str, list[int]]
     hyphens: Bools
+
+    @cached_property
+    def stop_words(self) -> Lists:
+        """`listed`, as kernels take it."""
+        return make_lists(self.listed)
 
     def find_pairs(self, labels: pa.StringArray, texts: pa.LargeStringArray) -> Int64s:
         """(documents,) the place of the pair of each document; NO_PAIR where its language has no settings.
@@ -90,7 +95,7 @@ def read(path: Path) -> LanguageSettings:
     return LanguageSettings(
         pairs=pairs,
         bounds={name: table[:, column].copy() for column, name in enumerate(content["bounds"])},
-        stop_words=make_lists(stop_words),
+        listed=stop_words,
         by_label={label: [position[pair] for pair in names] for label, names in content["labels"].items()},
         hyphens=np.array([sum(len(word) > 1 and word[-1] == "-" for word in words) > 1 for words in stop_words]),
     )

@@ -79,8 +79,8 @@ class Identifier:
         A text without words has no label, and score 0; so has the runner-up if only one language was considered. A text
         in none of the languages of lid.wide is labelled `unknown`, with score 0; the runner-up is the nearest language.
         """
-        if not len(texts) and self._wide:
-            return {name: pa.array([], type) for name, type in LANGUAGE_COLUMNS.items()}  # without unpacking 200 MB
+        if not len(texts) and self.model in assets.manifest():  # what does not ship may be damaged
+            return {name: pa.array([], type) for name, type in LANGUAGE_COLUMNS.items()}
         text = view(texts)
         names, best, mean = self._by_wide(text) if self._wide else self._by_fasttext(text)
         label, runner_up = (names.take(pa.array(column, mask=column < 0)) for column in (best[:, 0], best[:, 1]))

@@ -76,7 +76,8 @@ class QualityModel:
     def scores(self, texts: pa.LargeStringArray) -> Float32s:
         """(documents,) the probability that each is good, 0 to 1; NaN for a text without tokens."""
         scores = np.empty(len(texts), np.float32)
-        score_texts(view(texts), self.linear, classes(), scores)
+        if len(texts):
+            score_texts(view(texts), self.linear, classes(), scores)
         return scores
 
 

@@ -6,7 +6,7 @@ float32; `close` uint8, words as in `words`: real ones that `spellings` must not
 UTF-8.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from corpusmill import assets
 from corpusmill.errors import AssetError, RecipeError
 from corpusmill.models.model_file import read_model
+from corpusmill.models.table_cache import Tables, cached_tables
 from corpusmill.models.toxicity_score import (
     KIND_FEATURES,
     SPELLING,
@@ -29,8 +30,9 @@ from corpusmill.models.toxicity_score import (
 )
 from corpusmill.text.array_types import Bools, Bytes, Float32s, Int64s
 from corpusmill.text.buffers import view
+from corpusmill.text.compile import fingerprint
 from corpusmill.text.folded_hash import word_hashes
-from corpusmill.text.lexicon import find_words, read_words
+from corpusmill.text.lexicon import WordList, find_words, listed_words, make_words
 from corpusmill.text.sentences import sentence_spans
 from corpusmill.text.unicode import classes
 
@@ -86,8 +88,10 @@ class ToxicityModel:
             raise AssetError(f"{path}: {len(words):,} words, more than {SPELLING:,}: damaged. Get it again.")
         if kinds.max() >= WORD_KINDS:
             raise AssetError(f"{path}: a word has the kind {kinds.max()}: damaged. Get it again.")
-        weights.flags.writeable = False
-        return cls(card, word_table(words, kinds, close), weights, float(bias[0]))
+        for array in (weights, kinds):
+            array.flags.writeable = False
+        tables = tables_of(path, lambda: {"words": word_table(words, kinds, close).words})
+        return cls(card, WordTable(tables["words"], kinds), weights, float(bias[0]))
 
     def score(self, texts: pa.LargeStringArray) -> ToxicityScores:
         spans, offsets = sentence_spans(texts)
@@ -96,6 +100,26 @@ class ToxicityModel:
         out = SentenceOutput(sentences, words, documents, worst)
         score_sentences(view(texts), spans, offsets, self.table, self.weights, self.bias, classes(), out)
         return ToxicityScores(documents, spans, offsets, sentences, words, worst)
+
+
+def word_list(path: Path) -> WordList:
+    """The list of a file. Raises AssetError as `lexicon.listed_words` does."""
+
+    def make() -> Tables:
+        words = make_words(listed_words(path))
+        return {"slots": words.slots, "letters": words.letters, "start": words.start, "first": words.first}
+
+    tables = tables_of(path, make)
+    return WordList(**tables, longest=int(np.diff(tables["start"]).max()))
+
+
+def tables_of(path: Path, make: Callable[[], Tables]) -> Tables:
+    """What `make` makes of a file, once a machine; read-only, as kernels take it."""
+    with assets.unchanged([path]):
+        tables = cached_tables(f"{path.stem}-{assets.fingerprint(path)[:16]}-{fingerprint(__name__)}", make)
+    for table in tables.values():
+        table.flags.writeable = False
+    return tables
 
 
 def word_table(words: Sequence[str], kinds: Bytes, close: Sequence[str]) -> WordTable:
@@ -127,13 +151,23 @@ def spellings(word: str) -> Iterator[str]:
 
 SENTENCES = pa.list_(pa.struct([("start", pa.int64()), ("end", pa.int64()), ("score", pa.float32())]))
 HITS = pa.list_(pa.struct([("start", pa.int64()), ("end", pa.int64())]))
+SIGNALS = {
+    "score": pa.float32(),
+    "worst": pa.float32(),
+    "worst_start": pa.int64(),
+    "worst_end": pa.int64(),
+    "bad": pa.float64(),
+    "found": pa.int32(),
+    "share": pa.float64(),
+}
+SPANS = {"sentences": SENTENCES, "words": HITS}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rater:
     """Rates texts by the model that ships and by a list of words.
 
-    lexicon          an asset's name, or the path of a list (see `lexicon.read_words`)
+    lexicon          an asset's name, or the path of a list (see `lexicon.listed_words`)
     sentence_score   minimum score of a bad sentence
 
     Raises AssetError if the list does not exist, and RecipeError for an invalid score.
@@ -145,7 +179,7 @@ class Rater:
     def __post_init__(self) -> None:
         if not 0 <= self.sentence_score <= 1:
             raise RecipeError(f"sentence_score must be from 0 to 1, got {self.sentence_score}")
-        assets.load(self.lexicon, read_words)
+        assets.load(self.lexicon, listed_words)
 
     @property
     def assets(self) -> tuple[str, ...]:
@@ -153,8 +187,10 @@ class Rater:
 
     def columns(self, texts: pa.LargeStringArray, spans: bool) -> dict[str, pa.Array]:
         """The signals of annotate/toxicity."""
+        if not len(texts):  # needs neither model nor list
+            return {name: pa.nulls(0, kind) for name, kind in (SIGNALS | (SPANS if spans else {})).items()}
         scored = assets.load(TOXICITY_EN, ToxicityModel.load).score(texts)
-        hits, words = find_words(texts, assets.load(self.lexicon, read_words))
+        hits, words = find_words(texts, assets.load(self.lexicon, word_list))
         none = np.isnan(scored.documents)
         worst = scored.worst[~none]
         counts = np.bincount(hits[:, 0], minlength=len(texts))

@@ -178,7 +178,8 @@ def _table(files: ShardFiles, entry: ShardEntry, runs: DocumentSpans) -> Iterato
     import pyarrow.parquet as pq
 
     path = files.folder / files.index.table_name(entry.number)
-    table = pq.read_table(path, columns=["document", "tokens"], use_threads=False)
+    with pq.ParquetFile(path) as file:  # `read_table` imports pyarrow.dataset
+        table = file.read(columns=["document", "tokens"], use_threads=False)
     numbers, tokens = table["document"].to_numpy(), table["tokens"].to_numpy()
     if not np.array_equal(numbers, np.arange(entry.first_document, entry.first_document + entry.documents)):
         yield f"{path}: does not list the {entry.documents} documents from {entry.first_document}, each once, in order"

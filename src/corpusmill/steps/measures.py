@@ -83,7 +83,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from corpusmill.text.grams import REPEAT, REPEATED, TOP
-from corpusmill.text.stats import document_stats
+from corpusmill.text.stats import STATS, document_stats
 
 
 @dataclass(frozen=True)
@@ -171,6 +171,8 @@ def word_stats(
     15 s, and few runs need it."""
     from corpusmill.text.script_stats import stats_over
 
+    if not len(texts):  # needs no table of spaCy's rules
+        return np.zeros(0, STATS)
     return stats_over(texts, words, contained=contained)
 
 

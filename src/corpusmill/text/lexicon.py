@@ -73,7 +73,12 @@ class WordList(NamedTuple):
 
 
 def read_words(path: Path) -> WordList:
-    """A list from a UTF-8 file: words separated by white space; "#" begins a comment.
+    """The list of `listed_words`. Raises AssetError as that does."""
+    return make_words(listed_words(path))
+
+
+def listed_words(path: Path) -> list[str]:
+    """The words of a UTF-8 file, sorted: they are separated by white space; "#" begins a comment.
 
     Raises AssetError if there are no words, or one that does not consist of 3 to 32 ASCII letters, or has more than
     three of one letter in a row.
@@ -102,7 +107,7 @@ def read_words(path: Path) -> WordList:
             words.add(word)
     if not words:
         raise AssetError(f"{path}: a list without words")
-    return make_words(sorted(words))
+    return sorted(words)
 
 
 def make_words(words: list[str]) -> WordList:

@@ -24,15 +24,16 @@ def replace_spans(texts: pa.LargeStringArray, spans: Int64s, replacements: pa.La
     document, start, end = (np.ascontiguousarray(spans[:, column]) for column in (0, -2, -1))
     if len(replacements) != len(spans):
         raise ValueError(f"{len(spans)} spans need as many replacements, got {len(replacements)}")
+    if not len(spans):
+        return texts
     sizes = np.diff(text.offsets)
-    if len(spans):
-        if document.min() < 0 or document.max() >= len(sizes):
-            raise ValueError(f"document numbers must be in 0..{len(sizes) - 1}")
-        if (start < 0).any() or (start > end).any() or (end > sizes[document]).any():
-            raise ValueError("a span must be within its document")
-        same = np.diff(document) == 0
-        if (np.diff(document) < 0).any() or (same & (start[1:] < end[:-1])).any():
-            raise ValueError("spans must be in order and not overlap")
+    if document.min() < 0 or document.max() >= len(sizes):
+        raise ValueError(f"document numbers must be in 0..{len(sizes) - 1}")
+    if (start < 0).any() or (start > end).any() or (end > sizes[document]).any():
+        raise ValueError("a span must be within its document")
+    same = np.diff(document) == 0
+    if (np.diff(document) < 0).any() or (same & (start[1:] < end[:-1])).any():
+        raise ValueError("spans must be in order and not overlap")
     changes = np.zeros(len(sizes), np.int64)
     np.add.at(changes, document, np.diff(new.offsets) - (end - start))
     offsets = np.zeros(len(sizes) + 1, np.int64)

@@ -23,8 +23,8 @@ FACTS = "texts"
 COUNTED = ("chars", "words")
 PER_OCTAVE = 8
 # The least length in each bin: 0, 1, 2, …, and from 8 on eight bins per octave. The last one has no end.
-LENGTHS = np.unique(np.ceil(2 ** (np.arange(31 * PER_OCTAVE) / PER_OCTAVE) - 1e-9).astype(np.int64))
-LENGTHS = np.concatenate([[0], LENGTHS])
+LENGTHS = np.ceil(2 ** (np.arange(31 * PER_OCTAVE) / PER_OCTAVE) - 1e-9).astype(np.int64)
+LENGTHS = np.concatenate([[0], LENGTHS[np.diff(LENGTHS, prepend=0) > 0]])
 
 
 class TextFacts:

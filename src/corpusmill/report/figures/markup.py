@@ -32,11 +32,13 @@ def markup(tables: RunTables) -> list[Markup]:
 def warnings(tables: RunTables) -> list[str]:
     """A sentence for each source with so much markup that a step is missing; none where the recipe's own steps cannot
     be imported from here, so that nobody can tell."""
+    counted = [(figure.source, figure.documents, figure.markup) for figure in markup(tables)]
+    if not any(map(_is_marked_up, counted)):
+        return []
     try:
         recipe = tables.files.recipe
     except (RecipeError, AssetError):
         return []
-    counted = [(figure.source, figure.documents, figure.markup) for figure in markup(tables)]
     return in_words(recipe, counted, "after the last step")
 
 
@@ -45,9 +47,13 @@ def in_words(recipe: Recipe, counted: Sequence[tuple[str, int, int]], when: str)
 
     counted   source, documents, and those of them that hold markup
     """
-    marked_up = [counts for counts in counted if counts[2] and counts[2] >= MIN_MARKUP_SHARE * counts[1]]
     return [
         f"{share(markup, documents)} of the documents of source {source} contain HTML markup {when}: {change}"
-        for source, documents, markup in marked_up
+        for source, documents, markup in filter(_is_marked_up, counted)
         for change in strip_html(recipe, [source])
     ]
+
+
+def _is_marked_up(counts: tuple[str, int, int]) -> bool:
+    _, documents, markup = counts
+    return markup > 0 and markup >= MIN_MARKUP_SHARE * documents

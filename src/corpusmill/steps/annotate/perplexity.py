@@ -78,7 +78,7 @@ class Perplexity:
         for name in self.assets:
             if name.endswith(SUFFIXES) and KENLM.missing:
                 assets.locate(name)  # a run asks for the library first
-            else:
+            elif name not in assets.manifest():
                 load(name)
 
     def signals(self, docs: pa.RecordBatch) -> Columns:
@@ -112,7 +112,9 @@ class Perplexity:
         if model is None:
             texts = pa.nulls(len(texts), pa.large_string())
         lines, document = sentences(texts)
-        log, alone, words = load(model).score(lines) if model else NONE
+        # A model that does not ship is loaded for no lines, too: it may be damaged.
+        needed = model is not None and (len(lines) or model not in assets.manifest())
+        log, alone, words = load(model).score(lines) if model and needed else NONE
         counted = words + 1
         documents = len(texts)
         total = np.bincount(document, counted, documents)

@@ -56,8 +56,11 @@ class Html:
 
     def transform(self, docs: pa.RecordBatch) -> pa.RecordBatch:
         text = docs["text"]
-        tags, _ = tag_counts(text)
-        markup = is_markup(text, self.leave_code)
+        if len(docs):
+            tags, _ = tag_counts(text)
+            markup = is_markup(text, self.leave_code)
+        else:  # needs no table of names
+            tags, markup = pa.array([], pa.int64()), pa.array([], pa.bool_())
         changed = with_text(docs, masked(text, markup, self._stripped))
         return changed.append_column("tags", tags).append_column("stripped", pc.cast(markup, pa.int64()))
 

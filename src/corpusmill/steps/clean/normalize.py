@@ -62,6 +62,8 @@ class Normalize:
             raise RecipeError(f"clean/normalize: max_blank_lines must be at least 0, got {self.max_blank_lines}")
 
     def transform(self, docs: pa.RecordBatch) -> pa.RecordBatch:
+        if not len(docs):  # needs no table of characters
+            return docs
         texts = docs["text"]
         replaced, others = None, None
         suspects = kinds_in(texts, self._character_kinds()) != 0

@@ -30,6 +30,7 @@ WORDS = re.compile(r"\w+")
 # contaminated that are not so without templates, 9 six ("write a python function to find the sum of"), from 10 on none.
 TEMPLATE = 13
 SHOWN = 60  # words of a passage and of a question, kept as evidence
+INDEXING = (fold.__module__, build.__module__, near.__name__)  # the modules with the kernels that make an index
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from corpusmill.errors import RecipeError, did_you_mean
 from corpusmill.steps import Columns
-from corpusmill.steps.decontaminate._benchmarks import Benchmarks, benchmarks, files
+from corpusmill.steps.decontaminate._benchmarks import INDEXING, Benchmarks, benchmarks, files
 from corpusmill.steps.decontaminate._evidence import Match, columns, matches, merged, nothing_found, places
-from corpusmill.steps.decontaminate._items import Fields, FieldsOfFiles, name_of
+from corpusmill.steps.decontaminate._items import Fields, FieldsOfFiles, name_of, read_items
 from corpusmill.steps.verdict import Rule, failing
+from corpusmill.text.compile import cache_folder, is_warm
 from corpusmill.text.fold import fold
 from corpusmill.text.overlap import WIDEST, find_items
 from corpusmill.text.replace import replace_spans
@@ -108,6 +109,9 @@ class Ngrams:
         return tuple(map(str, files(tuple(self.benchmarks))))
 
     def transform(self, docs: pa.RecordBatch) -> pa.RecordBatch:
+        if not len(docs):
+            self._check_items()
+            return _with_columns(docs, nothing_found(0))
         text, items = docs["text"], self._items()
         passages = self._passages(text, items)
         min_overlap = self.min_overlap or 0.0
@@ -116,9 +120,7 @@ class Ngrams:
         if self.action == "cut" and len(passages):
             enough = items.overlap(passages) >= min_overlap
             changed = with_text(docs, self._cut(text, passages[enough & ~items.material[passages["item"]]]))
-        for name, column in evidence.items():
-            changed = changed.append_column(name, column)
-        return changed
+        return _with_columns(changed, evidence)
 
     def reasons(self, docs: pa.RecordBatch, signals: Columns) -> pa.Array:
         return failing(self, self.rules, signals)
@@ -140,13 +142,24 @@ class Ngrams:
             passages = passages[np.array(answered, bool)]
         return passages
 
-    def _items(self) -> Benchmarks:
+    def _check_items(self) -> None:
+        """Raises AssetError if the benchmarks cannot be read or, where kernels are compiled, nothing can be found of
+        them: `check` does not wait for minutes."""
+        if cache_folder() is None or is_warm(INDEXING):
+            self._items()  # its index is made here, before units begin
+        else:
+            read_items(files(tuple(self.benchmarks)), self._mapping())
+
+    def _mapping(self) -> FieldsOfFiles:
         others = Fields(
             question=self.question, answer=self.answer, choices=self.choices, id=self.id, context=self.context
         )
+        return FieldsOfFiles(others, self.fields)
+
+    def _items(self) -> Benchmarks:
         return benchmarks(
             tuple(self.benchmarks),
-            FieldsOfFiles(others, self.fields),
+            self._mapping(),
             self.ngram,
             self.shortest,
             self.common,
@@ -176,3 +189,9 @@ class Ngrams:
         shorter = np.zeros(len(text), bool)
         shorter[spans[:, 0]] = True
         return masked(remaining, pa.array(shorter), lambda cut: pc.if_else(pc.equal(fold(cut), ""), None, cut))
+
+
+def _with_columns(docs: pa.RecordBatch, added: dict[str, pa.Array]) -> pa.RecordBatch:
+    for name, column in added.items():
+        docs = docs.append_column(name, column)
+    return docs

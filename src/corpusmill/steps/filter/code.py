@@ -13,7 +13,7 @@ from corpusmill.errors import RecipeError
 from corpusmill.steps import Columns
 from corpusmill.steps.measures import ratio
 from corpusmill.steps.verdict import Rule, failing
-from corpusmill.text.code import code_counts
+from corpusmill.text.code import CODE_COUNTS, code_counts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +57,7 @@ class Code:
 
 def code_shares(texts: pa.LargeStringArray) -> dict[str, NDArray[np.float64]]:
     """(documents,) each: the three shares, and `code_score`."""
-    counts = code_counts(texts)
+    counts = code_counts(texts) if len(texts) else np.zeros(0, CODE_COUNTS)
     shares = {
         "keyword_ratio": ratio(counts["keywords"], counts["words"]),
         "symbol_ratio": ratio(counts["symbols"], counts["chars"]),

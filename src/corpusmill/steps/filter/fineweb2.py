@@ -120,7 +120,9 @@ class Fineweb2:
         settings = fineweb2.settings()
         language = self._identifier().columns(docs["text"])
         chosen = settings.find_pairs(language["label"], docs["text"])
-        stop_words = listed_words(docs["text"], chosen, settings.stop_words)
+        stop_words = chosen  # of no documents
+        if len(docs):
+            stop_words = listed_words(docs["text"], chosen, settings.stop_words)
         rows, apart = settings.apart(docs["text"], chosen)
         alpha = np.full(len(docs), np.nan)
         if len(rows):

@@ -127,6 +127,9 @@ class FilterUrl:
         The longest domain and the deepest page of the URL that a list has are reported; of words, the first in list
         order.
         """
+        listed = word_list(self.hard_words), word_list(self.sub_words, inside=True), word_list(self.soft_words)
+        if not len(docs):  # needs no table of what is listed
+            return {name: pa.nulls(0, kind) for name, kind in SIGNALS.items()}
         addresses = parse(docs["url"])
         judged = docs["url"].is_valid().to_numpy(zero_copy_only=False)
         judged = judged & (find_domains(addresses, judged, domain_list(self.allow_domains))[:, 0] < 0)
@@ -141,7 +144,6 @@ class FilterUrl:
             entries = find(load(f"{self.ut1}/{category}/{file}", read))
             ut1 = pc.coalesce(ut1, pc.binary_join_element_wise(category, entries, ": "))
 
-        listed = word_list(self.hard_words), word_list(self.sub_words, inside=True), word_list(self.soft_words)
         *places, soft = find_words(
             addresses.data, addresses.spans[:, 4], addresses.spans[:, 5], automata(*listed, self.sub_words_across)
         )
@@ -178,6 +180,7 @@ DOMAINS = ("block_domains", "curated_domains", "allow_domains")
 WORDS = ("hard_words", "sub_words", "soft_words")
 KINDS = {**dict.fromkeys(DOMAINS, "domain"), "block_urls": "page", **dict.fromkeys(WORDS, "word")}
 FINDS = FilterUrl.SWITCHES[:-1]
+SIGNALS = dict.fromkeys(("domain", *FINDS), pa.string()) | {"soft_words": pa.int32()}
 
 
 def listed_entries(entries: List) -> tuple[str, ...]:
