@@ -1,6 +1,8 @@
 """How long until something happens: help, a whole run of 100 documents, the very first run on a machine, and what the
 commands cost that compute nothing."""
 
+import contextlib
+import ctypes
 import os
 import resource
 import shutil
@@ -10,10 +12,13 @@ import time
 from pathlib import Path
 from statistics import median
 
+from benchmarks.calibration import OF_THE_BARS, calibrate
 from benchmarks.common import CRAWL, Figure, Workload, row, table
 
 HELP, WHOLE, COMPILE = 0.15, 1.5, 60.0  # seconds
 NOTHING = 1.0  # seconds of CPU: well below
+WHOLE_CPU = {"a recipe of seven lines": 1.2, "a crawl": 2.0}  # CPU seconds, of the machine of the bars
+SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER of prctl.h: what a command leaves behind becomes a child of this process
 DOCUMENTS = 100
 SHORT = """
 read: {{jsonl: {input}}}
@@ -45,6 +50,7 @@ def run(workload: Workload, runs: int, scratch: Path) -> list[Figure]:
     print("\n")
     short = scratch / "short.yaml"
     short.write_text(SHORT.format(input=scratch / "docs-0000.jsonl", folder=scratch / "short"), "utf-8")
+    figures += whole_runs({"a recipe of seven lines": short, "a crawl": recipe}, runs, scratch / "whole")
     cpu_seconds("run", short)
     table("of a recipe of seven lines", "CPU s")
     computed_nothing = [
@@ -74,11 +80,35 @@ def write_input(workload: Workload, scratch: Path) -> Path:
     return recipe
 
 
-def cpu_seconds(verb: str, recipe: Path) -> float:
-    """User and system time of a command; POSIX."""
+def whole_runs(recipes: dict[str, Path], runs: int, folder: Path) -> list[Figure]:
+    """Whole runs of the documents, in turns: CPU seconds of all processes, beside those of the calibration loop."""
+    measured: dict[str, list[tuple[float, float]]] = {name: [] for name in recipes}
+    for _ in range(runs):
+        for name, recipe in recipes.items():
+            shutil.rmtree(folder, ignore_errors=True)
+            loop = calibrate().cpu
+            seconds = cpu_seconds("run", recipe, "--folder", str(folder))
+            measured[name].append((seconds, seconds / loop))
+    table(f"a whole run of {DOCUMENTS} documents", "CPU s", "times the loop")
+    figures = []
+    for name, taken in measured.items():
+        seconds, loops = (median(column) for column in zip(*taken))
+        row(name, f"{seconds:.2f}", f"{loops:.1f}")
+        figures.append(Figure(f"{DOCUMENTS} documents, {name}", loops * OF_THE_BARS, "CPU s", WHOLE_CPU[name], "below"))
+    print()
+    return figures
+
+
+def cpu_seconds(verb: str, recipe: Path, *options: str) -> float:
+    """User and system time of a command and of all processes that it starts, those that outlive it, too; POSIX."""
+    if libc := ctypes.CDLL(None) if sys.platform == "linux" else None:
+        libc.prctl(SUBREAPER, 1, 0, 0, 0)
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    command = [sys.executable, "-m", "corpusmill.cli", verb, str(recipe)]
+    command = [sys.executable, "-m", "corpusmill.cli", verb, str(recipe), *options]
     subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+    with contextlib.suppress(ChildProcessError):
+        while libc:
+            os.wait()  # the server that workers come from, which ends after the command
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from corpusmill.execute import warm_start as fork_server
-from corpusmill.execute.warm_start import ENGINE_PRELOAD, start_for
+from corpusmill.execute.warm_start import ENGINE_PRELOAD, STAGE_GUARD, start_for
 
 RECIPE = """
 read:
@@ -30,7 +30,7 @@ def test_what_a_recipe_names_is_imported_and_then_the_engine(tmp_path, started):
     path.write_text(RECIPE)
     start_for(path, ["steps.minhash.bands=20"])
     steps = ["corpusmill.steps.dedup.minhash", "corpusmill.steps.filter.gopher_quality"]
-    assert started == [[*steps, "corpusmill.read.jsonl", "corpusmill.read.warc", ENGINE_PRELOAD]]
+    assert started == [[*steps, "corpusmill.read.jsonl", "corpusmill.read.warc", STAGE_GUARD, ENGINE_PRELOAD]]
 
 
 @pytest.mark.parametrize(

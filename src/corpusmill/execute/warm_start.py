@@ -1,4 +1,7 @@
-"""The process that workers are forked from: it imports once, and early, what all of them need, and nothing else."""
+"""The process that workers are forked from: it imports once, and early, what all of them need, and nothing else.
+
+Where there is little to do, it is a copy of the driver: what both import, they import once.
+"""
 
 import contextlib
 import importlib
@@ -12,6 +15,7 @@ import tempfile
 import threading
 import traceback
 from collections.abc import Iterator, Sequence
+from fnmatch import fnmatch
 from functools import cache
 from multiprocessing import util
 from pathlib import Path
@@ -24,6 +28,9 @@ LONGEST_SOCKET_FOLDER = (
     70  # bytes of a folder in which a socket may lie: systems allow 103, and 32 are the names below it
 )
 ENGINE_PRELOAD = "corpusmill.engine.preload"  # imported last: it loads the kernels of what was imported before
+LAZY_PRELOAD = "corpusmill.engine.lazy_preload"  # instead of it: a worker loads a kernel when it first calls it
+STAGE_GUARD = "corpusmill.engine.plan.identity"  # a worker needs it when it is given a stage
+SMALL = 8 << 20  # bytes of input of which the first pass makes one unit: one worker has all the work
 OTHER_EXECUTOR = re.compile(r"executor['\"]?\s*[:=]\s*['\"]?(?!processes)\w")
 
 
@@ -43,8 +50,8 @@ def start(preload: Sequence[str], in_process: bool = False) -> None:
     happens where it runs already, or where there is none.
 
     in_process   import them in this process, and fork the server from it: a second of processor less, and no sooner
-                 done. For a process that has one worker, has imported little and has no thread yet; where it has one,
-                 the server starts as usual
+                 done. For a process that has work for one worker, has imported little and has no thread yet; where it
+                 has one, the server starts as usual
     """
     if os.name == "nt":
         return
@@ -143,7 +150,7 @@ def leave_if_imported_by_worker() -> None:
 def start_for(recipe: Path, settings: Sequence[str], in_process: bool = False) -> None:
     """Start the server with what a recipe seems to need, before anything is imported to read it.
 
-    in_process   as of `start`
+    in_process   as of `start`; where the input seems to be small, it is done anyway
 
     Steps and readers are looked for by their names. What is not found so is imported by the workers, and a server for a
     recipe that runs otherwise, or that is wrong, ends with this process.
@@ -158,7 +165,51 @@ def start_for(recipe: Path, settings: Sequence[str], in_process: bool = False) -
     readers = [(path, f"{path.stem}:") for path in sorted(PACKAGE.glob("read/[!_]*.py"))]
     paths = [path for path, name in steps + readers if name in text]
     modules = [".".join(("corpusmill", *path.relative_to(PACKAGE).with_suffix("").parts)) for path in paths]
-    start([*modules, ENGINE_PRELOAD], in_process)
+    small = is_probably_small(text)
+    start([*modules, STAGE_GUARD, LAZY_PRELOAD if small else ENGINE_PRELOAD], in_process or small)
+
+
+def is_probably_small(recipe: str) -> bool:
+    """Whether the files that the text of a recipe seems to read are less than SMALL together.
+
+    If that is wrong, the first units are done a second later.
+    """
+    total, count = 0, 0
+    section = re.search(r"^read:(.*?)(?=^\w|\Z)", recipe, re.MULTILINE | re.DOTALL)
+    read = [section[1] if section else "", *re.findall(r"^read\b.*?=(.*)", recipe, re.MULTILINE)]
+    text = re.sub(r"(^|\s)#.*", "", "\n".join(read))
+    for path in re.findall(r"[^\s\"'\[\]{},]+", os.path.expandvars(text)):
+        if path.startswith("demo://"):
+            count += 1
+            continue
+        if "://" in path:
+            return False
+        try:
+            for size in _sizes(Path(path)):
+                total, count = total + size, count + 1
+                if total >= SMALL:
+                    return False
+        except OSError:
+            return False
+    return count > 0
+
+
+def _sizes(path: Path) -> Iterator[int]:
+    """Bytes of each file that a path, a folder or a pattern of names in a folder stands for. A folder is listed as far
+    as it is asked for."""
+    if path.is_file():
+        yield path.stat().st_size
+        return
+    if path.is_dir():
+        folder, name = path, "*"
+    elif set(path.name) & set("*?["):
+        folder, name = path.parent, path.name
+    else:
+        return
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if fnmatch(entry.name, name):
+                yield from _sizes(Path(entry.path))
 
 
 def is_probably_finished(recipe: Path, folder: str | None) -> bool:

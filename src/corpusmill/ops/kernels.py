@@ -5,7 +5,7 @@ from importlib import import_module
 
 from corpusmill.engine.drive.listener import ProgressListener
 from corpusmill.engine.drive.meter import BeatListener
-from corpusmill.execute.warm_start import ENGINE_PRELOAD
+from corpusmill.execute.warm_start import ENGINE_PRELOAD, LAZY_PRELOAD, SMALL, STAGE_GUARD
 from corpusmill.store.units import now
 
 
@@ -46,8 +46,13 @@ def warm_kernels(listener: ProgressListener, modules: Sequence[str] | None = Non
     return seconds
 
 
-def preloaded() -> tuple[str, ...]:
-    """What the fork server imports: the kernels that the recipe needs, and then the engine, which loads them."""
+def preloaded(input_bytes: float | None = None) -> tuple[str, ...]:
+    """What the fork server imports: the kernels that the recipe needs, and then the engine, which loads them. Where
+    there is little text, workers load only the kernels that they call.
+
+    input_bytes   of text; None: not known
+    """
     from corpusmill.text import warming
 
-    return (*warming.imported_kernels(), ENGINE_PRELOAD)
+    small = input_bytes is not None and input_bytes < SMALL
+    return (*warming.imported_kernels(), STAGE_GUARD, LAZY_PRELOAD if small else ENGINE_PRELOAD)

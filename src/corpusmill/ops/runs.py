@@ -96,9 +96,10 @@ def run(
             worker_count = workers or settings.workers
             if worker_count and settings.address is None and (why := cpus.too_many(worker_count)):
                 listener.note(why)
-            much = sum(source.text_size for source in plan.inputs) >= MUCH_TEXT
-            needed = worker_count or (cpus.usable() if much else 0)
-            start = partial(execute.find(settings.executor).start, worker_count, preloaded(), settings.address)
+            text_bytes = sum(source.text_size for source in plan.inputs)
+            needed = worker_count or (cpus.usable() if text_bytes >= MUCH_TEXT else 0)
+            modules = preloaded(text_bytes)
+            start = partial(execute.find(settings.executor).start, worker_count, modules, settings.address)
             executor = OnDemand(start) if finished else start()
         session = Session(run_folder, plan, executor, listener, clock=call.clock, workers=needed)
         output = _drive(session, ready, call, finished)
