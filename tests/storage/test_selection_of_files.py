@@ -51,12 +51,12 @@ def test_names_are_relative_to_the_folder_that_all_share(tmp_path):
 
 
 def test_links_to_files_are_files_and_broken_ones_are_not(tmp_path):
-    fill(tmp_path, "real/a.txt")
-    (tmp_path / "b.txt").symlink_to(tmp_path / "real/a.txt")
-    (tmp_path / "c.txt").symlink_to(tmp_path / "gone")
-    assert names(expand(str(tmp_path))) == ["b.txt", "real/a.txt"]
+    fill(tmp_path, "real/a.txt", "in/a.txt")
+    (tmp_path / "in/b.txt").symlink_to(tmp_path / "real/a.txt")
+    (tmp_path / "in/c.txt").symlink_to(tmp_path / "gone")
+    assert names(expand(str(tmp_path / "in"))) == ["a.txt", "b.txt"]
     with pytest.raises(InputError, match=r"c\.txt: no such file"):
-        expand(str(tmp_path / "c.txt"))
+        expand(str(tmp_path / "in/c.txt"))
 
 
 def test_only_regular_files_are_files(tmp_path):

@@ -32,6 +32,7 @@ def check(
         sources = {
             name: {"files": files, "bytes": total, "text_bytes": checked.text[name]}
             | ({"read_as": checked.read_as[name]} if name in checked.read_as else {})
+            | ({"passed_over": checked.passed_over[name]} if name in checked.passed_over else {})
             for name, (files, total) in checked.sources.items()
         }
         record = {"name": checked.recipe.name, "folder": folder, "sources": sources, "stages": list(checked.stages)}
@@ -50,6 +51,8 @@ def check(
         read_as = f", {checked.read_as[name]}" if name in checked.read_as else ""
         amount = f"{number(files)} file{'s' * (files != 1)} of {size(total)}"
         print(f"  read {name}: {amount}, about {size(checked.text[name])} of text{read_as}")
+        if name in checked.passed_over:
+            print(f"    {checked.passed_over[name]}")
     only = {label: f"{label} [{notes}]" for label, notes in checked.only.items()}
     for stage, labels in checked.passes.items():
         print(f"  {stage}: {' → '.join(only.get(label, label) for label in labels) or 'read only, no steps'}")

@@ -48,6 +48,7 @@ class Checked:
     sources   source -> (files, bytes) that it reads
     text      source -> bytes of text in these, estimated from a sample
     read_as   source -> what was found out about its format: "fields separated by ";""
+    passed_over   source -> a sentence about what is in its folders or fits its patterns and is not read
     passes    stage -> labels of the steps that documents go through in it
     only      label -> the sources of a step: "only web, wiki", "except code"
     stages    all stages, in order
@@ -70,6 +71,7 @@ class Checked:
     needs: Forecast
     text: dict[str, int]
     read_as: dict[str, str]
+    passed_over: dict[str, str]
     remarks: tuple[tuple[str, str], ...] = ()
     warnings: tuple[str, ...] = ()
     tried: int = 0
@@ -127,6 +129,7 @@ def check(recipe: Recipe | str | os.PathLike[str], *, inputs: Any = None, overri
         needs,
         {name: int(source.text_size) for name, source in zip(names, plan.inputs)},
         dict(ready.read_as),
+        dict(ready.passed_over),
         tuple(remarks(recipe.steps)),
         (*drop_warnings, *ready.warnings, *markup, *_disk_warnings(folder, needs, ahead)),
         documents,

@@ -22,7 +22,7 @@ from corpusmill.hidden import masked
 from corpusmill.read import ChoosesFiles
 from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.parts import Source, home
-from corpusmill.storage import FileInfo, is_in, is_local, local_path, name_of, printable
+from corpusmill.storage import FileInfo, has_ending, is_in, is_local, local_path, name_of, printable
 from corpusmill.store.locks import only_driver
 from corpusmill.store.run_folder import COLLECTION, RunFolder
 
@@ -264,7 +264,7 @@ def _takes(source: Source, paths: Sequence[str]) -> bool:
         files = files_of(replace(source, paths=tuple(paths), root="", exclude=()))
     except InputError:
         return False
-    return all(file.path.endswith(tuple(suffixes)) for file in files) if suffixes else True
+    return all(has_ending(file.path, suffixes) for file in files) if suffixes else True
 
 
 def _with(recipe: Recipe, changed: Source) -> Recipe:

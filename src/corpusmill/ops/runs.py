@@ -168,6 +168,8 @@ def _note(session: Session, ready: preflight.PreflightResult) -> None:
         listener.note(f"warning: {record.name}: {record.problem}; it is written anew")
     for source, format_ in ready.read_as:
         listener.note(f"{source}: {format_}")
+    for source, sentence in ready.passed_over:
+        listener.note(f"{source}: {sentence}")
     for warning in ready.warnings:
         listener.note(f"warning: {warning}")
 

@@ -27,7 +27,7 @@ from corpusmill.read._hub_datasets import dataset_files, is_dataset, is_whole
 from corpusmill.read._values import numbered, to_python
 from corpusmill.registry import Registry
 from corpusmill.schema import DEAD
-from corpusmill.storage import FileInfo, expand
+from corpusmill.storage import FileInfo, PassedOver, expand
 
 __all__ = [
     "BATCH_BYTES",
@@ -206,11 +206,14 @@ def whole_file(file: FileInfo) -> FilePiece:
     return FilePiece(file, size=file.size)
 
 
-def files_at(reader: Any, paths: Sequence[str]) -> list[FileInfo]:
-    """The inputs of a reader that paths name, sorted by name. Raises InputError if a path names nothing."""
+def files_at(reader: Any, paths: Sequence[str], passed_over: PassedOver | None = None) -> list[FileInfo]:
+    """The inputs of a reader that paths name, sorted by name. Raises InputError if a path names nothing.
+
+    passed_over   gets what is there and is not read, see `expand`
+    """
     if isinstance(reader, FindsFiles):
         return reader.find_files(paths)
-    return expand(paths, reader.suffixes if isinstance(reader, ChoosesFiles) else ())
+    return expand(paths, reader.suffixes if isinstance(reader, ChoosesFiles) else (), passed_over)
 
 
 def content_of(file: FileInfo) -> tuple[str, str]:

@@ -41,7 +41,7 @@ from corpusmill.read._bytes import (
     kind_of,
     sniff,
 )
-from corpusmill.storage import open_read, read_range
+from corpusmill.storage import has_ending, open_read, read_range
 
 LOOK_BACK = 4 << 20  # bytes; covers a record of this size, and costs 40 ms per piece
 MAX_HEAD = 64 << 10  # bytes of a record's header
@@ -135,8 +135,8 @@ def packing(path: str) -> str:
     """The compression of an archive, by its content; by its name if the content is neither compressed nor an
     archive. TWICE, if what is compressed is compressed again."""
     kind = sniff(path)
-    if not kind and path.endswith((".gz", ".zst")) and not RECORD.match(read_range(path, 0, PROBE)):
-        return "gzip" if path.endswith(".gz") else "zstd"
+    if not kind and has_ending(path, (".gz", ".zst")) and not RECORD.match(read_range(path, 0, PROBE)):
+        return "gzip" if has_ending(path, (".gz",)) else "zstd"
     return TWICE if kind in MEMBER and _holds_compressed(path, kind) else kind
 
 

@@ -32,7 +32,7 @@ from corpusmill.storage import FileInfo, expand, is_local, list_dir, local_path,
 from corpusmill.storage.places import is_hidden
 
 DOCUMENTS = "documents"
-COMPRESSION_ENDING = re.compile(r"\.(?:gz|zst|bz2|xz|lz4)$")
+COMPRESSION_ENDING = re.compile(r"\.(?:gz|gzip|zst|zstd|bz2|bzip2|xz|lz4|lzma)$", re.I)
 FATAL_KINDS = ("truncated", "damaged", "window_too_large")  # dead letters after which nothing more is read of a file
 FINGERPRINT_PREFIX = "with:"  # what fingerprints of files that have others beside them begin with
 

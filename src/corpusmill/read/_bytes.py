@@ -45,6 +45,12 @@ MAGIC = {
 }
 
 
+def endings(*names: str) -> tuple[str, ...]:
+    """Endings of files that may be compressed: ".csv", ".csv.gz" and so on; `has_ending` knows other spellings."""
+    packed = ("", ".gz", ".zst", ".bz2", ".xz", ".lz4", ".lzma")
+    return tuple(f".{name}{ending}" for name in names for ending in packed)
+
+
 class Damaged(RecordError):
     """The compressed bytes are not what was written."""
 

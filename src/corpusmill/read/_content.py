@@ -3,10 +3,10 @@
 from corpusmill.errors import RecordError
 from corpusmill.read._bytes import blocks, kind_of
 from corpusmill.registry import Registry
-from corpusmill.storage import FileInfo, open_read
+from corpusmill.storage import FileInfo, has_ending, open_read
 
 JSON_ARRAY = {b"[": ("a JSON array: write one object per line first", "")}
-COMPRESSED = (".gz", ".zst", ".bz2", ".xz", ".lz4")
+COMPRESSED = (".gz", ".zst", ".bz2", ".xz", ".lz4", ".lzma")
 
 
 def content_of(file: FileInfo, readers: Registry) -> tuple[str, str]:
@@ -24,7 +24,7 @@ def content_of(file: FileInfo, readers: Registry) -> tuple[str, str]:
     for mark, (content, reader) in marks.items():
         if start.startswith(mark):
             return f"seems to be {content}" + (f", which `{reader}` reads" if reader else ""), reader
-    if file.path.endswith(COMPRESSED):
+    if has_ending(file.path, COMPRESSED):
         with open_read(file.path) as raw:
             if not kind_of(raw.read(8)):
                 return "is not compressed, against its name, or damaged from its beginning", ""

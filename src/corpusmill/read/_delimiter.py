@@ -13,11 +13,11 @@ LINE = re.compile("[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 def sniffed(path: str, head: str) -> str:
     """The delimiter of a file: of USUAL, the one by which the greatest share of the first rows has as many fields as
     the header, two at least; of several, the one that the file's name says, then the first. If none divides the header,
-    what the name says: a tab in .tsv, else a comma.
+    what the name says: a tab in .tsv and .tab, else a comma.
 
     head   the first characters of the file; the last row in them may be cut
     """
-    by_name = "\t" if ".tsv" in path.rpartition("/")[2].lower() else ","
+    by_name = "\t" if re.search(r"\.(?:tsv|tab)\b", path.rpartition("/")[2].lower()) else ","
     shares = {delimiter: _share(head, delimiter) for delimiter in dict.fromkeys((by_name, *USUAL_DELIMITERS))}
     best = max(shares, key=lambda delimiter: shares[delimiter])  # the first of equals
     return best if shares[best] else by_name

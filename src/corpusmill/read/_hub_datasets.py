@@ -16,7 +16,7 @@ import yaml
 
 from corpusmill.assets import hub
 from corpusmill.errors import InputError, MissingExtraError, did_you_mean
-from corpusmill.storage import FileInfo, expand, read_range
+from corpusmill.storage import FileInfo, expand, has_ending, read_range
 
 SCHEME = f"{hub.HUB_SCHEME}datasets/"
 TRAIN = "train"
@@ -33,7 +33,7 @@ MAX_CARD = 16 << 20  # bytes of README.md that are looked at
 WILD = set("*?[")
 ENDINGS = tuple(
     f".{name}{packed}"
-    for name in ("parquet", "jsonl", "json", "ndjson", "csv", "tsv", "arrow", "txt", "warc", "wet")
+    for name in ("parquet", "jsonl", "json", "ndjson", "jsonlines", "jl", "csv", "tsv", "arrow", "txt", "warc", "wet")
     for packed in ("", ".gz", ".zst", ".bz2", ".xz", ".lz4")
 )  # of files, which are no folders
 SUFFIXES = (".parquet", ".jsonl", ".json", ".csv", ".arrow")  # of a reader that takes any
@@ -56,7 +56,7 @@ def is_whole(path: str) -> bool:
     """Whether a path names a whole data set, of which a subset and a split are taken: one of the hub, or a folder."""
     if is_dataset(path):
         return not hub.parse(path)[1]
-    return not WILD & set(path) and not path.endswith(ENDINGS)
+    return not WILD & set(path) and not has_ending(path, ENDINGS)
 
 
 def dataset_files(url: str, subset: str, split: str, suffixes: tuple[str, ...]) -> list[FileInfo]:
@@ -100,7 +100,7 @@ def dataset_files(url: str, subset: str, split: str, suffixes: tuple[str, ...]) 
     if (
         not path
         and repo.revision == hub.MAIN_REVISION
-        and not any(name.endswith(suffixes or SUFFIXES) for name in listing.files)
+        and not any(has_ending(name, suffixes or SUFFIXES) for name in listing.files)
     ):
         listing = _converted(repo, listing)
     names = chosen(listing, path, subset, split, suffixes)
@@ -163,9 +163,9 @@ def _converted(repo: hub.Repo, original: DatasetListing) -> DatasetListing:
 
 def chosen(listing: DatasetListing, path: str, subset: str, split: str, suffixes: tuple[str, ...]) -> list[str]:
     """The paths of the files that were asked for, sorted. Raises InputError if there are none."""
-    data = sorted(name for name in listing.files if name.endswith(suffixes or SUFFIXES) and not _hidden(name))
+    data = sorted(name for name in listing.files if has_ending(name, suffixes or SUFFIXES) and not _hidden(name))
     if path:
-        names = _matching(data if not path.endswith(suffixes or SUFFIXES) else sorted(listing.files), path)
+        names = _matching(data if not has_ending(path, suffixes or SUFFIXES) else sorted(listing.files), path)
         if not names:
             suggestion = did_you_mean(path, data) or "."
             raise InputError(f"{listing.repo}: nothing matches {path}{suggestion} It has: {_shown(data)}")

@@ -24,7 +24,7 @@ import xxhash
 
 from corpusmill.errors import InputError, RecordError
 from corpusmill.read._bytes import Damaged, blocks, sniff
-from corpusmill.storage import FOLDER, FileInfo, expand, is_local, local_path, open_read
+from corpusmill.storage import FOLDER, FileInfo, by_real_path, expand, has_ending, is_local, local_path, open_read
 
 VCS = frozenset({".git", ".hg", ".svn", ".bzr", "CVS", "_darcs"})
 ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz", ".tar.zst", ".zip")
@@ -73,11 +73,12 @@ def find_trees(paths: Sequence[str]) -> list[FileInfo]:
     trees_found: dict[str, tuple[str, FileInfo]] = {}
     if remote:
         for file in expand(remote, ARCHIVES):
-            if not file.path.lower().endswith(ARCHIVES):
+            if not has_ending(file.path, ARCHIVES):
                 raise InputError(f"{file.path}: of object stores and the web, archives are read: {', '.join(ARCHIVES)}")
             trees_found[file.path] = (ENDING.sub("", file.name), file)
     local = sorted({place for path in paths if is_local(path) for place in _matching(path)})
-    trees = {tree: top for place in local for tree, top in _below(place)}
+    tops = {tree: top for place in local for tree, top in _below(place)}
+    trees = {tree: tops[tree] for tree in by_real_path(tops)}
     common = os.path.commonpath([os.path.abspath(top) for top in trees.values()]) if trees else ""
     for tree in trees:
         name = os.path.relpath(os.path.abspath(tree), common).replace(os.sep, "/")
@@ -97,7 +98,7 @@ def _matching(path: str) -> list[str]:
 def _below(path: str) -> Iterator[tuple[str, str]]:
     """(repository, the folder that its name is relative to) of the repositories at a path."""
     if not os.path.isdir(path):
-        if not path.lower().endswith(ARCHIVES):
+        if not has_ending(path, ARCHIVES):
             raise InputError(f"{path}: neither a folder nor an archive ({', '.join(ARCHIVES)})")
         yield path, os.path.dirname(path) or "."
         return
@@ -110,7 +111,7 @@ def _below(path: str) -> Iterator[tuple[str, str]]:
 def _repositories(folder: str) -> Iterator[str]:
     entries = sorted(os.listdir(folder))
     files = [name for name in entries if not os.path.isdir(os.path.join(folder, name)) and name != ".DS_Store"]
-    if ".git" in entries or any(not name.lower().endswith(ARCHIVES) for name in files):
+    if ".git" in entries or any(not has_ending(name, ARCHIVES) for name in files):
         yield folder
         return
     for name in entries:

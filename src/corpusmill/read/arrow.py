@@ -25,7 +25,7 @@ class ArrowReader(TableReader):
     """
 
     step = "read/arrow"
-    suffixes = (".arrow", ".feather", ".ipc")
+    suffixes = (".arrow", ".arrows", ".feather", ".ipc")
     begins: ClassVar = {b"ARROW1": "an Arrow file"}
 
     def documents(self, piece: FilePiece, docs: DocumentBatches) -> Iterator[pa.RecordBatch]:

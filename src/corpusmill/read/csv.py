@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from corpusmill.errors import InputError, RecipeError, RecordError
 from corpusmill.read import FilePiece, whole_file
-from corpusmill.read._bytes import blocks
+from corpusmill.read._bytes import blocks, endings
 from corpusmill.read._columns import TEXT, ColumnReader, RowReader
 from corpusmill.read._delimiter import AUTO, quoted, sniffed
 from corpusmill.read._documents import DocumentBatches
@@ -43,7 +43,7 @@ class CsvReader(ColumnReader):
 
     delimiter: str = AUTO  # between fields, one character; auto: found out from the first rows of each file
     step = "read/csv"
-    suffixes = tuple(f".{name}{packed}" for name in ("csv", "tsv") for packed in ("", ".gz", ".zst", ".bz2", ".xz"))
+    suffixes = endings("csv", "tsv", "tab", "psv")
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from corpusmill.errors import RecordError
 from corpusmill.read import HTML_PAGES, FilePiece
+from corpusmill.read._bytes import endings
 from corpusmill.read._documents import DocumentBatches, FileReader
 from corpusmill.read.text import KINDS, content
 
@@ -23,9 +24,7 @@ class HtmlReader(FileReader):
     step = "read/html"
     gives = HTML_PAGES
     begins: ClassVar = {b"<": "HTML or XML"}
-    suffixes = tuple(
-        f".{name}{packed}" for name in ("html", "htm", "xhtml") for packed in ("", ".gz", ".zst", ".bz2", ".xz")
-    )
+    suffixes = endings("html", "htm", "xhtml")
 
     def documents(self, piece: FilePiece, docs: DocumentBatches) -> Iterator[pa.RecordBatch]:
         raw = content(piece, int(self.max_mb * 1e6))

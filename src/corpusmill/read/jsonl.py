@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from corpusmill.errors import InputError, RecipeError, RecordError
 from corpusmill.read import BATCH_BYTES, BATCH_ROWS, FilePiece, whole_file
-from corpusmill.read._bytes import sniff
+from corpusmill.read._bytes import endings, sniff
 from corpusmill.read._columns import ColumnReader, RowReader, content_of
 from corpusmill.read._documents import DocumentBatches, Unfit
 from corpusmill.read._encoding import advice, decoded, is_marked, looks_like_utf16
@@ -48,11 +48,7 @@ class JsonlReader(ColumnReader):
     max_window_mb: float = 128.0  # that decompressing may take; `zstd --long=31` needs 2148
     step = "read/jsonl"
     begins: ClassVar = {b"{": "JSON lines, or one JSON object"}
-    suffixes = tuple(
-        f".{name}{packed}"
-        for name in ("jsonl", "json", "ndjson")
-        for packed in ("", ".gz", ".zst", ".bz2", ".xz", ".lz4")
-    )
+    suffixes = endings("jsonl", "json", "ndjson", "jsonlines", "jl", "ldjson")
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -14,12 +14,12 @@ import pyarrow as pa
 from corpusmill.errors import InputError, RecordError
 from corpusmill.formats.latex import group, without_comments
 from corpusmill.read import FilePiece, PageKind
-from corpusmill.read._bytes import Damaged, blocks
+from corpusmill.read._bytes import Damaged, blocks, endings
 from corpusmill.read._documents import DocumentBatches, FileReader, as_json
 from corpusmill.read._lines import TooLong
 from corpusmill.read._trees import StrictTarInfo
 from corpusmill.read.text import KINDS
-from corpusmill.storage import FileInfo, open_read
+from corpusmill.storage import FileInfo, has_ending, open_read
 
 SOURCES = (".tex", ".ltx", ".latex", ".sty", ".cls")
 CLASS = re.compile(r"\\document(?:class|style)\b")
@@ -53,12 +53,12 @@ class LatexReader(FileReader):
     max_mb: float = 16.0  # of the sources of a paper; larger ones become dead letters
     step = "read/latex"
     gives = PageKind("LaTeX sources", "extract/latex")
-    suffixes = (".tex", ".tar", ".tar.gz", ".tgz", ".tex.gz", ".gz", ".tar.bz2", ".tar.xz")
+    suffixes = (*endings("tex", "tar"), ".tgz", ".gz")
 
     def documents(self, piece: FilePiece, docs: DocumentBatches) -> Iterator[pa.RecordBatch]:
         limit = int(self.max_mb * 1e6)
         name = posixpath.basename(piece.file.name.replace("\\", "/"))
-        if name.endswith(".tex"):
+        if has_ending(name, (".tex",)):
             self._file(piece.file, docs, limit)
         else:
             stream = _Stream(blocks(piece.file.path))
@@ -292,9 +292,9 @@ def assembled(text: str, folder: str, lookup: Lookup, limit: int) -> str:
                 below = posixpath.join(folder, file_names.strip())
                 second = group(text, at)
                 file_names, at = second if second else ("", at)
-            endings = (".sty",) if how in ("usepackage", "RequirePackage") else ("", ".tex", ".ltx")
-            for name in file_names.split(",") if endings == (".sty",) else [file_names]:
-                for ending in endings:
+            possible = (".sty",) if how in ("usepackage", "RequirePackage") else ("", ".tex", ".ltx")
+            for name in file_names.split(",") if possible == (".sty",) else [file_names]:
+                for ending in possible:
                     path = posixpath.normpath(posixpath.join(below, name.strip().strip('"') + ending))
                     if not name.strip() or path.startswith(("..", "/")) or ":" in path or path in outside:
                         continue

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from corpusmill.errors import RecipeError, RecordError
 from corpusmill.read import FilePiece, PageKind
-from corpusmill.read._bytes import blocks, sniff
+from corpusmill.read._bytes import blocks, endings, sniff
 from corpusmill.read._documents import DocumentBatches, FileReader, as_json, check_choice
 from corpusmill.read._xml_pages import ExportBlock, PagePart, UnreadablePlace, bz2_blocks, parts, plain_blocks
 from corpusmill.read.text import KINDS
@@ -55,7 +55,7 @@ class MediawikiReader(FileReader):
     max_mb: float = 16.0  # of a revision; longer ones become dead letters
     step = "read/mediawiki"
     gives = PageKind("pages in wikitext", "extract/wikitext")
-    suffixes = tuple(f".xml{packed}" for packed in ("", ".bz2", ".gz", ".zst", ".xz"))
+    suffixes = endings("xml")
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -22,6 +22,7 @@ from corpusmill.read._beside import (
     unknown,
     with_beside,
 )
+from corpusmill.read._bytes import endings
 from corpusmill.read._columns import Roles
 from corpusmill.read._documents import DocumentBatches
 from corpusmill.read._ipc import opened
@@ -62,7 +63,7 @@ class RedpajamaReader(LayoutReader):
     max_line_mb: float = 32.0
     step = "read/redpajama"
     roles = Roles(text="raw_content", id="id")
-    suffixes = (".json.gz", ".json", ".json.zst", ".jsonl.gz", ".jsonl", ".jsonl.zst")
+    suffixes = endings("json", "jsonl")
 
     def __post_init__(self) -> None:
         JsonlReader(max_line_mb=self.max_line_mb)  # which knows what it may be

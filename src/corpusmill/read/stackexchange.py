@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from corpusmill.errors import RecipeError, RecordError
 from corpusmill.read import END, HTML_PAGES, FilePiece, whole_file
-from corpusmill.read._bytes import sniff
+from corpusmill.read._bytes import endings, sniff
 from corpusmill.read._documents import DocumentBatches, FileReader, as_json, check_choice
 from corpusmill.read._lines import lines
 from corpusmill.read.text import KINDS
@@ -65,7 +65,7 @@ class StackexchangeReader(FileReader):
     max_mb: float = 16.0  # of a post
     step = "read/stackexchange"
     gives = HTML_PAGES
-    suffixes = tuple(f"Posts.xml{packed}" for packed in ("", ".gz", ".bz2", ".xz", ".zst"))
+    suffixes = tuple(f"Posts{ending}" for ending in endings("xml"))
 
     def __post_init__(self) -> None:
         check_choice("order", self.order, ("accepted", "score", "date"))

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from corpusmill.errors import RecipeError, RecordError
 from corpusmill.read import FilePiece, _lines
-from corpusmill.read._bytes import Damaged, Truncated, WindowTooLarge, blocks, sniff
+from corpusmill.read._bytes import Damaged, Truncated, WindowTooLarge, blocks, endings, sniff
 from corpusmill.read._documents import DocumentBatches, FileReader, check_choice
 from corpusmill.read._encoding import advice, looks_like_utf16, marked
 from corpusmill.read._lines import TooLong, lines
@@ -61,9 +61,7 @@ class TextReader(FileReader):
     charset: str = "utf-8"
     max_mb: float = 32.0  # of one document
     step = "read/text"
-    suffixes = tuple(
-        f".{name}{packed}" for name in ("txt", "md", "text") for packed in ("", ".gz", ".zst", ".bz2", ".xz")
-    )
+    suffixes = endings("txt", "md", "text", "markdown")
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -10,6 +10,7 @@ import pyarrow as pa
 from corpusmill.formats.charset import decode
 from corpusmill.read import HTML_PAGES, FilePiece, _http
 from corpusmill.read._archive import LOOK_BACK, Damage, Record, packing, records
+from corpusmill.read._bytes import endings
 from corpusmill.read._documents import DocumentBatches, FileReader, as_json
 from corpusmill.storage import FileInfo
 
@@ -58,7 +59,7 @@ class WarcReader(FileReader):
     max_mb: float = 16.0  # of a page once decoded; Common Crawl cuts at 5
     step = "read/warc"
     gives = HTML_PAGES
-    suffixes = (".warc", ".warc.gz", ".warc.zst", ".warc.lz4", ".arc", ".arc.gz")
+    suffixes = endings("warc", "arc")
     begins: ClassVar = {b"WARC/": "a web archive"}
     look_back = LOOK_BACK
 

@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from corpusmill.read import FilePiece
 from corpusmill.read._archive import LOOK_BACK, Damage, records
+from corpusmill.read._bytes import endings
 from corpusmill.read._documents import DocumentBatches, FileReader
 from corpusmill.read.warc import date, is_seekable, metadata, skipped
 from corpusmill.storage import FileInfo
@@ -24,7 +25,7 @@ class WetReader(FileReader):
 
     max_mb: float = 32.0  # of one record
     step = "read/wet"
-    suffixes = (".warc.wet", ".warc.wet.gz", ".warc.wet.zst", ".wet", ".wet.gz", ".wet.zst")
+    suffixes = endings("wet")
     look_back = LOOK_BACK
 
     def can_cut(self, file: FileInfo) -> bool:

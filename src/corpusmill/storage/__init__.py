@@ -31,12 +31,14 @@ import xxhash
 
 from corpusmill.assets.extras import Extra
 from corpusmill.storage import local, objects, others, stores
-from corpusmill.storage.patterns import expand, is_in, is_outside, refuse_alike, selected, stat
+from corpusmill.storage.passed_over import PassedOver
+from corpusmill.storage.patterns import by_real_path, expand, is_in, is_outside, refuse_alike, selected, stat
 from corpusmill.storage.places import (
     BLOCK,
     FOLDER,
     TEMPORARY,
     FileInfo,
+    has_ending,
     is_local,
     join,
     local_path,
@@ -48,11 +50,12 @@ from corpusmill.storage.remote import remote
 from corpusmill.storage.trouble import disk_full, errors_of, is_full
 
 __all__ = [
-    "BLOCK", "BUFFER", "FOLDER", "TEMPORARY", "FileInfo", "checksum", "copy", "create_once", "disk_full",
-    "download", "exists", "expand", "extras_of", "fsync_dir", "is_full", "is_in", "is_local", "is_outside", "join",
-    "list_dir", "list_sizes", "list_tree", "local_path", "make_dir", "move", "name_of", "open_read", "open_write",
-    "printable", "read_bytes", "read_range", "read_ranges", "refuse_alike", "remove", "remove_files", "remove_tree",
-    "remove_unfinished", "requests", "selected", "size_of", "stat", "upload", "write_atomic",
+    "BLOCK", "BUFFER", "FOLDER", "TEMPORARY", "FileInfo", "PassedOver", "by_real_path", "checksum", "copy",
+    "create_once", "disk_full", "download", "exists", "expand", "extras_of", "fsync_dir", "has_ending", "is_full",
+    "is_in", "is_local", "is_outside", "join", "list_dir", "list_sizes", "list_tree", "local_path", "make_dir",
+    "move", "name_of", "open_read", "open_write", "printable", "read_bytes", "read_range", "read_ranges",
+    "refuse_alike", "remove", "remove_files", "remove_tree", "remove_unfinished", "requests", "selected", "size_of",
+    "stat", "upload", "write_atomic",
 ]  # fmt: skip
 
 BUFFER = 1 << 20  # bytes that readers of small amounts have ahead

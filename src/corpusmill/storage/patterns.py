@@ -1,24 +1,36 @@
 """From the patterns of a recipe to a sorted list of files, the same on every machine."""
 
-# ruff: noqa: PTH100, PTH117, PTH116, PTH118, PTH120, PTH119, PTH207, PTH208, PTH109
+# ruff: noqa: PTH100, PTH112, PTH114, PTH117, PTH116, PTH118, PTH120, PTH119, PTH207, PTH208, PTH109
 
 import glob
 import os
 import posixpath
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from corpusmill.assets import DEMO_SCHEME
 from corpusmill.errors import InputError, StorageError, did_you_mean
 from corpusmill.hidden import MASK, is_masked
+from corpusmill.storage.passed_over import (
+    BROKEN,
+    HIDDEN,
+    INNER_FOLDER,
+    LEADS_UP,
+    NO_FILE,
+    SECOND_FOLDER,
+    SECOND_NAME,
+    UNREADABLE,
+    PassedOver,
+)
 from corpusmill.storage.places import (
     WILD,
     FileInfo,
     ListedFile,
     address_of,
     before_wildcard,
+    has_ending,
     is_hidden,
     is_local,
     local_path,
@@ -33,28 +45,74 @@ from corpusmill.storage.trouble import errors_of
 Found = dict[str, tuple[int, str]]  # path -> (size, fingerprint)
 
 
-def expand(patterns: str | Path | Sequence[str | Path], suffixes: tuple[str, ...] = ()) -> list[FileInfo]:
+def expand(
+    patterns: str | Path | Sequence[str | Path],
+    suffixes: tuple[str, ...] = (),
+    passed_over: PassedOver | None = None,
+) -> list[FileInfo]:
     """The files that patterns name, each once, sorted by name.
 
-    patterns   a file, a folder (all files below it), a glob (`*`, `?`, `[…]`, `**`), or a list of these
-    suffixes   of a folder, take only files that end in one of these; empty takes all
+    patterns      a file, a folder (all files below it), a glob (`*`, `?`, `[…]`, `**`), or a list of these
+    suffixes      of a folder, take only files that have one of these endings, see `has_ending`; empty takes all
+    passed_over   gets what is in the folders, or fits the globs, and is not taken
 
-    Files and folders that begin with "." or "_" are passed over inside folders and by wildcards, as
-    everywhere in this field. Raises InputError if a pattern names nothing, with the nearest name that exists.
+    Files and folders that begin with "." or "_" are passed over inside folders and by wildcards, as everywhere in this
+    field. Links to folders are followed, but not those to a folder above. A real file that has several names, by its
+    spelling or by links, is taken once, under the one with the fewest links, then the fewest parts, then the first.
+    Raises InputError if a pattern names nothing, with the nearest name that exists.
     """
     patterns = [patterns] if isinstance(patterns, str | Path) else list(patterns)
     if not patterns:
         raise InputError("no input: the list of files is empty")
+    passed_over = PassedOver() if passed_over is None else passed_over
     chosen: Found = {}
     roots = []
     refuse_alike(map(str, patterns))
     for pattern in map(str, patterns):
-        root, files = _expand_one(pattern, suffixes)
+        root, files = _expand_one(pattern, suffixes, passed_over)
         roots.append(root)
         chosen.update(files)
+    passed_over.leave(chosen.__contains__)
+    if len(chosen) > 1:
+        for path in set(chosen) - set(by_real_path(chosen)):
+            del chosen[path]
+            passed_over.add(path, SECOND_NAME)
     root = _common_folder(roots)
     infos = [FileInfo(path, relative(path, root), size, mark) for path, (size, mark) in chosen.items()]
     return sorted(infos, key=lambda info: info.name)
+
+
+def by_real_path(paths: Iterable[str]) -> list[str]:
+    """Of places that exist, each real file or folder by one of its names: the one with the fewest links in it, then the
+    fewest parts, then the first. Hard links are names of one file."""
+    folders: dict[str, str] = {}
+    names: dict[str | tuple[int, int], list[str]] = {}
+    for path in paths:
+        names.setdefault(_real(path, folders), []).append(path)
+    return [group[0] if len(group) == 1 else min(group, key=_by_links) for group in names.values()]
+
+
+def _real(path: str, folders: dict[str, str]) -> str | tuple[int, int]:
+    """What all names of a file share.
+
+    folders   the real paths of folders that are known already
+    """
+    if not is_local(path) or scheme_of(path) == DEMO_SCHEME:
+        return path
+    with errors_of(path):
+        status = os.stat(path)
+        if status.st_nlink > 1 and status.st_ino and not os.path.isdir(path):
+            return status.st_dev, status.st_ino
+        folder, name = os.path.split(path)
+        if name in ("", ".", "..") or os.path.islink(path):
+            return os.path.realpath(path)
+        if folder not in folders:
+            folders[folder] = os.path.realpath(folder)
+        return os.path.join(folders[folder], name)
+
+
+def _by_links(path: str) -> tuple[int, int, str]:
+    return sum(map(os.path.islink, (path, *map(str, Path(path).parents)))), path.count("/"), path
 
 
 def refuse_alike(places: Iterable[str]) -> None:
@@ -131,28 +189,90 @@ def stat(path: str) -> FileInfo:
     return expand(glob.escape(path) if is_local(path) and WILD & set(path) else path)[0]
 
 
-def _expand_one(pattern: str, suffixes: tuple[str, ...]) -> tuple[str, Found]:
+def _expand_one(pattern: str, suffixes: tuple[str, ...], passed_over: PassedOver) -> tuple[str, Found]:
     """(folder that names are relative to, path -> (size, fingerprint)) of one pattern."""
     if scheme_of(pattern) == DEMO_SCHEME:
         return _expand_demo(pattern, suffixes)
-    root, files = (_expand_local if is_local(pattern) else _expand_remote)(pattern, suffixes)
+    root, files = (_expand_local if is_local(pattern) else _expand_remote)(pattern, suffixes, passed_over)
     if not files:
         raise InputError(_nothing(pattern, suffixes))
     return root, files
 
 
-def _expand_local(pattern: str, suffixes: tuple[str, ...]) -> tuple[str, Found]:
+def _expand_local(pattern: str, suffixes: tuple[str, ...], passed_over: PassedOver) -> tuple[str, Found]:
     pattern = local_path(pattern)
     if WILD & set(pattern) and not Path(pattern).exists():
         root = before_wildcard(pattern)
-        return root, _local_files(glob.glob(pattern, recursive=True), root)
+        return root, _local_files(_matching(pattern, root, passed_over), root, passed_over)
     if Path(pattern).is_dir():
-        below = [os.path.join(folder, file) for folder, _, files in os.walk(pattern) for file in files]
-        return pattern, _local_files([path for path in below if not suffixes or path.endswith(suffixes)], pattern)
-    return os.path.dirname(pattern), _local_files([pattern] if Path(pattern).is_file() else [], None)
+        below = [path for _, path in _below([pattern], pattern, passed_over)]
+        return pattern, _local_files(below, pattern, passed_over, suffixes)
+    return os.path.dirname(pattern), _local_files([pattern] if Path(pattern).is_file() else [], None, passed_over)
 
 
-def _expand_remote(pattern: str, suffixes: tuple[str, ...]) -> tuple[str, Found]:
+def _matching(pattern: str, root: str, passed_over: PassedOver) -> list[str]:
+    """The paths that fit a glob."""
+    parts = pattern.split("/")
+    if "**" not in parts or {".", ".."} & set(parts[parts.index("**") :]):
+        return glob.glob(pattern, recursive=True, include_hidden=True)
+    from fsspec.utils import glob_translate
+
+    at = parts.index("**")
+    head = "/".join(parts[:at]) or "/" * (at > 0)
+    heads = glob.glob(head, include_hidden=True) if head else [""]
+    tops = sorted((folder for folder in heads if os.path.isdir(folder or ".")), key=_by_links)
+    fits = re.compile(
+        glob_translate("/".join(part if part == "**" else re.sub(r"\*+", "*", part) for part in parts[at:]))
+    )
+    below = _below(tops, root, passed_over)
+    return [path for folder, path in below if fits.match(path[len(folder) :].lstrip("/"))]
+
+
+def _below(tops: Sequence[str], root: str, passed_over: PassedOver) -> Iterator[tuple[str, str]]:
+    """(folder, path) of all files below some folders ("": this one), those too that links to folders lead to.
+
+    A real folder is looked into once: links are followed after everything else, in order of their names. One that leads
+    to a folder above it is not: everything would be there again, and what is beside.
+    """
+    real_folders: set[str] = set()
+    waiting = [(top, top) for top in tops]
+    while waiting:
+        links = []
+        for origin, top in waiting:
+            real = os.path.realpath(top)
+            if real in real_folders:
+                passed_over.add(top, SECOND_FOLDER)
+                continue
+            for walked, folders, files in os.walk(top or ".", onerror=lambda error: _unreadable(error, passed_over)):
+                folder = walked if top else walked[2:]
+                place = os.path.normpath(os.path.join(real, folder[len(top) :].lstrip(os.sep)))
+                if place in real_folders:
+                    folders.clear()
+                    continue
+                real_folders.add(place)
+                links += [(origin, link) for name in folders if os.path.islink(link := os.path.join(folder, name))]
+                yield from ((origin, os.path.join(folder, file)) for file in files)
+        waiting = []
+        for origin, link in sorted(links):
+            if is_hidden(relative(link, root)):
+                passed_over.add(link, HIDDEN)
+            elif _leads_up(link):
+                passed_over.add(link, LEADS_UP)
+            else:
+                waiting.append((origin, link))
+
+
+def _unreadable(error: OSError, passed_over: PassedOver) -> None:
+    passed_over.add(str(error.filename), UNREADABLE)
+
+
+def _leads_up(link: str) -> bool:
+    """Whether a link leads to the folder that it is in, or to one above."""
+    target, folder = os.path.realpath(link), os.path.realpath(os.path.dirname(link))
+    return os.path.commonpath([target, folder]) == target
+
+
+def _expand_remote(pattern: str, suffixes: tuple[str, ...], passed_over: PassedOver) -> tuple[str, Found]:
     if is_masked(pattern):
         raise InputError(
             f"{pattern}: {MASK} stands for a secret that was not written down. Write it in its place, or the name of a "
@@ -163,11 +283,10 @@ def _expand_remote(pattern: str, suffixes: tuple[str, ...]) -> tuple[str, Found]
     name = register_address(address)
     if WILD & set(address):
         root = before_wildcard(name) if WILD & set(name) else name.rpartition("/")[0]
-        return root, _shown(_by_name(store.glob(address)), root)
+        return root, _shown(_by_name(store.glob(address)), root, passed_over)
     is_folder, entries = store.find(address)
     if is_folder:
-        chosen = [entry for entry in _by_name(entries) if not suffixes or entry.path.endswith(suffixes)]
-        return name.rstrip("/"), _shown(chosen, name)
+        return name.rstrip("/"), _shown(_by_name(entries), name, passed_over, suffixes)
     return name.rpartition("/")[0], {entry.path: (entry.size, entry.mark) for entry in _by_name(entries)}
 
 
@@ -177,27 +296,43 @@ def _by_name(entries: list[ListedFile]) -> list[ListedFile]:
     return [replace(entry, path=register_address(entry.path)) for entry in entries]
 
 
-def _shown(entries: list[ListedFile], root: str) -> Found:
-    return {entry.path: (entry.size, entry.mark) for entry in entries if not is_hidden(relative(entry.path, root))}
+def _shown(entries: list[ListedFile], root: str, passed_over: PassedOver, suffixes: tuple[str, ...] = ()) -> Found:
+    taken = [entry for entry in entries if _is_taken(entry.path, root, passed_over, suffixes)]
+    return {entry.path: (entry.size, entry.mark) for entry in taken}
+
+
+def _is_taken(path: str, root: str, passed_over: PassedOver, suffixes: tuple[str, ...]) -> bool:
+    """Whether a file below `root` is one of those that are asked for, by its name."""
+    if is_hidden(relative(path, root)):
+        passed_over.add(path, HIDDEN)
+    elif suffixes and not has_ending(path, suffixes):
+        passed_over.add_of_other_kind(path)
+    else:
+        return True
+    return False
 
 
 def _expand_demo(pattern: str, suffixes: tuple[str, ...]) -> tuple[str, Found]:
     """As `_expand_one`: the files keep their scheme, so that a run's records are the same wherever the package is."""
     folder = local_path(f"{DEMO_SCHEME}://")
-    _, files = _expand_one(local_path(pattern), suffixes)
+    _, files = _expand_one(local_path(pattern), suffixes, PassedOver())
     return f"{DEMO_SCHEME}://", {f"{DEMO_SCHEME}://{relative(path, folder)}": info for path, info in files.items()}
 
 
-def _local_files(paths: list[str], root: str | None) -> Found:
-    """Size and fingerprint of the regular files among `paths`; hidden ones below `root` are passed over."""
+def _local_files(paths: list[str], root: str | None, passed_over: PassedOver, suffixes: tuple[str, ...] = ()) -> Found:
+    """Size and fingerprint of the regular files among `paths`; below `root`, of those that are asked for."""
     files = {}
     for path in paths:
-        if root is not None and is_hidden(relative(path, root)):
+        if root is not None and not _is_taken(path, root, passed_over, suffixes):
             continue
         with errors_of(path):
             if Path(path).is_file():
                 status = os.stat(path)
                 files[path] = (status.st_size, f"mtime:{status.st_mtime_ns}")
+            else:
+                passed_over.add(
+                    path, INNER_FOLDER if os.path.isdir(path) else BROKEN if os.path.islink(path) else NO_FILE
+                )
     return files
 
 
@@ -209,7 +344,8 @@ def _nothing(pattern: str, suffixes: tuple[str, ...]) -> str:
     if WILD & set(pattern):
         return f"{pattern}: no file matches. Patterns are relative to {os.getcwd()}."
     if Path(pattern).is_dir():
-        ending = f" that ends in {', '.join(suffixes)}" if suffixes else ""
+        plain = [suffix for suffix in suffixes if not any(suffix.startswith(f"{other}.") for other in suffixes)]
+        ending = f" that ends in {', '.join(plain)}" if plain else ""
         entries = sorted(entry.name for entry in Path(pattern).iterdir())[:5]
         return f"{pattern}: the folder has no file{ending}. It holds: {', '.join(entries) or 'nothing'}."
     folder = os.path.dirname(pattern) or "."

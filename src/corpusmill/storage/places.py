@@ -10,7 +10,7 @@ is made. It reaches other processes with the `FileInfo` that is sent to them, an
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from pathlib import PurePosixPath
 from typing import Any
@@ -21,6 +21,8 @@ from corpusmill.hidden import USER, know_address, without_secrets
 TEMPORARY = ".writing-"  # what names of unfinished local files begin with
 WILD = set("*?[")
 FOLDER = "folder:"  # what fingerprints of folders begin with
+SHARD_NUMBER = re.compile(r"[-.]\d{1,7}-of-\d{1,7}(?=\.|$)")
+ENDINGS = {".gzip": ".gz", ".zstd": ".zst", ".bzip2": ".bz2"}  # other spellings of those of compressed files
 BLOCK = 8 << 20  # bytes; requests below this are dominated by latency on object stores
 SURROGATES = re.compile("[\ud800-\udfff]")
 S3, GS, AZURE = ("s3", "s3a"), ("gs", "gcs"), ("az", "abfs", "abfss")
@@ -85,6 +87,20 @@ def _escaped(match: re.Match[str]) -> str:
 def last_part(name: str) -> str:
     """The last part of a URL or key."""
     return name.rstrip("/").rpartition("/")[2]
+
+
+def has_ending(path: str, endings: Iterable[str]) -> bool:
+    """Whether the name of a file has one of these endings: in small letters or capitals, with the number of its shard
+    anywhere, and with any usual spelling of what it is compressed with.
+
+    >>> names = ("A.JSONL", "a.jsonl.gzip", "a.jsonl-00000-of-00002", "a.jsonl-00000-of-00002.GZ", "a.json")
+    >>> [has_ending(name, [".jsonl", ".jsonl.gz"]) for name in names]
+    [True, True, True, True, False]
+    """
+    name = SHARD_NUMBER.sub("", last_part(path).lower())
+    stem, dot, ending = name.rpartition(".")
+    name = stem + ENDINGS.get(dot + ending, dot + ending)
+    return name.endswith(tuple(map(str.lower, endings)))
 
 
 def is_local(path: str) -> bool:

@@ -11,7 +11,7 @@ from corpusmill import read
 from corpusmill.errors import InputError
 from corpusmill.read import ReadCounts
 from corpusmill.steps.extract.resiliparse import Resiliparse
-from corpusmill.storage import FileInfo, expand
+from corpusmill.storage import FileInfo, expand, has_ending
 
 Documents = Literal["file", "line", "paragraph", "article"]
 PIECE_BYTES = 64 << 20
@@ -70,7 +70,7 @@ def reader_of(file: FileInfo, readers: Sequence[Any]) -> Any:
         (len(suffix), number)
         for number, reader in enumerate(readers)
         for suffix in reader.suffixes
-        if file.path.endswith(suffix)
+        if has_ending(file.path, (suffix,))
     ]
     if not ends:
         suffixes = sorted({suffix.split(".")[1] for reader in readers for suffix in reader.suffixes})

@@ -13,7 +13,7 @@ be smaller.
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
@@ -24,7 +24,7 @@ from corpusmill.engine.work.pass_parts import InputPieces, SourcePieces
 from corpusmill.errors import InputError
 from corpusmill.read import ChoosesFiles, FilePiece, dataset_files, expansion, files_at, is_dataset
 from corpusmill.recipe.parts import Source
-from corpusmill.storage import FileInfo, is_outside, refuse_alike, selected
+from corpusmill.storage import FileInfo, PassedOver, is_in, is_outside, refuse_alike, selected
 from corpusmill.store.work import PlannedUnit
 
 MEGABYTE = 1 << 20
@@ -39,11 +39,13 @@ GROUP = 4  # a group of small files ends after one in so many, once it is large 
 class SourceFiles:
     """The files of a source.
 
-    expands   suffix -> how many bytes of text a byte of such a file gives, to the nearest half power of two
+    expands       suffix -> how many bytes of text a byte of such a file gives, to the nearest half power of two
+    passed_over   in a sentence, what is in its folders or fits its patterns and is not read; "" if all is
     """
 
     files: tuple[FileInfo, ...]
     expands: dict[str, float]
+    passed_over: str = ""
 
     def text(self, file: FileInfo) -> float:
         """Bytes of text in a file, about."""
@@ -71,18 +73,24 @@ def find_inputs(sources: Sequence[Source]) -> tuple[SourceFiles, ...]:
 
 def find_source(source: Source) -> SourceFiles:
     """The files of a source. Raises InputError if it has none."""
-    return measured(files_of(source))
+    passed_over = PassedOver()
+    return replace(measured(files_of(source, passed_over)), passed_over=str(passed_over))
 
 
-def files_of(source: Source) -> tuple[FileInfo, ...]:
-    """The files of a source, in order, of which nothing is read. Raises InputError if it has none."""
+def files_of(source: Source, passed_over: PassedOver | None = None) -> tuple[FileInfo, ...]:
+    """The files of a source, in order, of which nothing is read. Raises InputError if it has none.
+
+    passed_over   gets what is there and is not read, but what the source excludes
+    """
+    passed_over = PassedOver() if passed_over is None else passed_over
     suffixes = source.reader.suffixes if isinstance(source.reader, ChoosesFiles) else ()
     file_at: dict[str, FileInfo] = {}
     of_parts = [path for path in source.paths if is_dataset(path) or source.subset or source.split]
     if places := [path for path in source.paths if path not in of_parts]:
-        file_at |= {file.path: file for file in selected(files_at(source.reader, places), source.root)}
+        file_at |= {file.path: file for file in selected(files_at(source.reader, places, passed_over), source.root)}
     for path in of_parts:
         file_at |= {file.path: file for file in dataset_files(path, source.subset, source.split, suffixes)}
+    passed_over.leave(lambda path: path in file_at or any(is_in(path, pattern) for pattern in source.exclude))
     included = selected(sorted(file_at.values(), key=lambda file: file.name), exclude=source.exclude)
     if not included:
         raise InputError(f"exclude leaves out all {len(file_at)} files of {source.source}: {', '.join(source.exclude)}")

@@ -56,14 +56,16 @@ class PreflightResult:
     """A recipe that can run.
 
     seen       what was seen of each source
-    read_as    (source, what was found out about its format, where the recipe leaves that open)
-    warnings   what is probably wrong with the input
+    read_as       (source, what was found out about its format, where the recipe leaves that open)
+    warnings      what is probably wrong with the input
+    passed_over   (source, a sentence about what is in its folders or fits its patterns and is not read)
     """
 
     plan: RunPlan
     seen: tuple[SourceSample, ...]
     read_as: tuple[tuple[str, str], ...]
     warnings: tuple[str, ...]
+    passed_over: tuple[tuple[str, str], ...]
 
 
 @dataclass
@@ -207,7 +209,9 @@ def ready(recipe: Recipe, folder: RunFolder, thorough: bool = False, sends: bool
     if thorough or findings.errors:
         _put_through(recipe, inputs, samples, findings, fits)
     findings.check()
-    return PreflightResult(plan, samples, tuple(_read_as(recipe, inputs)), tuple(warnings))
+    passed_over = [(source.source, files.passed_over) for source, files in zip(recipe.read, inputs)]
+    said = tuple((source, sentence) for source, sentence in passed_over if sentence)
+    return PreflightResult(plan, samples, tuple(_read_as(recipe, inputs)), tuple(warnings), said)
 
 
 def _read_as(recipe: Recipe, inputs: Sequence[SourceFiles]) -> Iterator[tuple[str, str]]:
