@@ -173,7 +173,7 @@ def test_bombs_are_read_in_little_memory(tmp_path):
     assert done.stdout.splitlines() == ["2 ['too_long']"] * 5 + ["2 ['too_large']"]
 
 
-@pytest.mark.parametrize("inner", ["gz", "zst", "bz2", "xz"])
+@pytest.mark.parametrize("inner", CODECS)
 @pytest.mark.parametrize("outer", CODECS)
 def test_what_is_compressed_twice_is_decompressed_twice(tmp_path, outer, inner):
     lines = compressed(compressed(GOOD * 3, inner), outer)
@@ -185,14 +185,13 @@ def test_what_is_compressed_twice_is_decompressed_twice(tmp_path, outer, inner):
     assert len({row["position"] for row in rows}) == 4
 
 
-def test_what_is_compressed_three_times_or_cannot_be_read_says_so(tmp_path):
+def test_what_is_compressed_three_times_says_so(tmp_path):
     thrice = GOOD
     for _ in range(3):
         thrice = gzip.compress(thrice)
-    for data, said in ((thrice, "three times"), (gzip.compress(compressed(GOOD, "lz4")), "holds lz4 data")):
-        for reader in (JsonlReader(), TextReader(), HtmlReader(), CsvReader(), WarcReader()):
-            rows, dead, _ = read_all(reader, save(tmp_path, "a.gz", data))
-            assert not rows and [letter["kind"] for letter in dead] == ["damaged"] and said in dead[0]["reason"]
+    for reader in (JsonlReader(), TextReader(), HtmlReader(), CsvReader(), WarcReader()):
+        rows, dead, _ = read_all(reader, save(tmp_path, "a.gz", thrice))
+        assert not rows and [letter["kind"] for letter in dead] == ["damaged"] and "three times" in dead[0]["reason"]
     cut = gzip.compress(gzip.compress(GOOD * 3)[:-9])
     assert [letter["kind"] for letter in read_all(JsonlReader(), save(tmp_path, "a.gz", cut))[1]] == ["truncated"]
 

@@ -29,6 +29,7 @@ from corpusmill.read import END, FilePiece
 from corpusmill.read._bytes import (
     ERRORS,
     FEED,
+    HEAD,
     SLICE,
     ByteStream,
     Inflater,
@@ -145,8 +146,8 @@ def _holds_compressed(path: str, kind: str) -> bool:
     with contextlib.suppress(*ERRORS, RecordError), open_read(path) as file:
         member = inflater(kind)
         head, bite = b"", 64
-        while len(head) < 8 and not member.eof and file.tell() < BEGINS_WITHIN[kind] and (data := file.read(bite)):
-            head += member.decompress(data, 8)
+        while len(head) < HEAD and not member.eof and file.tell() < BEGINS_WITHIN[kind] and (data := file.read(bite)):
+            head += member.decompress(data, HEAD)
             bite *= 2
         return bool(kind_of(head))
     return False

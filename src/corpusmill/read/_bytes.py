@@ -31,6 +31,13 @@ ZSTD_BLOCK = 1 << 17  # bytes that a block holds at most (RFC 8878, 3.1.1.2.4)
 SPAN = 4  # bytes of a mark that `Stream.until` looks for
 MAX_RESTARTS = 3  # times that a stream is read again from its beginning
 DICTIONARY = b"\x5d\x2a\x4d\x18"  # a first zstd frame of this magic is a dictionary for all the others
+DICTIONARY_MAGIC = b"\x37\xa4\x30\xec"
+SKIPPABLE = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18")  # begins a frame without content, of zstd (RFC 8878, 3.1.2) and lz4
+MAX_SKIPPED = 1000  # such frames at the beginning of a file that are looked behind
+LZ4 = b"\x04\x22\x4d\x18"
+LZ4_LEGACY = b"\x02\x21\x4c\x18"  # of `lz4 -l`, as in Linux kernels
+LEGACY_BLOCK = 8 << 20  # bytes that a block of a legacy frame holds at most
+HEAD = 16  # bytes that show what a file is compressed with
 ERRORS = cast(
     tuple[type[Exception], ...],
     (isal_zlib.error, OSError, EOFError, lzma.LZMAError, zstandard.ZstdError, ValueError),
@@ -38,10 +45,20 @@ ERRORS = cast(
 MAGIC = {
     b"\x1f\x8b\x08": "gzip",
     ZSTD: "zstd",
-    DICTIONARY: "zstd",
     b"BZh": "bz2",
     b"\xfd7zXZ\x00": "xz",
-    b"\x04\x22\x4d\x18": "lz4",
+    LZ4: "lz4",
+    LZ4_LEGACY: "lz4",
+}
+# What is not read here -> how it is called, and what to do.
+NOT_READ = {
+    b"PK\x03\x04": ("zip", "a ZIP archive: unpack it first"),
+    b"7z\xbc\xaf\x27\x1c": ("7z", "a 7-Zip archive: unpack it first"),
+    b"Rar!\x1a\x07": ("rar", "a RAR archive: unpack it first"),
+    b"\x1f\x9d": ("compress", "compressed by `compress` (.Z): decompress it first, for example with gzip -d"),
+    b"LZIP\x01": ("lzip", "compressed by lzip: decompress it first"),
+    b"\x89LZO\x00\r\n": ("lzop", "compressed by lzop: decompress it first"),
+    b"\xff\x06\x00\x00sNaPpY": ("snappy", "compressed by snappy: decompress it first"),
 }
 
 
@@ -85,26 +102,57 @@ class Inflater(Protocol):
 
 
 def sniff(path: str) -> str:
-    """The compression of a file: gzip, zstd, bz2, xz, lz4, or "" for none."""
+    """The compression of a file: gzip, zstd, bz2, xz, lzma, lz4, one of NOT_READ, or "" for none."""
     with open_read(path) as file:
-        return kind_of(file.read(8))
+        head = file.read(HEAD)
+        return _kind_in(file, head) or next(
+            (kind for magic, (kind, _) in NOT_READ.items() if head.startswith(magic)), ""
+        )
+
+
+def _kind_in(file: IO[bytes], head: bytes) -> str:
+    """As `kind_of`, of a file whose first bytes have been read: what is behind skippable frames is looked at."""
+    at = 0
+    for _ in range(MAX_SKIPPED):
+        if not SKIPPABLE.match(head) or len(head) < 8:
+            break
+        at += 8 + int.from_bytes(head[4:8], "little")
+        file.seek(at)
+        head = file.read(HEAD)
+    return kind_of(head) or ("zstd" if at else "")
 
 
 def kind_of(head: bytes) -> str:
-    """The compression of bytes that begin so, "" for none."""
-    return next((kind for magic, kind in MAGIC.items() if head.startswith(magic)), "")
+    """The compression of bytes that begin so, "" for none. Frames without content may be of zstd or lz4: zstd, where
+    `head` does not show what follows."""
+    at = 0
+    while SKIPPABLE.match(head, at):
+        at += 8 + int.from_bytes(head[at + 4 : at + 8], "little")
+    kind = next((kind for magic, kind in MAGIC.items() if head.startswith(magic, at)), "")
+    return kind or ("zstd" if at else "lzma" if _is_lzma(head) else "")
+
+
+def _is_lzma(head: bytes) -> bool:
+    """Whether a file begins as .lzma files do, which have no mark: usual settings, a dictionary whose size is a power
+    of two or one and a half times that, and no content size or a likely one. No text begins so."""
+    size = int.from_bytes(head[1:5], "little")
+    content = int.from_bytes(head[5:13], "little")
+    is_usual = size >= 1 << 12 and (size & (size - 1) == 0 or (size % 3 == 0 and (size // 3) & (size // 3 - 1) == 0))
+    return len(head) >= 13 and head[0] == 0x5D and is_usual and (content < 1 << 38 or content == (1 << 64) - 1)
 
 
 def inflater(kind: str, dictionary: bytes = b"", window: int = WINDOW) -> Inflater:
-    """A new decompressor for one gzip member, zstd frame, bz2 or xz stream.
+    """A new decompressor for one gzip member, zstd or lz4 frame, bz2, xz or lzma stream.
 
-    window   bytes of output that it may have to remember. gzip never takes more than 32 KiB, bz2 4 MB.
+    window   bytes of output that it may have to remember. gzip never takes more than 32 KiB, bz2 and lz4 8 MB.
     """
     match kind:
         case "gzip":
             return _Gzip()
         case "zstd":
             return _Zstd(dictionary, window)
+        case "lz4":
+            return _Lz4()
         case "bz2":
             return bz2.BZ2Decompressor()
         case _:
@@ -212,6 +260,89 @@ class _Zstd:
         return True
 
 
+class _Lz4:
+    """An lz4 frame: one of today, a legacy one, or one without content.
+
+    may_end   the data may end here without damage: a legacy frame has no end of its own
+    """
+
+    def __init__(self) -> None:
+        self._input = b""  # given and not yet used
+        self._frame: Any = None  # of today
+        self._skip = -1  # bytes of a frame without content that are still to come; -1: it is none
+        self._is_legacy = False
+        self._ready = b""  # of a legacy block, decompressed and not yet given out
+        self.eof = False
+        self.may_end = False
+        self.needs_input = True
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._input if self.eof else b""
+
+    def decompress(self, data: bytes, max_length: int) -> bytes:
+        self._input = self._input + data if self._input else data
+        if self._frame is None and self._skip < 0 and not self._is_legacy and not self._begin():
+            return b""
+        if self._frame is not None:
+            return self._of_today(max_length)
+        return self._of_legacy(max_length) if self._is_legacy else self._of_skippable()
+
+    def _begin(self) -> bool:
+        """Whether it can be seen what frame it is."""
+        if len(self._input) < 8:
+            return False
+        if SKIPPABLE.match(self._input):
+            self._skip = 8 + int.from_bytes(self._input[4:8], "little")
+        elif self._input.startswith(LZ4_LEGACY):
+            self._is_legacy, self._input = True, self._input[4:]
+        elif self._input.startswith(LZ4):
+            from lz4.frame import LZ4FrameDecompressor
+
+            self._frame = LZ4FrameDecompressor()
+        else:
+            raise ValueError("no frame begins where one should")
+        return True
+
+    def _of_today(self, max_length: int) -> bytes:
+        data, self._input = self._input, b""
+        try:
+            out: bytes = self._frame.decompress(data, max_length)
+        except RuntimeError as error:
+            raise ValueError(str(error)) from error
+        self.eof, self.needs_input = self._frame.eof, self._frame.needs_input
+        if self.eof:
+            self._input = self._frame.unused_data or b""
+        return out
+
+    def _of_skippable(self) -> bytes:
+        used = min(self._skip, len(self._input))
+        self._skip -= used
+        self._input = self._input[used:]
+        self.eof = not self._skip
+        return b""
+
+    def _of_legacy(self, max_length: int) -> bytes:
+        import lz4.block
+
+        if not self._ready:
+            size = int.from_bytes(self._input[:4], "little")
+            is_block = len(self._input) >= 4 and 0 < size <= LEGACY_BLOCK + LEGACY_BLOCK // 255 + 16
+            self.eof = len(self._input) >= 4 and not is_block
+            self.needs_input = not is_block or len(self._input) < 4 + size
+            self.may_end = not self._input.strip(b"\0")
+            if self.eof or self.needs_input:
+                return b""
+            try:
+                self._ready = lz4.block.decompress(self._input[4 : 4 + size], uncompressed_size=LEGACY_BLOCK)
+            except lz4.block.LZ4BlockError as error:
+                raise ValueError(str(error)) from error
+            self._input = self._input[4 + size :]
+        out, self._ready = self._ready[:max_length], self._ready[max_length:]
+        self.needs_input, self.may_end = not self._ready and not self._input, not self._ready and not self._input
+        return out
+
+
 def _window_too_large(kind: str, needed: int, window: int) -> WindowTooLarge:
     demand = f"takes {-(-needed >> 20)} MiB of memory" if needed else "takes more memory"
     return WindowTooLarge(
@@ -239,10 +370,11 @@ def sniff_dictionary(file: IO[bytes]) -> tuple[str, bytes]:
     It is the content of a skippable frame, itself compressed or not (IIPC, "Zstandard for WARC", 1.0). Raises Damaged
     if it cannot be read or has more than MAX_DICTIONARY bytes.
     """
-    head = file.read(8)
-    if len(head) < 8 or head[:4] != DICTIONARY:
-        return kind_of(head), b""
-    size = struct.unpack("<I", head[4:])[0]
+    head = file.read(HEAD)
+    if len(head) < 12 or not head.startswith(DICTIONARY) or head[8:12] not in (ZSTD, DICTIONARY_MAGIC):
+        return _kind_in(file, head), b""
+    size = struct.unpack("<I", head[4:8])[0]
+    file.seek(8)
     content = file.read(min(size, MAX_DICTIONARY + 1))
     if content.startswith(ZSTD):
         frame, packed, content = inflater("zstd"), content, b""
@@ -276,10 +408,13 @@ def blocks(path: str, window: int = WINDOW) -> Iterator[bytes]:
         kind, dictionary = sniff_dictionary(file)
     with open_read(path) as file:
         if not kind:
-            while block := file.read(SLICE):
+            block = file.read(SLICE)
+            for magic, (_, words) in NOT_READ.items():
+                if block.startswith(magic):
+                    raise Damaged(f"the file is {words}")
+            while block:
                 yield block
-        elif kind == "lz4":
-            yield from _decompressed_again(_lz4(file), kind, window)
+                block = file.read(SLICE)
         else:
             yield from _decompressed_again(_members(lambda: file.read(FEED), kind, dictionary, window), kind, window)
 
@@ -293,8 +428,6 @@ def _decompressed_again(outer: Iterator[bytes], kind: str, window: int) -> Itera
         yield from following
         return
     message = f"the file is compressed {{}}: its {kind} data holds {inner} data"
-    if inner == "lz4":
-        raise Damaged(message.format("twice") + ", which can only be read alone: decompress the file once")
     fed = _pieces(chain([head], following), FEED)
     content = _members(lambda: next(fed, b""), inner, b"", window)
     head, following = _head(content)
@@ -308,7 +441,7 @@ def _head(stream_blocks: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
     """The first bytes, enough to see whether they are compressed, and those after them."""
     head = b""
     try:
-        while len(head) < 8 and (block := next(stream_blocks, b"")):
+        while len(head) < HEAD and (block := next(stream_blocks, b"")):
             head += block
     except RecordError as error:
         return head, _raising(error)
@@ -334,6 +467,8 @@ def _members(read: Callable[[], bytes], kind: str, dictionary: bytes, window: in
         member = inflater(kind, dictionary, window)
         while not member.eof:
             if member.needs_input and not data and not (data := read()):
+                if isinstance(member, _Lz4) and member.may_end:
+                    return
                 raise Truncated(f"the file ends inside its {kind} data")
             out = inflated(member, data, kind)
             data = b""
@@ -342,24 +477,6 @@ def _members(read: Callable[[], bytes], kind: str, dictionary: bytes, window: in
         data = (member.unused_data or read()).lstrip(b"\0")
         while not data and (block := read()):
             data = block.lstrip(b"\0")
-
-
-def _lz4(file: IO[bytes]) -> Iterator[bytes]:
-    from fastwarc.stream_io import Lz4Reader
-
-    reader: Any = Lz4Reader(file)
-    nothing = True
-    while True:
-        try:
-            block = reader.read(FEED)
-        except OSError as error:
-            raise Damaged(f"the lz4 data is damaged or cut off: {error}") from error
-        if not block:
-            break
-        nothing = False
-        yield block
-    if nothing:  # Lz4Reader does not report a file that ends within its header
-        raise Truncated("the file ends before its lz4 data begins")
 
 
 class ByteStream:

@@ -1,7 +1,7 @@
 """What a file seems to hold, by its first bytes: for messages about files of another kind than the recipe says."""
 
 from corpusmill.errors import RecordError
-from corpusmill.read._bytes import blocks, kind_of
+from corpusmill.read._bytes import HEAD, blocks, kind_of
 from corpusmill.registry import Registry
 from corpusmill.storage import FileInfo, has_ending, open_read
 
@@ -17,7 +17,10 @@ def content_of(file: FileInfo, readers: Registry) -> tuple[str, str]:
     try:
         head = next(blocks(file.path), b"")[:4096]
     except RecordError:
-        return "", ""
+        with open_read(file.path) as raw:
+            head = raw.read(4096)
+        if kind_of(head):
+            return "", ""
     start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     begins = {name: getattr(readers.find(name), "begins", {}) for name in readers.names()}
     marks = JSON_ARRAY | {mark: (content, name) for name in begins for mark, content in begins[name].items()}
@@ -26,6 +29,6 @@ def content_of(file: FileInfo, readers: Registry) -> tuple[str, str]:
             return f"seems to be {content}" + (f", which `{reader}` reads" if reader else ""), reader
     if has_ending(file.path, COMPRESSED):
         with open_read(file.path) as raw:
-            if not kind_of(raw.read(8)):
+            if not kind_of(raw.read(HEAD)):
                 return "is not compressed, against its name, or damaged from its beginning", ""
     return ("holds bytes that are not text" if b"\0" in head else ""), ""

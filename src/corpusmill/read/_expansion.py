@@ -25,9 +25,7 @@ def expansion(file: FileInfo) -> float:
     if head.startswith(b"ARROW1"):
         return _arrow(file)
     kind = kind_of(head)
-    if not kind:
-        return 1.0
-    return TYPICAL_EXPANSION if kind == "lz4" else _inflated(head, kind, file.path)
+    return _inflated(head, kind, file.path) if kind else 1.0
 
 
 def _inflated(head: bytes, kind: str, path: str) -> float:

@@ -154,7 +154,7 @@ def open_tree(file: FileInfo, limit: int) -> Iterator[Tree]:
         yield _folder(file.path)
         return
     with contextlib.ExitStack() as stack:
-        seekable = not sniff(file.path)
+        seekable = sniff(file.path) in ("", "zip")
         archive_file = stack.enter_context(open_read(file.path) if seekable else tempfile.TemporaryFile())
         broken = None if seekable else _copied(file.path, archive_file, limit)
         archive_file.seek(0)

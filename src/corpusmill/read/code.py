@@ -164,7 +164,7 @@ class CodeReader(FileReader):
 
 def can_be_cut(file: FileInfo) -> bool:
     """Whether parts of it can be read without what is before them: of a compressed tar they cannot."""
-    return file.is_folder or not sniff(file.path)
+    return file.is_folder or sniff(file.path) in ("", "zip")
 
 
 @dataclass(frozen=True)
