@@ -5,6 +5,7 @@ write headers that no standard defines. So a coding is undone only if the body s
 its beginning, and only a body that cannot be decoded at all is an error.
 """
 
+import contextlib
 import io
 import re
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from isal import isal_zlib
 
 from corpusmill.errors import RecordError
 from corpusmill.read._bytes import ERRORS, FEED
+from corpusmill.read._media_types import is_noise
 
 STATUS = re.compile(rb"HTTP/\d(?:\.\d)?[ \t]+(\d{3})")
 HEAD_END = re.compile(rb"\r?\n\r?\n")
@@ -21,6 +23,11 @@ CHUNK = re.compile(rb"\s{0,4}([0-9A-Fa-f]{1,15})[^\r\n]{0,200}\r?\n")
 CHARSET = re.compile(r"""charset\s*+=\s*+["']?+\s*+([^"'\s;,]+)""", re.I)
 MAX_HEAD = 256 << 10  # bytes of a header; browsers take no more
 MAX_CODINGS = 10
+UNNAMED = (
+    (re.compile(rb"\x1f\x8b\x08"), "gzip"),
+    (re.compile(rb"\x28\xb5\x2f\xfd"), "zstd"),
+    (re.compile(rb"\x78[\x01\x5e\x9c\xda]"), "deflate"),
+)
 BY_LINE = frozenset({"x-robots-tag"})  # an agent that is named in a line is named for the whole line
 
 
@@ -64,7 +71,7 @@ def parse(record: bytes) -> Response | None:
 
 
 def content(response: Response, limit: int) -> bytes:
-    """The body with its transfer and content codings undone.
+    """The body with its transfer and content codings undone, and one that the header does not name, but the body shows.
 
     Raises TooLarge if it exceeds `limit` bytes, BadEncoding if a coding that shows in the body cannot be undone.
     """
@@ -76,6 +83,8 @@ def content(response: Response, limit: int) -> bytes:
         raise BadEncoding(f"the body has {len(codings)} content codings, more than {MAX_CODINGS}")
     for coding in reversed(codings):
         body = _undo(body, coding, limit)
+    for _ in range(2):
+        body = _undo_unnamed(body, limit)
     if len(body) > limit:
         raise BodyTooLarge(f"the page has {len(body)} bytes, more than {limit}")
     return body
@@ -96,11 +105,6 @@ def dechunk(body: bytes) -> bytes:
             return body
         raise BadEncoding(f"the chunked body has no chunk size at byte {at}")
     return b"".join(parts)
-
-
-def media_type(content_type: str) -> str:
-    """`text/html` of `Text/HTML; charset=utf-8`."""
-    return content_type.partition(";")[0].partition(",")[0].strip().lower()
 
 
 def charset(content_type: str) -> str | None:
@@ -127,6 +131,20 @@ def _undo(body: bytes, coding: str, limit: int) -> bytes:
             return _zstd(body, limit) if body.startswith(b"\x28\xb5\x2f\xfd") else body
         case _:
             return body
+
+
+def _undo_unnamed(body: bytes, limit: int) -> bytes:
+    """The content of a body that is compressed though no header says so; one that is not, or is damaged, unchanged."""
+    for mark, coding in UNNAMED:
+        if mark.match(body):
+            with contextlib.suppress(BadEncoding):
+                return _undo(body, coding, limit)
+    if body and is_noise(body):
+        for coding in ("deflate", "br"):  # which have no mark
+            with contextlib.suppress(BadEncoding, BodyTooLarge):
+                if (content := _undo(body, coding, limit)) and not is_noise(content) and content.lstrip()[:1] == b"<":
+                    return content
+    return body
 
 
 def _inflate(body: bytes, wbits: int, limit: int) -> bytes:

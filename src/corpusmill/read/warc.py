@@ -12,6 +12,7 @@ from corpusmill.read import HTML_PAGES, FilePiece, _http
 from corpusmill.read._archive import LOOK_BACK, Damage, Record, packing, records
 from corpusmill.read._bytes import endings
 from corpusmill.read._documents import DocumentBatches, FileReader, as_json
+from corpusmill.read._media_types import binary_type, media_type
 from corpusmill.storage import FileInfo
 
 __all__ = [
@@ -29,7 +30,6 @@ HTML_BEGINS = re.compile(
     rb"\s*+(?:\xef\xbb\xbf)?+\s*+(?:<!--.*?-->\s*+)*+<(?:!doctype\s+html|html|head|body|title|meta)\b", re.I | re.S
 )
 PLAIN_TEXT = "text/plain"
-UNTYPED = ("", "application/octet-stream", "unknown/unknown", "unk", "no-type")  # the page itself must tell
 RECORD_TYPES = (
     *("warcinfo", "response", "resource", "request", "metadata", "revisit", "conversion", "continuation"),
     *("filedesc", "unknown"),
@@ -48,7 +48,12 @@ class WarcReader(FileReader):
     `http_x_robots_tag`, `http_tdm_reservation`, `http_tdm_policy`, `http_content_signal`: see annotate/rights. With
     `plain_text`, a response of type text/plain is a document too, which steps of extraction pass through.
 
-    Other responses are expected dead letters: `http_status`, `not_html`, `empty_page`, `too_large`. Faults are
+    Whether a response is HTML is decided by its bytes, which may be those of an image, a PDF or an archive or no text
+    at all; then by `WARC-Identified-Payload-Type`; then by `Content-Type`. A body that is compressed though no header
+    says so is decompressed.
+
+    Other responses are expected dead letters: `http_status`, `not_html` (with the type), `empty_page`, `too_large`.
+    Faults are
     `truncated`, `damaged`, `window_too_large` and `bad_encoding`. Other records are counted as `warc_request` and so
     on. Files are split at record starts; a file in a single gzip member, bz2, xz or lz4, or compressed twice, is one
     piece.
@@ -82,7 +87,7 @@ class WarcReader(FileReader):
             yield from docs.full()
 
     def _is_page(self, record: Record) -> bool:
-        return self._is_wanted(_http.media_type(record.fields.get("content-type", "")))
+        return self._is_wanted(_media_of(record, media_type(record.fields.get("content-type", ""))))
 
     def _is_wanted(self, media: str) -> bool:
         return media in self.types or (self.plain_text and media == PLAIN_TEXT)
@@ -99,10 +104,9 @@ class WarcReader(FileReader):
             docs.dead(at, "http_status", f"status {response.status}", url=url, expected=True)
             return
         stated = response.fields.get("content-type", "")
-        media = _http.media_type(stated)
-        if media in UNTYPED:
-            media = _http.media_type(record.fields.get("warc-identified-payload-type", ""))
-        if media and not self._is_wanted(media):
+        by_server = media_type(stated)
+        media = _media_of(record, by_server)
+        if media and not self._is_wanted(media) and not self._is_wanted(by_server):
             docs.dead(at, "not_html", media, url=url, expected=True)
             return
         try:
@@ -115,9 +119,16 @@ class WarcReader(FileReader):
         except _http.BadEncoding as error:
             docs.dead(at, "bad_encoding", str(error), url=url)
             return
+        begins = HTML_BEGINS.match(raw[:4096])
+        if begins and self._is_wanted(by_server):
+            media = by_server
         if not raw.strip():
             docs.dead(at, "empty_page", "the page has no bytes", url=url, expected=True)
-        elif not media and not HTML_BEGINS.match(raw[:4096]):
+        elif not begins and (binary := binary_type(raw, _http.charset(stated))):
+            docs.dead(at, "not_html", f"{binary}, by its bytes", url=url, expected=True)
+        elif media and not self._is_wanted(media):
+            docs.dead(at, "not_html", media, url=url, expected=True)
+        elif not media and not begins:
             docs.dead(at, "not_html", "no media type is stated, and it does not begin as HTML", url=url, expected=True)
         elif media == PLAIN_TEXT and media not in self.types:
             text = decode(raw, _http.charset(stated))
@@ -125,6 +136,12 @@ class WarcReader(FileReader):
         else:
             about = metadata(record, response)
             docs.add(at, raw=raw, url=url, date=date(record), charset=_http.charset(stated), metadata=about)
+
+
+def _media_of(record: Record, by_server: str) -> str:
+    """The media type that the crawl has identified; else, or where that is text of any kind, the one by the server."""
+    identified = media_type(record.fields.get("warc-identified-payload-type", ""))
+    return by_server if not identified or (identified == PLAIN_TEXT and by_server) else identified
 
 
 def is_seekable(file: FileInfo) -> bool:
