@@ -12,7 +12,6 @@ from reading import briefly, read_all, save
 
 from corpusmill.errors import InputError, RecipeError
 from corpusmill.read import FilePiece, ReadCounts
-from corpusmill.read._columns import iso
 from corpusmill.read.jsonl import JsonlReader
 from corpusmill.schema import document_id
 
@@ -194,27 +193,3 @@ def test_batches_are_bounded(tmp_path):
 def test_bad_parameters_fail_when_the_reader_is_made():
     with pytest.raises(RecipeError, match="max_line_mb > 0"):
         JsonlReader(max_line_mb=0)
-
-
-@pytest.mark.parametrize(
-    ("value", "date"),
-    [
-        ("2024-05-01", "2024-05-01"),
-        (" 2024-05-01T10:00:00+02:00 ", "2024-05-01T10:00:00+02:00"),
-        ("2020-03", "2020-03"),
-        ("20200329", "2020-03-29"),
-        ("20200329090410", "2020-03-29T09:04:10Z"),
-        ("Sun, 29 Mar 2020 09:04:10 +0000", "2020-03-29T09:04:10Z"),
-        (1585472650, "2020-03-29T09:04:10Z"),
-        (1585472650000, "2020-03-29T09:04:10Z"),
-        (2020, "2020"),
-        ("yesterday", None),
-        ("", None),
-        (True, None),
-        (None, None),
-        (float("nan"), None),
-        (1e300, None),
-    ],
-)
-def test_dates_become_iso_8601(value, date):
-    assert iso(value) == date

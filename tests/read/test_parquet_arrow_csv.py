@@ -182,3 +182,42 @@ def test_a_csv_without_the_column_or_cut_off(tmp_path):
     data = gzip.compress(b"text\n" + b"".join(b"row %d\n" % (i * 7919 % 10007) for i in range(30_000)))
     rows, dead, _ = read_all(CsvReader(), save(tmp_path, "b.csv.gz", data[:-2000]))
     assert rows and briefly(dead) == [(len(rows), "truncated", False)]
+
+
+@formats
+@pytest.mark.parametrize(
+    "kind", [pa.binary(), pa.large_binary(), pa.binary_view(), pa.dictionary(pa.int32(), pa.binary())], ids=str
+)
+def test_a_column_of_bytes_that_is_named_is_read_as_utf8(tmp_path, write, kind):
+    if write is parquet and pa.types.is_binary_view(kind):
+        kind = pa.binary()
+    values = ["Größe".encode(), "Größe".encode("latin-1"), None, b"", b" \n", "\U0001f600 川".encode()]
+    table = pa.table(
+        {
+            "body": pa.array(values, pa.binary()).cast(kind) if not pa.types.is_dictionary(kind)
+            else pa.array(values, pa.binary()).dictionary_encode(),
+            "id": pa.array([b"a", b"b", b"c", b"d", b"e", b"\xff"], pa.binary()),
+            "url": pa.array([f"http://{n}".encode() for n in range(6)], pa.binary()),
+            "date": pa.array([b"2024/05/01"] * 6, pa.binary()),
+        }
+    )  # fmt: skip
+    reader, file = write(tmp_path, table)
+    rows, dead, _ = read_all(reader(text="body"), file)
+    assert [(row["position"], row["text"], row["url"], row["date"]) for row in rows] == [
+        (0, "Größe", "http://0", "2024-05-01"),
+        (5, "\U0001f600 川", "http://5", "2024-05-01"),
+    ]
+    assert [row["id"] for row in rows] == [document_id("made", "a"), document_id("made", f"{file.name}:5")]
+    assert briefly(dead) == [
+        (1, "bad_encoding", False), (2, "no_text", False), (3, "empty_text", True), (4, "empty_text", True),
+    ]  # fmt: skip
+    assert dead[0]["url"] == "http://1" and "holds bytes that are not UTF-8: b'Gr\\xf6" in dead[0]["reason"]
+
+
+@formats
+def test_a_column_of_bytes_that_is_not_named_says_how_to_read_it(tmp_path, write):
+    reader, file = write(tmp_path, pa.table({"text": pa.array([b"a"], pa.binary())}))
+    with pytest.raises(InputError, match=r'"text" holds binary, not text.* as UTF-8, name it: text: text\.'):
+        read_all(reader(), file)
+    pages = read_all(reader(html="text"), file)[0]
+    assert [page["raw"] for page in pages] == [b"a"]

@@ -2,13 +2,17 @@
 
 import json
 from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from corpusmill.engine.plan.lower import lower
 from corpusmill.errors import RecipeError
+from corpusmill.steps.dedup._keep import moment
 from corpusmill.steps.dedup.exact import Exact
 from corpusmill.steps.dedup.minhash import Minhash
 from dedup_runs import dedup, recipe
@@ -79,6 +83,36 @@ def test_a_document_that_says_nothing_goes_for_one_that_does(keep, tmp_path):
         "says": {"text": "the same", "date": "2001-01-01", "worth": -1e300},
     }
     assert dedup(tmp_path, documents, Worth(), Exact(keep=keep)).kept == ["says"]
+
+
+ZONES = st.integers(-14 * 60, 14 * 60).map(lambda minutes: timezone(timedelta(minutes=minutes)))
+MOMENTS = st.datetimes(datetime(2, 1, 1), datetime(9998, 1, 1), timezones=ZONES)
+ASCENDING = (
+    *("1969-12-31T23:59:59Z", "1999", "2024-05-01T00:00:00+14:00", "2024-05-01T00:00:00+05:30", "2024-04-30T23:00:00Z"),
+    *("2024-05-01T00:00:00", "2024-05-01 00:00:00.000001", "2024-05-01T00:00:00.5Z", "2024-05-01T00:00:01,25"),
+    *(
+        "20240501T000002Z",
+        "2024-04-30T20:00:03-04:00",
+        "2024-05-01T12",
+        "2024-05-01T12:30-0800",
+        "2024-06",
+        "2025-01-01",
+    ),
+)
+
+
+def test_dates_are_compared_as_moments_whatever_their_zone_and_fraction():
+    moments = list(map(moment, ASCENDING))
+    assert moments == sorted(set(moments))
+    same = ("2024-05-01", "2024-05", "2024-05-01T00:00:00Z", "2024-05-01 02:00:00+02:00", "2024-04-30T18:30:00.0-05:30")
+    assert len({moment(date) for date in same}) == 1
+
+
+@given(MOMENTS, MOMENTS)
+def test_dates_are_in_the_order_of_the_standard_library(one, other):
+    if abs(one - other) > timedelta(milliseconds=1):  # years of four digits have seconds of twelve
+        assert (moment(one.isoformat()) < moment(other.isoformat())) is (one < other)
+        assert round(moment(one.isoformat()) - one.timestamp(), 3) == 0
 
 
 @pytest.mark.parametrize("step", STEPS)

@@ -95,7 +95,7 @@ def show(result: "Run", json: bool, extra: Mapping[str, Any] | None = None) -> N
 
     extra   added to the JSON object
     """
-    from corpusmill.report.figures import drops_all, emptied
+    from corpusmill.report.figures import drops_all, emptied, lost
     from corpusmill.report.figures.amounts import amounts
     from corpusmill.report.figures.markup import markup, warnings
     from corpusmill.report.figures.mix import mixes
@@ -142,7 +142,15 @@ def show(result: "Run", json: bool, extra: Mapping[str, Any] | None = None) -> N
             print_waterfall(result.waterfall)
             print_mixes(drawn)
             print_packing(result.waterfall, in_words(engine_check(tables)))
-        print_warnings([*drops_all.warnings(tables), *warnings(tables), *emptied.warnings(tables), *limited])
+        print_warnings(
+            [
+                *drops_all.warnings(tables),
+                *warnings(tables),
+                *emptied.warnings(tables),
+                *lost.date_warnings(tables),
+                *limited,
+            ]
+        )
         print(closing(result))
 
 

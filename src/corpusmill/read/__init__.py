@@ -85,6 +85,8 @@ class ReadCounts:
     letters: list[dict[str, Any]] = field(default_factory=list)  # dead letters not yet drained, columns of DEAD
     dead_letters: int = 0  # all, drained or not
     faults: int = 0  # dead letters that were not expected: what the error budget counts
+    unread_dates: int = 0  # documents whose date is none that can be read: it is null, and the value is in `metadata`
+    unread_dates_sample: str = ""  # the first of these values
     batch_rows: int = BATCH_ROWS  # documents in the next batch at most; lowered where a record must be found
 
     def dead(self, *, kind: str, reason: str, expected: bool = False, **address: Any) -> None:
@@ -104,6 +106,11 @@ class ReadCounts:
         """Count records that could not be documents under their kind."""
         self.records += count
         self.skipped[kind] += count
+
+    def unread_date(self, value: str) -> None:
+        """Count a document that has something else where its date should be."""
+        self.unread_dates += 1
+        self.unread_dates_sample = self.unread_dates_sample or value[:40]
 
     def drain(self) -> pa.RecordBatch:
         """The dead letters since the last call, with the columns of DEAD."""

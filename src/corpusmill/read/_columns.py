@@ -2,12 +2,10 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
-from email.utils import parsedate_to_datetime
-from re import compile as pattern
 from typing import Any
 
 from corpusmill.errors import InputError, RecipeError, did_you_mean
+from corpusmill.read._dates import iso
 from corpusmill.read._documents import DocumentBatches, FileReader, Unfit, as_json
 
 TEXT = ("text", "content", "body", "raw_content", "document")
@@ -17,8 +15,6 @@ DATE = (
     "date", "timestamp", "created", "published", "date_download", "crawl_date", "warc_date",
     "metadata.date", "metadata.timestamp", "meta.date", "meta.timestamp", "metadata.WARC-Date",
 )  # fmt: skip
-ISO_DATE = pattern(r"\d{4}-\d\d(?:-\d\d(?:[T ]\d\d:\d\d[0-9:.,]*\s*(?:Z|[+-]\d\d:?\d\d)?)?)?|\d{4}")
-DIGITS_DATE = pattern(r"(\d{4})(\d\d)(\d\d)(?:(\d\d)(\d\d)(\d\d))?")
 MISSING = object()
 Path = tuple[str, ...]
 
@@ -137,26 +133,36 @@ class RowReader:
                 self.plans.clear()
             plan = self.plans[columns] = _plan(self.roles, columns)
         content = _get(row, plan.content)
+        is_page = self.roles.html is not None
+        # Writers that mark no column as text have it, and all other strings, as bytes.
+        as_bytes = isinstance(content, bytes) and not is_page and self.roles.text is not None
+        value_at = _get_text if as_bytes else _get
         own_id = url = day = None
         for path in plan.id:
-            value = _get(row, path)
+            value = value_at(row, path)
             # A number in a column that the recipe does not name is usually a row count that restarts in every file.
             if value != "" and isinstance(value, str if self.roles.id is None else str | int):
                 own_id = str(value)
                 break
         for path in plan.url:
-            value = _get(row, path)
+            value = value_at(row, path)
             if isinstance(value, str):
                 url = value
                 _remove(row, path)
                 break
+        unread_date = None
         for path in plan.date:
-            day = iso(_get(row, path))
+            value = value_at(row, path)
+            day = iso(value)
             if day is not None:
                 _remove(row, path)
                 break
-        is_page = self.roles.html is not None
+            unread_date = value if value not in (None, "", MISSING) else unread_date
         name = "page" if is_page else "text"
+        if as_bytes and isinstance(content := _get_text(row, plan.content), bytes):
+            reason = f'"{".".join(plan.content)}" holds bytes that are not UTF-8: {content[:40]!r}'
+            self.docs.dead(position, "bad_encoding", reason, url=url)
+            return
         if not isinstance(content, (str, bytes) if is_page else str):
             kind = "null" if content is None else type(content).__name__
             state = "is missing" if content is MISSING else f"is {kind}"
@@ -174,6 +180,8 @@ class RowReader:
         except Unfit as error:
             self.docs.dead(position, error.kind, f"{error}; `keep` chooses which of them are", url=url)
             return
+        if day is None and unread_date is not None:
+            self.docs.counts.unread_date(str(unread_date))
         about: dict[str, Any] = {"given": own_id, "url": url, "date": day, "metadata": metadata}
         if isinstance(content, bytes):
             self.docs.add(position, raw=content, **about)
@@ -189,41 +197,6 @@ def content_of(roles: Roles, row: dict[str, Any]) -> tuple[str, Any]:
     path = _plan(roles, tuple(row)).content
     value = _get(row, path)
     return ".".join(path), None if value is MISSING else value
-
-
-def iso(value: object) -> str | None:
-    """A date as ISO 8601, None if it cannot be parsed.
-
-    Takes ISO 8601, 8 or 14 digits, RFC 5322, a year, and seconds or milliseconds since 1970; UTC if no zone is given.
-
-    >>> iso("20190425125754"), iso("Thu, 25 Apr 2019 12:57:54 GMT"), iso(1556197074), iso("soon")
-    ('2019-04-25T12:57:54Z', '2019-04-25T12:57:54Z', '2019-04-25T12:57:54Z', None)
-    """
-    if isinstance(value, datetime | date):
-        return _utc(value.isoformat())
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        return None
-    if isinstance(value, str):
-        value = value.strip()
-        if ISO_DATE.fullmatch(value):
-            return value
-        if digits := DIGITS_DATE.fullmatch(value):
-            year, month, day, hour, minute, second = digits.groups()
-            return f"{year}-{month}-{day}" + (f"T{hour}:{minute}:{second}Z" if hour else "")
-        try:
-            return _utc(parsedate_to_datetime(value).isoformat())
-        except (ValueError, TypeError, IndexError, OverflowError):
-            return None
-    if isinstance(value, int) and 1000 <= value < 3000:
-        return str(value)
-    try:
-        return _utc(datetime.fromtimestamp(value / 1000 if abs(value) > 1e11 else value, UTC).isoformat())
-    except (ValueError, OverflowError, OSError):
-        return None
-
-
-def _utc(text: str) -> str:
-    return text.removesuffix("+00:00") + "Z" if text.endswith("+00:00") else text
 
 
 def _plan(roles: Roles, columns: tuple[str, ...]) -> ColumnPlan:
@@ -256,6 +229,17 @@ def _get(row: Any, path: Path) -> Any:
             return MISSING
         row = row.get(name, MISSING)
     return row if path else MISSING
+
+
+def _get_text(row: Any, path: Path) -> Any:
+    """The same; bytes that are UTF-8 as a string."""
+    value = _get(row, path)
+    if isinstance(value, bytes):
+        try:
+            return value.decode()
+        except UnicodeDecodeError:
+            return value
+    return value
 
 
 def _remove(row: Any, path: Path) -> None:

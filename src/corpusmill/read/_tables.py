@@ -53,16 +53,18 @@ class TableReader(ColumnReader, ABC):
 
 
 def check(schema: pa.Schema, roles: Roles, where: str) -> None:
-    """Raise InputError unless every role has its column, and that of the text holds strings; pages may be bytes."""
+    """Raise InputError unless every role has its column, and that of the text holds strings. Pages may be bytes, and
+    so may a text that the recipe names, which is UTF-8 then."""
     roles.check(schema.names, where)
     name = roles.content or next(name for name in TEXT if name in schema.names)
-    holds = is_page if roles.html is not None else is_text
-    if name in schema.names and not holds(schema.field(name).type):
+    holds = is_page if roles.content is not None else is_text
+    if name in schema.names and not holds(kind := schema.field(name).type):
         content = "pages" if roles.html is not None else "text"
         fit = [field.name for field in schema if holds(field.type)]
+        advice = f" To read its bytes as UTF-8, name it: text: {name}." if is_page(kind) else ""
         raise InputError(
-            f'{where}: the column "{name}" holds {schema.field(name).type}, not {content}. '
-            f"Columns with {content}: {', '.join(fit) or 'none'}."
+            f'{where}: the column "{name}" holds {kind}, not {content}. '
+            f"Columns with {content}: {', '.join(fit) or 'none'}.{advice}"
         )
     names = numbered(schema.names)
     for number in needed(schema, roles):

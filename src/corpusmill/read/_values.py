@@ -151,6 +151,8 @@ def is_text(kind: pa.DataType) -> bool:
 
 def is_page(kind: pa.DataType) -> bool:
     """Whether a column of this type holds strings or bytes."""
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
     is_binary = pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind)
     return bool(is_binary or is_text(kind))
 

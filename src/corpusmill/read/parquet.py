@@ -29,11 +29,12 @@ class ParquetReader(TableReader):
     """Documents from the rows of Parquet files; only the columns that are needed are read.
 
     Columns are chosen and kept, and pages read, as by `jsonl`; pages may be strings or bytes. A document's position is
-    its row number in the file. A file whose text column is missing or does not hold strings is an InputError. Other
-    values that JSON has no type for are written as text; a second column of a name is called NAME_1. Faults: `no_text`
-    or `no_page` (null), `too_large` (a row of more than 512 MiB), `damaged` (a file, or the rest of a row group);
-    `empty_text` and `empty_page` are expected. Files are split at row groups: write small ones (64 MB) if many workers
-    are to share a file.
+    its row number in the file. A file whose text column is missing or does not hold strings is an InputError. Where
+    `text` names a column of bytes, these are read as UTF-8, and so are id, URL and date. Other values that JSON has no
+    type for are written as text; a second column of a name is called NAME_1. Faults: `no_text` or `no_page` (null),
+    `bad_encoding` (bytes that are not UTF-8), `too_large` (a row of more than 512 MiB), `damaged` (a file, or the rest
+    of a row group); `empty_text` and `empty_page` are expected. Files are split at row groups: write small ones (64 MB)
+    if many workers are to share a file.
     """
 
     step = "read/parquet"

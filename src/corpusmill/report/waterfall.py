@@ -205,7 +205,8 @@ def special_tokens_per_document(tokenized: Facts, last: WaterfallRow) -> int:
 
 def _source(facts: Facts) -> Facts:
     kinds = {name: dict(sorted(facts.get(name, {}).items())) for name in ("skipped", "expected", "dead")}
-    return {**{name: facts.get(name, 0) for name in ("records", "documents", "bytes")}, **kinds}
+    dates = {"unread_dates": facts["unread_dates"]} if facts.get("unread_dates") else {}
+    return {**{name: facts.get(name, 0) for name in ("records", "documents", "bytes")}, **dates, **kinds}
 
 
 def rows_of(labels: tuple[str, ...], facts: Facts) -> list[WaterfallRow]:

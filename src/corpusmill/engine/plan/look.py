@@ -26,12 +26,15 @@ class SourceSample:
     batches    the first documents of each file
     files      that were looked into
     records    in them
+    unread_dates, unread_date   documents with something else where their date should be, and the first of that
     lost       reason -> of these, how many that are faults
     """
 
     batches: list[pa.RecordBatch] = field(default_factory=list)
     files: int = 0
     records: int = 0
+    unread_dates: int = 0
+    unread_date: str = ""
     lost: dict[str, int] = field(default_factory=dict)
 
     @property
@@ -66,14 +69,21 @@ def look(
             raise RecipeError(
                 f"{source.source}: {type(source.reader).__name__} fails on {file.path}: {raised(error)}"
             ) from error
+    warnings = []
+    if sample.unread_dates:
+        shown = _printable(sample.unread_date)
+        warnings = [
+            f"{source.source}: of the first {sample.documents} documents, {sample.unread_dates} have a date that "
+            f'cannot be read, such as "{shown}"; it is null'
+        ]
     if not sample.faults:
-        return sample, []
+        return sample, warnings
     reason = _printable(next(iter(sample.lost))).rstrip(".")
     allowed = budget if isinstance(budget, int) else budget * sample.records
     if sample.documents or sample.faults <= allowed:
         share = "it" if sample.records == 1 else f"{sample.faults} of them"
         first = "the first record" if sample.records == 1 else f"the first {sample.records} records"
-        return sample, [f"{source.source}: of {first}, {share} cannot be read: {reason}"]
+        return sample, [*warnings, f"{source.source}: of {first}, {share} cannot be read: {reason}"]
     which = chosen[0].path if len(chosen) == 1 else f"{chosen[0].path} and {len(chosen) - 1} more files looked into"
     description, reader = content_of(chosen[0])
     hint = f" It {description}." if description and reader != short_name(name_of(source.reader)) else ""
@@ -102,6 +112,8 @@ def _read(source: Source, file: FileInfo, sample: SourceSample) -> None:
         sample.batches.append(batch)
     sample.files += 1
     sample.records += counts.records
+    sample.unread_dates += counts.unread_dates
+    sample.unread_date = sample.unread_date or counts.unread_dates_sample
     for letter in counts.letters:
         if not letter["expected"]:
             sample.lost[letter["reason"]] = sample.lost.get(letter["reason"], 0) + 1

@@ -78,6 +78,8 @@ class InputFiles:
             _write_dead(io, source, counts.drain())
             for kind, count in sorted(counts.skipped.items()):
                 add(io.facts, "read", source, "skipped", kind, count=count)
+            if counts.unread_dates:
+                add(io.facts, "read", source, "unread_dates", count=counts.unread_dates)
             add(io.facts, "read", source, "records", count=counts.records)
             add(io.facts, "read", source, "bytes", count=piece.size)
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from corpusmill.report.numbers import plural
 from corpusmill.report.tables import RunTables
 
 
@@ -34,3 +35,13 @@ def skipped(tables: RunTables) -> dict[str, int]:
         for kind, count in source["skipped"].items():
             kinds[kind] = kinds.get(kind, 0) + count
     return dict(sorted(kinds.items()))
+
+
+def date_warnings(tables: RunTables) -> list[str]:
+    """A sentence for each source that has documents whose date cannot be read."""
+    counts = {name: source.get("unread_dates", 0) for name, source in tables.files.waterfall().read.items()}
+    return [
+        f"{name}: the date of {plural(count, 'document')} cannot be read and is null; metadata has what is there"
+        for name, count in counts.items()
+        if count
+    ]

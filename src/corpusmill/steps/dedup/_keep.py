@@ -12,7 +12,11 @@ from corpusmill.steps import Columns
 
 POLICIES = ("first", "longest", "newest", "oldest")
 NUMBERS = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_null)
-DATE = re.compile(r"(\d{4})(?:-?(\d\d))?(?:-?(\d\d))?(?:[T ]?(\d\d))?(?::?(\d\d))?(?::?(\d\d))?")
+DATE = re.compile(
+    r"(\d{4}|[+-]\d{4,6})(?:-?(\d\d)(?:-?(\d\d)(?:[T ]?(\d\d)(?::?(\d\d)(?::?(\d\d)(?:[.,](?P<fraction>\d+))?)?)?"
+    r"\s*(?:(?P<sign>[+-])(?P<hours>\d\d):?(?P<minutes>\d\d)?)?)?)?)?",
+    re.ASCII,
+)
 
 
 def check_keep(keep: str) -> None:
@@ -54,19 +58,30 @@ def ranks(keep: str, docs: pa.RecordBatch, signals: Columns) -> dict[str, NDArra
 
 
 def moment(date: str | None) -> float:
-    """A date of ISO 8601 as a number that grows with it; NaN if there is none. Time zones are not looked at.
+    """Seconds from 1970 to a date of ISO 8601, to a microsecond; NaN if there is none.
 
-    >>> moment("2024-05-06T07:08:09Z"), moment("2024-05"), moment(None)
-    (20240506070809.0, 20240500000000.0, nan)
+    A year, month or day is its beginning; a time without a zone is UTC.
+
+    >>> moment("2024-05-06T07:08:09.5+02:00") - moment("2024-05-06T05:08:09Z"), moment("2024-05") - moment("2024-04-30")
+    (0.5, 86400.0)
     """
     parts = DATE.match(date or "")
     if not parts:
         return float("nan")
-    year, *smaller_units = (int(part or 0) for part in parts.groups())
-    value = year
-    for part in smaller_units:
-        value = value * 100 + part
-    return float(value)
+    year, month, day, hour, minute, second = (int(part or 0) for part in parts.groups()[:6])
+    sign, hours, minutes = parts["sign"], int(parts["hours"] or 0), int(parts["minutes"] or 0)
+    zone = (hours * 60 + minutes) * (-1 if sign == "-" else 1)
+    seconds = ((_day(year, month or 1, day or 1) - FIRST_DAY) * 24 + hour) * 3600 + (minute - zone) * 60 + second
+    return seconds + float(f"0.{parts['fraction'] or 0}")
+
+
+def _day(year: int, month: int, day: int) -> int:
+    """The number of a day of the Gregorian calendar, of any year and a month of 1 to 12."""
+    year -= month < 3  # years from March on: the day that leap years have is the last one
+    return 365 * year + year // 4 - year // 100 + year // 400 + (153 * ((month - 3) % 12) + 2) // 5 + day
+
+
+FIRST_DAY = _day(1970, 1, 1)
 
 
 def _last_if_nan(values: NDArray[np.float64]) -> NDArray[np.float64]:
