@@ -41,7 +41,7 @@ def date_warnings(tables: RunTables) -> list[str]:
     """A sentence for each source that has documents whose date cannot be read."""
     counts = {name: source.get("unread_dates", 0) for name, source in tables.files.waterfall().read.items()}
     return [
-        f"{name}: the date of {plural(count, 'document')} cannot be read and is null; metadata has what is there"
+        f"{name}: the date of {plural(count, 'document')} cannot be read and is null"
         for name, count in counts.items()
         if count
     ]
