@@ -15,12 +15,13 @@ from corpusmill.steps.decontaminate._benchmarks import INDEXING, Benchmarks, ben
 from corpusmill.steps.decontaminate._evidence import Match, columns, matches, merged, nothing_found, places
 from corpusmill.steps.decontaminate._items import Fields, FieldsOfFiles, name_of, read_items
 from corpusmill.steps.verdict import Rule, failing
-from corpusmill.text.compile import cache_folder, is_warm
+from corpusmill.text.compile import cache_folder
 from corpusmill.text.fold import fold
 from corpusmill.text.overlap import WIDEST, find_items
 from corpusmill.text.replace import replace_spans
 from corpusmill.text.rewrite import masked, with_text
 from corpusmill.text.shapes import span_texts
+from corpusmill.text.warming import is_warm
 
 REACH = 100  # words before and after a question that are searched for its answer
 
