@@ -84,7 +84,9 @@ def main(arguments: list[str] | None = None) -> list[float]:
         if step % options.save_every == 0 or step == options.steps:
             save(options.out, step, model, optimiser, loader)
     if options.held_out:
-        others = TokenLoader(options.held_out, options.seq_len, options.batch, epochs=1, shuffle=False, fields=FIELDS)
+        others = TokenLoader(
+            options.held_out, options.seq_len, options.batch, epochs=1, drop_last=False, shuffle=False, fields=FIELDS
+        )
         if others.shards[0].index.vocabulary != index.vocabulary:
             raise SystemExit(f"{options.held_out}: another tokenizer, so the losses could not be compared")
         loss, tokens = held_out_loss(model, others, options.held_out_batches)

@@ -76,7 +76,7 @@ class Folders:
         """What a training loop reads."""
         from corpusmill import loader
 
-        batches = loader.TokenLoader(folder, batch_size=3, seed=1, epochs=1, verify=True)
+        batches = loader.TokenLoader(folder, batch_size=3, seed=1, epochs=1, drop_last=False, verify=True)
         return [{name: column.tolist() for name, column in batch.items()} for batch in batches]
 
     def plain(self) -> list[Files]:

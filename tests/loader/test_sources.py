@@ -127,6 +127,7 @@ def test_a_loader_refuses_another_tokenizer(shards):
         loader.check(lambda text: list(text.encode()))
 
 
+@pytest.mark.filterwarnings("ignore:epochs=8 of")
 def test_fifty_resumes_in_a_row_are_one_run(shards):
     """At random steps, over epochs, with another world size and batch size each time: the samples are those of one
     uninterrupted run, each once, in its order."""

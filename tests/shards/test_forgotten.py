@@ -20,7 +20,7 @@ def folder(two_sources, tmp_path):
 
 
 def batches(folder, **settings):
-    return list(TokenLoader(folder, batch_size=4, epochs=1, seed=5, **settings))
+    return list(TokenLoader(folder, batch_size=4, epochs=1, drop_last=False, seed=5, **settings))
 
 
 def slowly_masked(batch, gone, pad):

@@ -42,11 +42,8 @@ class ServesRows(Protocol):
     @property
     def order(self) -> SampleOrder: ...
     @property
-    def batch_size(self) -> int: ...
-    @property
-    def world(self) -> int: ...
-    @property
     def skip(self) -> Sequence[tuple[int, int]]: ...
+    def batches_with(self, position: int) -> list[tuple[int, int, int]]: ...
 
 
 def find_exposures(loader: ServesRows, documents: Iterable[int], source: str, epochs: int) -> list[Served]:
@@ -61,9 +58,8 @@ def find_exposures(loader: ServesRows, documents: Iterable[int], source: str, ep
         for epoch in range(epochs):
             for sample in loader.order.samples(number, holding, epoch).tolist():
                 if (position := _samples_before(loader, sample)) is not None:
-                    step, in_step = divmod(position, loader.batch_size * loader.world)
-                    rank, row = divmod(in_step, loader.batch_size)
-                    exposures.append(Served(step, rank, row, sample, epoch, document, source))
+                    for step, rank, row in loader.batches_with(position):
+                        exposures.append(Served(step, rank, row, sample, epoch, document, source))
     return sorted(exposures)
 
 

@@ -3,6 +3,7 @@
 import os
 import queue
 import threading
+import warnings
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -16,7 +17,7 @@ from corpusmill.loader.arguments import check_room, flag, shown, whole_number
 from corpusmill.loader.columns import FIELDS, Layout, columns, merged
 from corpusmill.loader.exposure import Served, find_exposures
 from corpusmill.loader.loss import across, apply_loss
-from corpusmill.loader.order import SAMPLES_PER_BLOCK, MixtureSamples, SampleOrder
+from corpusmill.loader.order import SAMPLES_PER_BLOCK, SAMPLES_PER_CYCLE, MixtureSamples, SampleOrder
 from corpusmill.loader.rows import ShardRows, check_fields, same_tokenizer
 from corpusmill.shards import Shards, open_shards
 from corpusmill.shards.foreign import check_belongs
@@ -57,6 +58,9 @@ class TokenLoader:
               (s × world + r) × batch_size to (s × world + r + 1) × batch_size of one global order
     shuffle   False: rows in the order of the shards
     epochs    passes over all rows after which the batches end; None: they never do. For one source only
+    drop_last of the rows that are left after the last full step of all epochs. True: they are left out, with a warning
+              that says how many. False: they are one more step with fewer rows, which the ranks share evenly; of fewer
+              rows than ranks, several ranks take the same row, so that all have the same number of steps
     skip      ranges of samples (first, end) to leave out, for example after a loss spike
     fields    which of `rows.FIELDS` to compute; also "sources" for a mixture: (rows,) int64
     prefetch  batches that a thread computes in advance
@@ -71,7 +75,8 @@ class TokenLoader:
     batch, what was truncated when it is first used; `check()` finds either.
 
     Raises ShardError if shards are damaged, of different tokenizers or another than the one given, or cannot be read
-    with this length; for an argument out of range; and if a batch would need more memory than the machine has.
+    with this length; for an argument out of range; if `epochs` have no step; and if a batch would need more memory than
+    the machine has. Warns of a weight that is too small for a source to be drawn.
     """
 
     def __init__(
@@ -85,6 +90,7 @@ class TokenLoader:
         *,
         shuffle: bool = True,
         epochs: int | None = None,
+        drop_last: bool = True,
         skip: Sequence[tuple[int, int]] = (),
         fields: Collection[str] = FIELDS,
         prefetch: int = 0,
@@ -121,6 +127,9 @@ class TokenLoader:
         shuffle = flag("shuffle", shuffle)
         self.order = SampleOrder(tuple(map(len, self.rows)), tuple(weighted.values()), self.seed, shuffle)
         self.skip = _joined(skip)
+        self.drop_last = flag("drop_last", drop_last)
+        self._check_steps()
+        self._check_weights()
         self._files = [0, *np.cumsum([len(opened.index.shards) for opened in shards.values()]).tolist()]
         self.samples = 0  # taken by all ranks
 
@@ -143,17 +152,32 @@ class TokenLoader:
         return table(title, ["shards", "rows", "tokens", "share of samples"], rows)
 
     def __len__(self) -> int:
-        """Full steps in all epochs. Raises TypeError without `epochs`."""
+        """Steps in all epochs. Raises TypeError without `epochs`."""
         if self.epochs is None:
             raise TypeError("a TokenLoader without `epochs` has no end, and no length")
-        return self._epoch_samples() // (self.batch_size * self.world)
+        full, rest = divmod(self._epoch_samples(), self.batch_size * self.world)
+        return full + (rest > 0 and not self.drop_last)
 
     def __iter__(self) -> Iterator[Batch]:
-        """Batches from the state on. The state counts a batch as soon as it is yielded."""
+        """Batches from the state on. The state counts a batch as soon as it is yielded.
+
+        Warns if there are none left: the state of a loader stays at the end of its epochs.
+        """
+        if not self.has_batch(self.samples):
+            warnings.warn(
+                f"the loader has given all batches of epochs={self.epochs}, so it gives none now. To begin again, set "
+                "loader.samples = 0, or make another loader.",
+                stacklevel=2,
+            )
         batches = self._prefetch() if self.prefetch else self.stream(self.samples)
         for samples, batch in batches:
-            self.samples = samples + self.batch_size * self.world
+            self.samples = self.after(samples)
             yield batch
+
+    def after(self, samples: int, steps: int = 1) -> int:
+        """Samples of all ranks after so many steps more: those of a last step that is not full are fewer."""
+        end = samples + steps * self.batch_size * self.world
+        return end if self.epochs is None or self.drop_last else max(samples, min(end, self._epoch_samples()))
 
     def at(self, step: int) -> Batch:
         """The batch of a step of this rank; steps count from the first sample of all."""
@@ -247,10 +271,14 @@ class TokenLoader:
 
     def numbers(self, samples: int, steps: int = 1, stride: int = 1) -> Int64s:
         """(steps × batch_size,) the samples of this rank after `samples` of all ranks, skipped ones left out, for so
-        many steps, each `stride` after the one before."""
+        many steps, each `stride` after the one before. Fewer of a last step that is not full."""
         step = stride * self.batch_size * self.world
-        starts = samples + self.rank * self.batch_size + np.arange(steps, dtype=np.int64) * step
-        numbers = (starts[:, None] + np.arange(self.batch_size)).ravel()
+        if left := self.rows_left(samples):
+            first = left * self.rank // self.world
+            numbers = samples + np.arange(first, max(left * (self.rank + 1) // self.world, first + 1))
+        else:
+            starts = samples + self.rank * self.batch_size + np.arange(steps, dtype=np.int64) * step
+            numbers = (starts[:, None] + np.arange(self.batch_size)).ravel()
         for first, end in self.skip:
             numbers[numbers >= first] += end - first
         return numbers
@@ -269,7 +297,7 @@ class TokenLoader:
         together = 1  # so that the first batch is ready at once; then twice as many each time
         while self.has_batch(samples):
             steps = 1
-            while steps < together and self.has_batch(samples + steps * step):
+            while steps < together and self._is_full(samples + steps * step):
                 steps += 1
             for batch in self._batches(samples, steps, stride):
                 yield samples, batch
@@ -285,14 +313,15 @@ class TokenLoader:
         pad = self.rows[0].shards.index.pad_id
         blank = any(len(rows.shards.forgotten) for rows in self.rows)
         rules = [rows.loss_rule for rows in self.rows]
-        for first in range(0, steps * self.batch_size, self.batch_size):
-            part = layout.part(first, first + self.batch_size)
-            batch = columns(part, self.batch_size, self.length, pad, files, fields, blank)
+        size = len(drawn.row) // steps
+        for first in range(0, steps * size, size):
+            part = layout.part(first, first + size)
+            batch = columns(part, size, self.length, pad, files, fields, blank)
             if any(rules):
-                of_row = drawn.source[first : first + self.batch_size]
+                of_row = drawn.source[first : first + size]
                 apply_loss(batch, part, rules, of_row, self._across)
             if "sources" in self.fields:
-                batch["sources"] = drawn.source[first : first + self.batch_size].copy()
+                batch["sources"] = drawn.source[first : first + size].copy()
             yield batch
 
     def _layout(self, drawn: MixtureSamples) -> Layout:
@@ -347,8 +376,59 @@ class TokenLoader:
             stopped.set()
 
     def has_batch(self, samples: int) -> bool:
-        """Whether there is a full batch for every rank after so many samples."""
+        """Whether there is a batch for every rank after so many samples."""
+        return self._is_full(samples) or self.rows_left(samples) > 0
+
+    def rows_left(self, samples: int) -> int:
+        """Rows of a step of all ranks that is not full, the last one, after so many samples; 0 if it is full, is left
+        out, or there is none."""
+        if self.drop_last or self._is_full(samples):
+            return 0
+        return max(self._epoch_samples() - samples, 0)
+
+    def batches_with(self, position: int) -> list[tuple[int, int, int]]:
+        """(step, rank, row of the batch) of the sample that is taken after so many others; none if it is left out after
+        the last step, several if ranks share it."""
+        step, in_step = divmod(position, self.batch_size * self.world)
+        before = position - in_step
+        if self._is_full(before):
+            return [(step, *divmod(in_step, self.batch_size))]
+        if not (left := self.rows_left(before)):
+            return []
+        last = ((in_step + 1) * self.world - 1) // left
+        first = min(last, -(-in_step * self.world // left))
+        return [(step, rank, in_step - left * rank // self.world) for rank in range(first, last + 1)]
+
+    def _is_full(self, samples: int) -> bool:
         return self.epochs is None or samples + self.batch_size * self.world <= self._epoch_samples()
+
+    def _check_steps(self) -> None:
+        """Raises ShardError if the epochs have no step; warns of rows that fill none."""
+        if self.epochs is None:
+            return
+        samples, step = self._epoch_samples(), self.batch_size * self.world
+        about = f"epochs={self.epochs} of {self.names[0]} has {samples:,} rows"
+        sizes = f"batch_size {self.batch_size:,} × world {self.world:,} = {step:,} rows"
+        remedy = "drop_last=False takes them in one more step, which is shorter"
+        if not len(self):
+            raise ShardError(
+                f"{about}, and one step takes {sizes}: there is no batch. Lower batch_size"
+                + (f"; {remedy}." if samples else ".")
+            )
+        if self.drop_last and samples % step and self.rank == 0:
+            rest = f"Left out at the end, as they fill none: {samples % step:,}"
+            warnings.warn(f"{about}, and a step takes {sizes}. {rest}. {remedy}.", stacklevel=3)
+
+    def _check_weights(self) -> None:
+        """Warns of sources whose weight is rounded to nothing."""
+        total = sum(self.order.weights)
+        for name, weight, share in zip(self.names, self.order.weights, self.order.shares):
+            if not share and self.rank == 0:
+                warnings.warn(
+                    f"{name} is never drawn: its weight is {weight / total:.2g} of all, and weights are rounded to "
+                    f"1/{SAMPLES_PER_CYCLE:,}. Give it at least {1 / SAMPLES_PER_CYCLE:g} of all, or leave it out.",
+                    stacklevel=3,
+                )
 
     def _epoch_samples(self) -> int:
         """Samples in all epochs, skipped ones left out."""

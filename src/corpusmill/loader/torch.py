@@ -46,8 +46,7 @@ class TokenDataset(IterableDataset):  # type: ignore[misc]
 
     def state(self, batches: int) -> dict[str, Any]:
         """The state of the TokenLoader after so many batches of this iteration."""
-        samples = self.loader.samples + batches * self.loader.batch_size * self.loader.world
-        return {**self.loader.state_dict(), "samples": samples}
+        return {**self.loader.state_dict(), "samples": self.loader.after(self.loader.samples, batches)}
 
     def state_dict(self) -> dict[str, Any]:
         """Where this process goes on: called by a StatefulDataLoader, in each of its workers.

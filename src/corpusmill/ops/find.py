@@ -293,9 +293,10 @@ def served(run: str | os.PathLike[str] | RunFolder, ids: Collection[str], **sett
         return StageLoader(files.folder.path, settings.get("seed", 0), 0, settings.get("world", 1)).served(ids)
     if files.shards is None:
         raise InputError(f"{files.folder.place}: the run wrote no training shards, so no training step has served it.")
+    epochs = settings.pop("epochs", None)  # to look at: the training goes on after them
     loader = TokenLoader(files.shards, **settings)
     numbers = loader.shards[0].numbers_of(ids)
-    return {doc_id: loader.served(numbers.get(doc_id, ())) for doc_id in ids}
+    return {doc_id: loader.served(numbers.get(doc_id, ()), epochs=epochs) for doc_id in ids}
 
 
 def _encoded(passage: str) -> bytes:
