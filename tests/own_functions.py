@@ -12,6 +12,10 @@ def louder(document):
     return document["text"].upper()
 
 
+def first_half(document):
+    return document.text[: len(document.text) // 2]
+
+
 def forgets(document):
     pass
 

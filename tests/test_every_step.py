@@ -9,7 +9,9 @@ import pickle
 import re
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
+from time import process_time
 from typing import Any, get_args
 
 import numpy as np
@@ -22,7 +24,7 @@ from hypothesis import strategies as st
 from conftest import docs
 from corpusmill import read, steps
 from corpusmill.engine.work.batch import Batch
-from corpusmill.errors import MissingExtraError
+from corpusmill.errors import DocumentError, MissingExtraError
 from corpusmill.recipe.names import name_of
 from corpusmill.recipe.order import BEFORE_TEXT, RecipePart, misplaced
 from corpusmill.schema import DOCUMENT
@@ -30,6 +32,7 @@ from corpusmill.steps import CorpusStep, Filter, Transform, UsesCode, needs_of
 from corpusmill.steps.describe import describe, kinds
 from corpusmill.steps.filter.lines import MEASURED
 from corpusmill.steps.keys import Keys
+from corpusmill.steps.personal_data import KNOWN
 from corpusmill.steps.verdict import rules_of
 from corpusmill.tokens.packing import Method, Remainder
 
@@ -246,6 +249,195 @@ def test_a_transform_keeps_the_rows_and_whose_they_are(step, rows):
         assert after[name].to_pylist() == before[name].to_pylist()
     assert after.schema.field("text").type == pa.large_string()
     after.validate(full=True)
+
+
+# What hurts programs that look on from every place: each is repeated up to a size.
+HURTING = [
+    *[
+        "a",
+        "A",
+        "f3a9",
+        "7",
+        "a1",
+        "1é",
+        "é",
+        "é1a",
+        "日",
+        "日1",
+        "ก",
+        "ش",
+        "e\u0301",
+        "\u0301",
+        "\u200b",
+        "👩\u200d",
+        "\ufffd",
+    ],
+    *[
+        "\n",
+        "\r\n",
+        " ",
+        "\t",
+        "\u00a0",
+        "\x00",
+        " \n",
+        "a\n",
+        "a\n\n",
+        "the river\n",
+        "a b ",
+        "A b. ",
+        "Aa1 ",
+        "1 ",
+        "1.",
+        "1-",
+    ],
+    *[
+        "(",
+        "[",
+        "{",
+        "<",
+        "&",
+        "&amp;",
+        "&#",
+        '"',
+        "'",
+        "`",
+        "\\",
+        "|",
+        "*",
+        "#",
+        "-",
+        "_",
+        "=",
+        "$",
+        "/",
+        ".",
+        "!",
+        "...",
+        ": ",
+    ],
+    *[
+        "<div>",
+        "</div>",
+        "<b>a",
+        "<a href='",
+        "<!--",
+        "<p>a\n",
+        "{{",
+        "[[",
+        "{|",
+        "\\begin{a}",
+        "def a():\n",
+        "; ",
+        "• ",
+    ],
+    *[
+        "@",
+        "a@",
+        "a@b.",
+        "a [at] ",
+        "://",
+        "https://a.",
+        "www.",
+        "a.b/",
+        "1.1.1.",
+        "fe80:",
+        "+1 ",
+        "(1) ",
+        "12-34-",
+        "eyJ",
+        "key=",
+    ],
+    *[
+        "1 Main Street ",
+        "1 Main ",
+        "Via ",
+        "straße ",
+        "Box 1 ",
+        "1a Xx ",
+        "éé 1 ",
+        "AKIA",
+        "-----BEGIN ",
+        "DE12 ",
+        "lorem ipsum ",
+    ],
+]
+SHORT, LONG = 16_000, 64_000  # characters; an eighth of pages, whose extraction is Python and libraries
+
+
+def seconds(step: Any, documents: pa.RecordBatch) -> float:
+    """CPU time of what a step makes of documents."""
+    start = process_time()
+    if isinstance(step, CorpusStep):
+        step.keys(documents, measured(documents, step).needed("step", step.needs))
+    elif "Tokenize" in kinds(type(step)):
+        step.encode(documents["text"])
+    elif documents["text"].null_count:
+        for row in range(len(documents)):
+            with suppress(DocumentError):  # a limit of the step: what takes too long is a dead letter
+                step.transform(documents.slice(row, 1))
+    else:
+        judged(step, documents)
+    return process_time() - start
+
+
+def hurting(patterns: list[str], size: int, pages: bool) -> pa.RecordBatch:
+    size = size // 8 if pages else size
+    return batch([(pattern * (size // len(pattern)), None) for pattern in patterns], pages=pages)
+
+
+def grows(step: Any, patterns: list[str], pages: bool) -> bool:
+    """Whether four times the text takes more than about four times as long: of three tries, the best."""
+    short, long = hurting(patterns, SHORT, pages), hurting(patterns, LONG, pages)
+    return all(seconds(step, long) > 5 * seconds(step, short) + 0.05 for _ in range(3))
+
+
+WIDER = [  # steps that look for more than they do unless asked
+    pytest.param(steps.find("redact/pii")(kinds=KNOWN), id="redact/pii, all kinds"),
+    pytest.param(steps.find("clean/urls")(bare=True), id="clean/urls, bare"),
+    pytest.param(steps.find("clean/normalize")(form="NFKC", ascii=True), id="clean/normalize, ASCII"),
+    pytest.param(
+        steps.find("filter/lines")(unit="paragraphs", max_repeated_3_gram_ratio=0.5), id="filter/lines, n-grams"
+    ),
+]
+
+
+@pytest.mark.parametrize("step", of_kind(*SEE_A_BATCH, "CorpusStep", "Tokenize") + WIDER)
+def test_time_grows_with_the_text_and_not_with_its_square(step):
+    """On texts that make programs look on from every place to the end of a word, a line, or all."""
+    pages = isinstance(step, Transform) and type(step).__module__.startswith("corpusmill.steps.extract")
+    seconds(step, hurting(HURTING, 50, pages))  # loads what it needs
+    if grows(step, HURTING, pages):
+        slow = [pattern for pattern in HURTING if grows(step, [pattern], pages)]
+        assert not slow
+
+
+# What a step makes nothing of: its parameters, and the text.
+EMPTIED: dict[str, tuple[dict[str, Any], str]] = {
+    "clean/html": ({}, "<p>\u00a0</p>\n<br>"),
+    "clean/normalize": ({}, "\u200b\u200b&nbsp;\x01"),
+    "clean/replace": ({"patterns": ((r"\d+", ""),)}, "1234 5678"),
+    "clean/urls": ({"tidy": False}, "https://example.org/a?b=1 \u3000"),
+    "filter/lines": ({"min_words": 2}, "short\n\nlines"),
+    "map/function": ({"function": "own_functions:first_half"}, " x"),
+    "redact/pii": ({"placeholders": (("email", ""),)}, "\njane.doe@mail.example.org"),
+}
+
+
+@pytest.mark.parametrize("name", [param.id for param in of_kind("Transform")])
+def test_a_document_of_which_a_step_leaves_nothing_is_dropped_as_empty(name):
+    """Nothing but white space is nothing, as readers have it, and whichever step it is."""
+    parameters, text = EMPTIED.get(name, (SAMPLES.get(name, {}), " \n\u00a0"))
+    step = steps.find(name)(**parameters)
+    emptied = judged(step, batch([(text, None), ("\u3000\t", None)], pages=False))
+    assert emptied["dropped"] == [0, 0]
+    assert [reason.partition(",")[0] for reason in emptied["reasons 0"]] == ["empty", "empty"]
+
+
+def test_a_document_of_which_a_cut_leaves_nothing_is_dropped_as_empty():
+    through = Batch(batch([("river and sea", None), ("river \n", None), ("river", None)], pages=False))
+    through.cut(0, "line", np.array([[0, 0, 5], [1, 0, 5]]), pa.nulls(3, pa.string()))
+    assert through.dropped.tolist() == [-1, 0, -1]
+    assert through.reasons[0][1].to_pylist() == [None, "empty", None]
 
 
 @pytest.mark.parametrize("step", of_kind("Filter"))

@@ -38,7 +38,7 @@ Columns = Mapping[str, pa.Array]
 class Transform(Protocol):
     """Changes documents. Rows are neither removed nor reordered; columns that are not in DOCUMENT become signals.
 
-    A document whose `text` comes back null is dropped with the reason `<step>.empty`.
+    A document whose `text` comes back null, or with nothing but white space, is dropped with the reason `<step>.empty`.
     """
 
     def transform(self, docs: pa.RecordBatch) -> pa.RecordBatch: ...

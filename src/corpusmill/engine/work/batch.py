@@ -90,7 +90,7 @@ class Batch:
             self._note(label, {name: changed[name] for name in changed.schema.names if name not in DOCUMENT.names})
             # With these, and the bytes at the end, the flow of bytes can be counted again for other thresholds.
             self._note(label, {"bytes_before": pa.array(self.sizes[-1])})
-            self._drop(index, label, pc.if_else(pc.is_null(text), EMPTY, NOTHING))
+            self._drop(index, label, empty(filled))
         if isinstance(step, Annotate):
             measured = self._guarded(label, lambda docs, _: answers.signals(label, step.signals(docs), docs))
             self._note(label, measured)
@@ -247,13 +247,10 @@ class Batch:
         self._begin()
         replacements = pa.array([""] * len(spans), pa.large_string())
         text = replace_spans(self.docs["text"], spans, replacements)
-        cut = np.zeros(len(self.docs), bool)
-        cut[spans[:, 0]] = True
-        empty = pc.and_(pa.array(cut), pc.equal(pc.utf8_trim_whitespace(text), pa.scalar("", pa.large_string())))
         self._note(label, {"bytes_before": pa.array(self.sizes[-1])})
         self._new_text(text)
         self.docs = self.docs.set_column(TEXT, DOCUMENT.field(TEXT), text)
-        self._drop(index, label, pc.coalesce(reasons, pc.if_else(pc.fill_null(empty, False), EMPTY, NOTHING)))
+        self._drop(index, label, pc.coalesce(reasons, empty(text)))
 
     def _drop(self, index: int, label: str, reasons: pa.Array) -> None:
         if reasons.null_count == len(reasons):
@@ -380,6 +377,12 @@ class Version:
     def select(self, mask: NDArray[np.bool_]) -> "Version":
         """The same without the documents that are not in the mask."""
         return Version(self.text, np.flatnonzero(mask) if self.rows is None else self.rows[mask])
+
+
+def empty(text: pa.Array) -> pa.Array:
+    """(documents,) "empty" of a text that is null or has nothing but white space, else null."""
+    has_text = pc.and_(pc.greater(pc.binary_length(text), 0), pc.invert(pc.utf8_is_space(text)))
+    return pc.if_else(pc.fill_null(has_text, False), NOTHING, EMPTY)
 
 
 def sizes(docs: pa.RecordBatch) -> NDArray[np.int64]:

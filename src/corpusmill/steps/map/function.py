@@ -24,17 +24,17 @@ def as_map(function: Callable[[Document], str]) -> "MapFunction":
 class MapFunction(OfFunction):
     """Replace the text of documents by what a function of your own makes of it.
 
-    As filter/function, but it returns the new text; a document whose new text is "" is dropped as `empty`. The name may
-    follow at once: `map/function: my_module:without_footer`.
+    As filter/function, but it returns the new text; a document whose new text is "" or white space is dropped as
+    `empty`. The name may follow at once: `map/function: my_module:without_footer`.
     """
 
     def transform(self, docs: pa.RecordBatch) -> pa.RecordBatch:
         texts = [self._text(answer) for _, answer in self.answers(docs)]
         return docs.set_column(TEXT, DOCUMENT.field(TEXT), pa.array(texts, pa.large_string()))
 
-    def _text(self, answer: object) -> str | None:
+    def _text(self, answer: object) -> str:
         if not isinstance(answer, str):
             raise RecipeError(
                 f"{self.name} must return the new text of a document, a string; it returned {answer!r:.80}"
             )
-        return answer or None
+        return answer

@@ -311,6 +311,9 @@ def _propose(data: Bytes, lo: int, hi: int, document: int, places: Int64s, n: in
     """Append the places in one document; returns the new count, -1 for no room."""
     data, places = borrowed(data), borrowed(places)
     before = NO_BITS
+    # All numbers within one unbroken word have the same words after it, which are looked up once.
+    word_end = lo
+    is_number_of_street = False
     for block in range(lo, hi, 64):
         (digits,) = _digits(data, block)
         digits &= below(min(hi - block, 64))
@@ -321,7 +324,10 @@ def _propose(data: Bytes, lo: int, hi: int, document: int, places: Int64s, n: in
             starts &= starts - ONE
             if n == len(places):
                 return -1
-            if _street_follows(data, at, hi):
+            if at >= word_end:
+                word_end = _word_end(data, at, hi)
+                is_number_of_street = _street_follows(data, word_end, hi)
+            if is_number_of_street:
                 places[n, 0], places[n, 1] = document, at - lo
                 n += 1
             if at > lo and load8(data, at - 1) == BLANK:
@@ -331,12 +337,18 @@ def _propose(data: Bytes, lo: int, hi: int, document: int, places: Int64s, n: in
     return n
 
 
-@kernel
-def _street_follows(data: Bytes, at: int, hi: int) -> bool:
-    """Whether a word of a street is among the words after the number at `at`."""
+@inlined
+def _word_end(data: Bytes, at: int, hi: int) -> int:
+    """Where the rest of an unbroken word ends."""
     end = at
     while end < hi and _is(data, end, IN_WORD):
         end += 1
+    return end
+
+
+@kernel
+def _street_follows(data: Bytes, end: int, hi: int) -> bool:
+    """Whether a word of a street is among the words after the number that ends there."""
     end += end < hi and load8(data, end) == COMMA
     for nth in range(LONGEST_WALK):
         start = end + 1
@@ -349,9 +361,7 @@ def _street_follows(data: Bytes, at: int, hi: int) -> bool:
         small = not _is(data, start, CAPITAL)
         if small and not _is_among(data, start, size, _SMALL_AFTER, _MAYBE_SMALL_AFTER):
             return False
-        end = start + size
-        while end < hi and _is(data, end, IN_WORD):
-            end += 1
+        end = _word_end(data, start + size, hi)
         if digit and not _is(data, end - 1, LETTER):
             return False  # a number, and not an ordinal
         end += nth == 0 and end < hi and load8(data, end) == COMMA  # "12 bis, rue"
@@ -401,8 +411,10 @@ def _words_before(data: Bytes, lo: int, blank: int, document: int, places: Int64
 
 @inlined
 def _letters(data: Bytes, at: int, hi: int) -> int:
-    """How many bytes of Latin letters data[at:hi] begins with."""
+    """How many bytes of Latin letters data[at:hi] begins with, as far as `_is_among` compares them: 8 or more are all
+    the same to it."""
     end = at
+    hi = min(hi, at + 9)
     while end < hi:
         if _is(data, end, LETTER):
             end += 1
