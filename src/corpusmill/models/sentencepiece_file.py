@@ -10,7 +10,7 @@ from corpusmill.errors import AssetError
 
 # Field numbers of the protocol buffer: the pieces of a model; name and type of a piece. Values of types.
 PIECE, NAME, TYPE = 1, 1, 3
-NORMAL, CONTROL, USER_DEFINED, UNUSED = 1, 3, 4, 5
+NORMAL, CONTROL, USER_DEFINED, UNUSED, BYTE = 1, 3, 4, 5, 6
 
 
 def load(model: bytes, path: Path) -> Any:

@@ -25,6 +25,7 @@ from corpusmill.text.array_types import Int64s, UInt32s
 
 EngineName = Literal["auto", "gigatoken", "tokenizers", "tiktoken", "sentencepiece"]
 Encoded = tuple[UInt32s, Int64s]
+METASPACE = "\u2581"  # stands for a space, and is put before a text that begins with none
 
 
 class Engine(Protocol):
@@ -67,6 +68,21 @@ class HuggingFace:
     def spans(self, text: str) -> tuple[UInt32s, Int64s, Int64s]:
         encoding = self._native.encode(text, add_special_tokens=False)
         return _columns(encoding.ids, encoding.offsets)
+
+    def lacks(self, character: str) -> bool:
+        """Whether a BPE has no token for a character, by itself or for its bytes."""
+        native = self._native
+        text = native.normalizer.normalize_str(character) if native.normalizer else character
+        pieces = [piece for piece, _ in native.pre_tokenizer.pre_tokenize_str(text)] if native.pre_tokenizer else [text]
+        model, has = native.model, native.token_to_id
+        before, after = model.continuing_subword_prefix or "", model.end_of_word_suffix or ""
+        forms = [(c, before + c, c + after) for c in "".join(pieces) if c != METASPACE or character == c]
+        if not forms:
+            return True
+        bytes_of = "".join(form for form, *_ in forms).encode()
+        return any(all(has(form) is None for form in of_one) for of_one in forms) and not (
+            model.byte_fallback and all(has(f"<0x{byte:02X}>") is not None for byte in bytes_of)
+        )
 
 
 class SentencePiece:

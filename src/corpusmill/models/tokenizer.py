@@ -56,6 +56,8 @@ PROBE = (
 )
 
 
+# Every byte of UTF-8, and characters of all kinds that no vocabulary has as tokens.
+EVERY_BYTE = "".join(map(chr, (*range(0x801), *range(0x1000, 0x10000, 0x1000), *range(0x10000, 0x110000, 0x10000))))
 PROBE_TOKENS = 2000  # tokens of the vocabulary that are used as probe strings, too
 
 
@@ -250,6 +252,7 @@ def _problem_of(chosen: str, definition: Definition, ends: tuple[str, ...]) -> s
     controls = definition.controls(*ends)
     # Three contexts in which engines have recognised control tokens in text.
     lookalikes = [text for c in controls for text in (c, f"a{c}b", f"a {c} {c}\n")]
+    _refuse_gaps(reference, definition)
     _refuse_controls(reference, definition, controls, lookalikes)
     if chosen == reference.name:
         return None
@@ -265,6 +268,16 @@ def _problem_of(chosen: str, definition: Definition, ends: tuple[str, ...]) -> s
     except BaseException as error:  # a panic in the engine's Rust code is not an Exception
         reason = next(iter(str(error).splitlines()), type(error).__name__)
         return f"cannot use this tokenizer ({reason})"
+
+
+def _refuse_gaps(engine: Engine, definition: Definition) -> None:
+    try:
+        engine.encode(pa.array([*PROBE, EVERY_BYTE], pa.large_string()))
+    except Exception as error:  # the library raises bare Exception
+        raise AssetError(
+            f"{definition.path}: this tokenizer cannot encode every text ({error}). Its vocabulary needs an unknown "
+            "token, or a token for every byte. Add one, or use another tokenizer."
+        ) from error
 
 
 def _refuse_controls(engine: Engine, definition: Definition, controls: dict[str, int], lookalikes: list[str]) -> None:

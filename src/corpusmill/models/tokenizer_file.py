@@ -5,7 +5,7 @@ import gzip
 import hashlib
 import json
 import zlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,8 @@ import numpy as np
 from corpusmill import assets
 from corpusmill.errors import AssetError
 from corpusmill.models import sentencepiece_file, tiktoken_file
-from corpusmill.models.sentencepiece_file import CONTROL, USER_DEFINED
+from corpusmill.models.sentencepiece_file import BYTE, CONTROL, USER_DEFINED
+from corpusmill.models.tiktoken_file import BYTE_CHARACTERS
 from corpusmill.text.array_types import Int64s
 
 EOS_NAMES = ("<|endoftext|>", "</s>", "<|end_of_text|>", "<eos>")  # in order of preference
@@ -24,7 +25,8 @@ ID_LIMIT = 2**32  # ids are 32 bits wide
 # What in a model makes the reference draw at random: BPE's dropout (Provilkov et al. 2020, arXiv:1910.13267), and the
 # sampling of Unigram (Kudo 2018, arXiv:1804.10959), which tokenizers 0.23 neither writes nor reads.
 AT_RANDOM = ("dropout", "alpha", "nbest_size")
-BYTE_OF_CHARACTER = {character: byte for byte, character in enumerate(tiktoken_file.BYTE_CHARACTERS)}
+UTF8_BYTES = (*range(0xC0), *range(0xC2, 0xF5))  # those that a text can have
+BYTE_OF_CHARACTER = {character: byte for byte, character in enumerate(BYTE_CHARACTERS)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +36,7 @@ class Definition:
     json      the tokenizer.json; for tiktoken's ranks, an equivalent one; empty for a SentencePiece model
     model     the bytes of a SentencePiece model; empty for all others
     added     the tokens outside the model, by content: a dict of `id`, `special` and so on
-    ids       every token, added ones included, as written in the file
+    ids       every token, added ones included, as the reference numbers them
     unknown   the id of the unknown token, if there is one
     """
 
@@ -46,6 +48,8 @@ class Definition:
     ids: dict[str, int]
     unknown: int | None
     eos: str | None  # the end-of-sequence token of a SentencePiece model; others have it in a file beside them
+    expresses_all: bool  # whether there is a token for every byte, so that no text is lost or unknown
+    ids_in_file: dict[str, Any] = field(default_factory=dict)  # of added tokens to which the reference gives other ids
 
     @classmethod
     def read(cls, path: Path) -> "Definition":
@@ -64,7 +68,11 @@ class Definition:
             definition = _of_model(path, data)
         else:
             try:
-                definition = _of_json(path, json.loads(data))
+                parsed = json.loads(data)
+                definition = _of_json(path, _renumbered(parsed))
+                in_file = {token["content"]: token["id"] for token in parsed.get("added_tokens") or []}
+                ids = {content: i for content, i in in_file.items() if i != definition.ids[content]}
+                definition = replace(definition, ids_in_file=ids)
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 raise AssetError(_no_json(path, error)) from error
         wrong = [token for token, i in definition.ids.items() if not (isinstance(i, int) and 0 <= i < ID_LIMIT)]
@@ -124,9 +132,10 @@ class Definition:
         model = {name: value for name, value in self.json["model"].items() if name not in AT_RANDOM}
         names = {token: f" {token}" if token in controls else token for token in self.ids}
         if isinstance(model["vocab"], list):
-            scores = dict(model["vocab"])
+            size = len(model["vocab"])
             by_id = sorted(self.ids, key=lambda token: self.ids[token])
-            model["vocab"] = [[names[token], scores.get(token, 0.0)] for token in by_id]
+            model["vocab"] = [[names[token], score] for token, score in model["vocab"]]
+            model["vocab"] += [[names[token], 0.0] for token in by_id if self.ids[token] >= size]
         else:
             model["vocab"] = {names[token]: i for token, i in self.ids.items()}
         if model.get("unk_token") in names:
@@ -134,6 +143,12 @@ class Definition:
         keep = [token for content, token in self.added.items() if content not in controls]
         changed = {"model": model, "added_tokens": keep, "post_processor": None, "truncation": None, "padding": None}
         return json.dumps(self.json | changed, ensure_ascii=False)
+
+    @property
+    def leaves_out(self) -> bool:
+        """Whether text is lost without a trace: a BPE that has neither all bytes nor an unknown token."""
+        is_bpe = bool(self.json) and self.json["model"].get("type", "BPE") == "BPE"
+        return is_bpe and self.unknown is None and not self.expresses_all
 
     @property
     def at_random(self) -> dict[str, float]:
@@ -188,15 +203,44 @@ class Definition:
         return sizes
 
 
-def _of_json(file: Path, json: dict[str, Any]) -> Definition:
-    model = json["model"]
+def _of_json(file: Path, parsed: dict[str, Any]) -> Definition:
+    model = parsed["model"]
     vocab = model["vocab"]
     # A Unigram vocabulary is a list of (piece, score) in the order of ids; the others are maps to the id.
     ids = {piece: i for i, (piece, _) in enumerate(vocab)} if isinstance(vocab, list) else dict(vocab)
-    added = {token["content"]: token for token in json.get("added_tokens") or []}
+    added = {token["content"]: token for token in parsed.get("added_tokens") or []}
     ids |= {content: token["id"] for content, token in added.items()}
     unknown = model.get("unk_id", ids.get(model.get("unk_token") or ""))
-    return Definition(file, "", json, b"", added, ids, unknown, None)
+    of_bytes = any(step.get("type") == "ByteLevel" for step in pre_tokenizers(parsed.get("pre_tokenizer")))
+    has_bytes = of_bytes and all(BYTE_CHARACTERS[byte] in ids for byte in UTF8_BYTES)
+    falls_back = model.get("byte_fallback") and all(f"<0x{byte:02X}>" in ids for byte in UTF8_BYTES)
+    # The others take words whole, and have none for most.
+    expresses_all = model.get("type", "BPE") in ("BPE", "Unigram") and bool(has_bytes or falls_back)
+    return Definition(file, "", parsed, b"", added, ids, unknown, None, expresses_all)
+
+
+def _renumbered(parsed: dict[str, Any]) -> dict[str, Any]:
+    """A tokenizer.json whose added tokens have the ids that the reference gives them.
+
+    The reference takes the id of a token that the vocabulary has from there, and numbers the others on from its end. It
+    is asked only where the file says otherwise; what it cannot load is left as it is, and refused later.
+    """
+    vocab, added = parsed["model"]["vocab"], parsed.get("added_tokens") or []
+    ids = {piece: i for i, (piece, _) in enumerate(vocab)} if isinstance(vocab, list) else vocab
+    expected, highest = list[int](), -1
+    for token in added:
+        expected.append(ids.get(token["content"], max(len(ids), highest + 1)))
+        highest = max(highest, expected[-1])
+    if [token["id"] for token in added] == expected:
+        return parsed
+    from tokenizers import Tokenizer as Native
+
+    try:
+        native = Native.from_str(json.dumps(parsed))
+    except Exception:  # the library raises bare Exception
+        return parsed
+    numbers = [native.token_to_id(token["content"]) for token in added]
+    return parsed | {"added_tokens": [token | {"id": number} for token, number in zip(added, numbers)]}
 
 
 def _of_model(file: Path, data: bytes) -> Definition:
@@ -206,7 +250,8 @@ def _of_model(file: Path, data: bytes) -> Definition:
     added = {p: {"id": i, "special": special[kind]} for i, (p, kind) in enumerate(pieces) if kind in special}
     ids = {piece: i for i, (piece, _) in enumerate(pieces)}
     eos = pieces[library.eos_id()][0] if library.eos_id() >= 0 else None
-    return Definition(file, "", {}, data, added, ids, library.unk_id(), eos)
+    expresses_all = sum(kind == BYTE for _, kind in pieces) == 256
+    return Definition(file, "", {}, data, added, ids, library.unk_id(), eos, expresses_all)
 
 
 def pre_tokenizers(definition: dict[str, Any] | None) -> list[dict[str, Any]]:

@@ -22,13 +22,16 @@ from corpusmill.engine.plan.plan import RunPlan
 from corpusmill.engine.plan.stored_rows import stored, with_inputs
 from corpusmill.engine.work.passes import Pass
 from corpusmill.execute import cpus
+from corpusmill.models.unexpressed import in_words as unexpressed_in_words
+from corpusmill.models.unexpressed import unexpressed
 from corpusmill.read import ReadCounts
 from corpusmill.recipe.advice import strip_html
 from corpusmill.recipe.model import Recipe
-from corpusmill.recipe.names import labels, remarks
+from corpusmill.recipe.names import labels, name_of, remarks
 from corpusmill.recipe.override import Overrides
 from corpusmill.report.figures.markup import in_words
 from corpusmill.report.numbers import size
+from corpusmill.steps import Tokenize
 from corpusmill.steps.markup import is_markup
 from corpusmill.storage import FileInfo, is_local
 from corpusmill.store.facts import Facts
@@ -117,6 +120,7 @@ def check(recipe: Recipe | str | os.PathLike[str], *, inputs: Any = None, overri
     needs = forecast(plan, min(workers, ahead.units), ahead.text)
     documents, lost = try_first_pass(recipe, plan, ready.seen)
     names, markup = [source.source for source in recipe.read], warnings(recipe, plan.inputs, ready.seen)
+    markup += _unexpressed(recipe, ready.seen)
     drop_warnings = [drops_all_in_words(step, context=" in a sample of the input") for step in lost]
     return Checked(
         recipe,
@@ -135,6 +139,19 @@ def check(recipe: Recipe | str | os.PathLike[str], *, inputs: Any = None, overri
         documents,
         tuple(lost),
     )
+
+
+def _unexpressed(recipe: Recipe, samples: Sequence[SourceSample]) -> list[str]:
+    """A warning if the tokenizer cannot express all texts of a sample, as they are before the first step."""
+    batches = [batch["text"] for sample in samples for batch in sample.batches]
+    texts = pc.drop_null(pa.concat_arrays([*batches, pa.array([], pa.large_string())]))
+    sentences = []
+    for step in recipe.steps:
+        if isinstance(step, Tokenize) and len(texts):
+            measured = unexpressed(step.open(), texts, *step.encode(texts))
+            if measured and (words := unexpressed_in_words(measured)):
+                sentences.append(f"{name_of(step)}: in a sample of the input, {words}")
+    return sentences
 
 
 def _disk_warnings(folder: RunFolder, needs: Forecast, ahead: Preview) -> list[str]:

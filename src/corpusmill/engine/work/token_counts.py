@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from corpusmill.engine.work.batch import KEPT, Batch
 from corpusmill.engine.work.token_ids import TokenIds
-from corpusmill.steps import Tokenize, keeps_parts
+from corpusmill.steps import Tokenize
 from corpusmill.store.unit_io import UnitIO
 from corpusmill.tokens.breaks import SplitAt
 
@@ -21,7 +21,7 @@ class Tokens(Protocol):
     def open(self, io: UnitIO) -> "TokenCounter": ...
 
     def check(self) -> None:
-        """Raises AssetError if the tokenizer lacks the tokens between parts of documents."""
+        """Raises AssetError if the tokenizer cannot be used, or lacks the tokens between parts of documents."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class TokenCounts:
         return TokenCounter(self.tokenizer)
 
     def check(self) -> None:
-        if self.tokenizer is not None and keeps_parts(self.tokenizer):
+        if self.tokenizer is not None:
             self.tokenizer.open()
 
 

@@ -6,7 +6,7 @@ Outputs and notes of that pass:
            if packing may cut documents at certain places only, `breaks`, the ids before each of these
 """
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,9 +17,10 @@ from corpusmill.engine.work.token_files import IDS, read_ids
 from corpusmill.errors import AssetError
 from corpusmill.models.token_breaks import token_breaks
 from corpusmill.models.tokenizer import Tokenizer
+from corpusmill.models.unexpressed import unexpressed
 from corpusmill.shards.pack import UnitTokens
 from corpusmill.steps import Arranges, Tokenize, keeps_parts
-from corpusmill.store.facts import add
+from corpusmill.store.facts import add, merge
 from corpusmill.store.unit_io import UnitIO, Upstream
 from corpusmill.tokens.breaks import SplitAt, of_documents
 
@@ -31,7 +32,8 @@ NO_TEXT = pa.array([""], pa.large_string())
 class TokenIds:
     """Encodes the documents of a unit, batch by batch.
 
-    The first documents of the unit are encoded by the reference tokenizer too; the facts say how many were compared.
+    The first documents of the unit are encoded by the reference tokenizer too; the facts say how many were compared,
+    and what of all documents the tokenizer cannot express.
     """
 
     step: Tokenize
@@ -70,6 +72,8 @@ class TokenIds:
         self._ids.append(ids)
         self._lengths.append(lengths)
         self._tokens += len(ids)
+        if measured := unexpressed(self._tokenizer, texts, ids, lengths):
+            merge(self.io.facts, {"unexpressed": asdict(measured)})
         if self._unchecked:
             self._check(texts.slice(0, self._unchecked))
             self._unchecked -= min(self._unchecked, len(texts))

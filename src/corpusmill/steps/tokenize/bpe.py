@@ -61,9 +61,19 @@ class Bpe:
     def remarks(self) -> tuple[str, ...]:
         if self.tokenizer in SHIPPED:
             return ()
-        drawn = assets.load(asset_of(self.tokenizer), Definition.read).at_random
+        definition = assets.load(asset_of(self.tokenizer), Definition.read)
+        drawn = definition.at_random
         settings = ", ".join(f"{name} {value}" for name, value in drawn.items())
-        return (f"{self.tokenizer} draws tokens at random ({settings}); that is switched off",) if drawn else ()
+        remarks = [f"{self.tokenizer} draws tokens at random ({settings}); that is switched off"] if drawn else []
+        others = ", ".join(
+            f"{token} has {number} in the file and {definition.ids[token]} there"
+            for token, number in list(definition.ids_in_file.items())[:3]
+        )
+        if others:
+            remarks.append(
+                f"{self.tokenizer}: ids of added tokens are those that the tokenizers library gives: {others}"
+            )
+        return tuple(remarks)
 
     def open(self) -> Tokenizer:
         """The tokenizer, loaded once per process. Raises AssetError if it cannot be used."""
