@@ -78,7 +78,7 @@ COPIES = [*good(20), *good(3)]
 NEAR = [*good(20), *(f"{text} Once more, and in other words." for text in good(3))]
 TAGS = [*good(10), *(f"<div class='x'><p>{text}</p></div>" for text in good(3))]
 QUESTION = "which of these rivers runs from the mountain through the old garden to the silver sea"
-SITES = [f"https://big.example/{i}" for i in range(4)] + [f"https://site{i}.example/x" for i in range(60)]
+SITES = [f"https://big.example/{i}" for i in range(8)] + [f"https://site{i}.example/x" for i in range(56)]
 PACKED = ["tokenize/bpe", {"pack/one_per_row": {"length": 512}}]
 TEMPLATE = [f"A page of the shop where you can buy all.\n{text}\n" for text in good(30)]
 PLAIN = {"redact/pii": {"kinds": ["email", "ip"], "forms": "plain"}}

@@ -25,6 +25,7 @@ from made_run import HOSTILE, HOSTILE_URL, made_run, prose, unfinish
 
 def audited(tmp_path, texts, steps, *, urls=None, more="", bounds=(), size=1000, **columns):
     """The audit of a run of these texts."""
+    tmp_path.mkdir(exist_ok=True)
     records = [{"text": text} | ({"url": urls[i]} if urls else {}) for i, text in enumerate(texts)]
     (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, records)) + "\n" + columns.get("lines", ""))
     recipe = {"name": "a", "read": [{"jsonl": str(tmp_path / "a.jsonl")}], "steps": steps, "write": ["jsonl"]}
@@ -51,7 +52,9 @@ def test_the_made_run_has_these_flaws():
     assert {check.name for check in result.red_flags} == {"chars_per_token", "dead_letters"}
     assert result.documents == result.sample == 36
     duplicates = result["duplicates_found"]
-    assert duplicates.value == pytest.approx(8 / 44) and duplicates.verdict == "warning"
+    assert duplicates.verdict == "not measured" and duplicates.seen.startswith("8 of 44 documents")
+    measured = corpusmill.audit(made_run(), bounds=["duplicates_found=0.2.."])["duplicates_found"]
+    assert measured.value == pytest.approx(8 / 44) and measured.verdict == "red flag"
     assert result["duplicates_left"].value == 0
     assert result["mix_off_plan"].verdict == result["contamination"].verdict == "not measured"
     assert result["utilisation"].verdict == "ok" and result["utilisation"].value > 0.98
@@ -178,6 +181,36 @@ def test_padding_and_a_mix_off_plan_are_flagged(tmp_path):
     assert result["utilisation"].verdict == "red flag" and result["utilisation"].value < 0.5
     # Documents are drawn whole: a tenth of 500 tokens is half of one.
     assert result["mix_off_plan"].verdict == "red flag" and "planned 10.0 %, drawn 0.0 %" in result["mix_off_plan"].seen
+
+
+def test_a_share_of_few_documents_is_no_flag_unless_more_than_chance_makes_it_one(tmp_path):
+    """1 of 60 is 1.7 %, and may as well be less than 1 %; 4 of 60 may not, and a bound of one's own is kept to."""
+    pages = good(60)
+    one, four = (
+        audited(tmp_path / str(n), [*(f"{text} <br><b>New</b>" for text in pages[:n]), *pages[n:]], ["clean/normalize"])
+        for n in (1, 4)
+    )
+    assert one["residual_html"].verdict == "ok" and one["residual_html"].seen.endswith("too few to tell")
+    assert four["residual_html"].verdict == "red flag"
+    own = corpusmill.audit(tmp_path / "1" / "run", bounds=["residual_html=..0.01"])["residual_html"]
+    assert own.verdict == "red flag" and own.value == pytest.approx(1 / 60)
+
+
+CHINESE = "船从港口开往大海，每天中午准时出发，带着信件和报纸，傍晚再回来。"
+
+
+def test_bounds_are_those_of_the_kind_of_input(tmp_path):
+    """Bytes as tokens, Chinese, a corpus of one row, few domains and a vocabulary that is larger than the corpus."""
+    small = [{"pack/concat": {"length": 4096}}]
+    of_bytes = audited(tmp_path / "bytes", good(5), ["tokenize/bytes", *small])
+    assert of_bytes["chars_per_token"].verdict == of_bytes["vocabulary_use"].verdict == "not measured"
+    assert of_bytes["utilisation"].verdict == "ok" and of_bytes["utilisation"].value < 0.9
+    pages = [f"{n} {CHINESE * 3}" for n in range(12)]
+    chinese = audited(tmp_path / "zh", pages, ["tokenize/bpe", *small])["chars_per_token"]
+    assert 0.3 < chinese.value < 1 and chinese.bounds.low == pytest.approx(2 * 1.2 / 2.8, rel=0.1)
+    urls = [f"https://site{n % 20}.example/{n}" for n in range(40)]
+    domains = audited(tmp_path / "sites", good(40), ["clean/normalize"], urls=urls)["domain_share"]
+    assert domains.verdict == "ok" and 0.05 <= domains.value < 0.1 and domains.bounds == Bounds(high=0.25)
 
 
 def test_a_bound_of_ones_own_is_a_red_flag_and_none_is_none():

@@ -1,5 +1,6 @@
 """The checks of an audit: each a function of a run's facts that measures one value and says what to change."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
@@ -29,6 +30,12 @@ MAX_DROPPABLE_SHARE = 0.5  # of the documents: what is true of more is how the c
 MIN_LANGUAGE_DOCUMENTS = 20  # that fewer of a language vanish says nothing
 # Steps that are there to change things.
 ACTIVE_STEPS = ("extract/", "clean/", "filter/", "redact/", "dedup/", "decontaminate/")
+MIN_CRAWL_DOCUMENTS = 10_000  # a smaller crawl is a sample of sites, and has few duplicates
+BYTE_VOCABULARY = 300  # tokens at most of a tokenizer whose tokens are single bytes
+MIN_CHARS_PER_TOKEN, MAX_CHARS_PER_TOKEN = 2, 6
+MAX_LETTER_BYTES = 1.2  # of a character on average, of texts in Latin letters with many accents
+MIN_USES = 100  # tokens of a corpus for each of the vocabulary, below which many are not used
+MAX_DOMAIN_SHARE, EVEN_SHARES = 0.05, 5  # of all; times as much as each has where all have as much
 MAX_HOSTS = 10_000  # with the most documents; a domain of more than a few per cent is among them
 
 
@@ -37,6 +44,9 @@ class Measured:
     """seen, examples and changes as in Check; what to do is said only if the value is out of bounds.
 
     advice   what to do beside the changes, or where there are none
+    certain  the value that is nearest to the bounds and may as well be: a share of few documents is high by chance, and
+             of few rows the last one is mostly padding
+    bounds   for input of this kind, instead of the usual ones
     """
 
     value: float
@@ -44,6 +54,8 @@ class Measured:
     advice: str = ""
     examples: tuple[str, ...] = ()
     changes: tuple[RecipeChange, ...] = ()
+    certain: float | None = None
+    bounds: Bounds | None = None
 
 
 @dataclass(frozen=True)
@@ -78,8 +90,12 @@ def judge(name: str, facts: RunFacts, bounds: Bounds | None) -> Check:
     hint = "; ".join(filter(None, [in_words(result.changes), result.advice]))
     if isinstance(result, Unmeasured):
         return Check(*about, None, rule.unit, limits, "not measured", result.why, hint, changes=result.changes)
+    if bounds is None and result.bounds is not None:
+        limits = result.bounds
     if limits.hold(result.value):
         return Check(*about, result.value, rule.unit, limits, "ok", result.seen)
+    if bounds is None and result.certain is not None and limits.hold(result.certain):
+        return Check(*about, result.value, rule.unit, limits, "ok", f"{result.seen}; too few to tell")
     outside = rule.outside if bounds is None else "red flag"
     details = result.examples, result.changes
     return Check(*about, result.value, rule.unit, limits, outside, result.seen, hint, *details)
@@ -95,6 +111,8 @@ def duplicates_found(facts: RunFacts) -> Measured | Unmeasured:
     summary = f"{number(duplicates)} of {plural(reached, 'document')} that reached the first of {names}"
     if not facts.is_web and "duplicates_found" not in facts.chosen:
         return Unmeasured(f"{summary}: the bound is for crawls, and fewer than half of the documents have a URL")
+    if reached < MIN_CRAWL_DOCUMENTS and "duplicates_found" not in facts.chosen:
+        return Unmeasured(f"{summary}: the bound is for crawls of {number(MIN_CRAWL_DOCUMENTS)} documents or more")
     hint = "a sample, a single site and deduplicated data have few; is this a whole crawl?"
     return Measured(min(duplicates / reached, 1.0), summary, hint, changes=advice.find_near_copies(facts.recipe))
 
@@ -118,7 +136,12 @@ def chars_per_token(facts: RunFacts) -> Measured | Unmeasured:
         "tokenizer`; too high: is the text repetitive?"
     )
     summary = f"{plural(totals.characters, 'character')}, {plural(totals.tokens, 'token')}"
-    return Measured(totals.characters_per_token, summary, hint)
+    if facts.tokens.vocabulary <= BYTE_VOCABULARY and "chars_per_token" not in facts.chosen:
+        return Unmeasured(f"{summary}: the bound is for tokens of several bytes, and these are single bytes")
+    # A character of Chinese says as much as several letters, and has as many bytes.
+    width = max(totals.bytes / max(totals.characters, 1) / MAX_LETTER_BYTES, 1.0)
+    bounds = Bounds(MIN_CHARS_PER_TOKEN / width, MAX_CHARS_PER_TOKEN)
+    return Measured(totals.characters_per_token, summary, hint, bounds=bounds)
 
 
 def utilisation(facts: RunFacts) -> Measured | Unmeasured:
@@ -128,23 +151,30 @@ def utilisation(facts: RunFacts) -> Measured | Unmeasured:
     summary = f"{number(rows.tokens)} of {plural(rows.capacity, 'token position')} in {plural(rows.rows, 'row')}"
     changes = advice.pack_better(facts.recipe)
     hint = "" if changes else "the last row of a small corpus is mostly padding"
-    return Measured(rows.tokens / rows.capacity, summary, hint, changes=changes)
+    full = rows.tokens + rows.capacity / rows.rows  # but for the last row
+    return Measured(rows.tokens / rows.capacity, summary, hint, (), changes, min(full / rows.capacity, 1.0))
 
 
 def vocabulary_use(facts: RunFacts) -> Measured | Unmeasured:
     if facts.tokens is None or not facts.tokens.vocabulary:
         return _no_tokens(facts)
     used, vocabulary = facts.tokens.distinct, facts.tokens.vocabulary
+    summary = f"{number(used)} of {number(vocabulary)} vocabulary tokens occur"
+    tokens = facts.tokens.all.tokens
+    if tokens < MIN_USES * vocabulary and "vocabulary_use" not in facts.chosen:
+        return Unmeasured(f"{summary}: {plural(tokens, 'token')} are too few to use this vocabulary")
     hint = (
         "train a smaller vocabulary: `corpusmill train tokenizer RUN --vocab-size 16384 --out tokenizer.json`; or the "
         "corpus is a small sample"
     )
-    return Measured(used / vocabulary, f"{number(used)} of {number(vocabulary)} vocabulary tokens occur", hint)
+    return Measured(used / vocabulary, summary, hint)
 
 
 def residual_html(facts: RunFacts) -> Measured | Unmeasured:
     has_html = sample.has_html(facts.sample.texts)
     summary = f"{plural(has_html.sum(), 'document')} with tags or entities, of {facts.of_sample}"
+    if facts.reads_code and "residual_html" not in facts.chosen:
+        return Unmeasured(f"{summary}: source code may have some")
     hint = "texts about HTML may legitimately have some"
     return _of_sample(facts, has_html, summary, hint, advice.strip_html(facts.recipe))
 
@@ -202,7 +232,10 @@ def domain_share(facts: RunFacts) -> Measured | Unmeasured:
     look = _sql(facts, f"select id, url from documents where kept and url like '%{name}%'")
     is_dominant = shares[name] > MAX_DROPPABLE_SHARE
     hint = f"look at it: {look}" + ("; is this a crawl of that domain?" if is_dominant else "")
-    return Measured(shares[name], summary, hint, changes=() if is_dominant else advice.leave_out(facts.recipe, name))
+    # Of few domains each has a large share.
+    bounds = Bounds(high=max(MAX_DOMAIN_SHARE, min(1.0, round(EVEN_SHARES / len(shares), 2))))
+    changes = () if is_dominant else advice.leave_out(facts.recipe, name)
+    return Measured(shares[name], summary, hint, changes=changes, bounds=bounds)
 
 
 def step_drops(facts: RunFacts) -> Measured | Unmeasured:
@@ -315,7 +348,8 @@ def _of_sample(
     """The share of the documents of the sample that are hits."""
     if not facts.sample.ids:
         return NO_OUTPUT
-    return Measured(float(hits.mean()), summary, hint, facts.sample.ids_where(hits), changes)
+    least = certain_share(int(hits.sum()), len(hits))
+    return Measured(float(hits.mean()), summary, hint, facts.sample.ids_where(hits), changes, least)
 
 
 def _by_length(
@@ -335,7 +369,22 @@ def _by_length(
         summary += f", with {share(part or 0, total)} of the {amount}"
     drops = changes if matches <= MAX_DROPPABLE_SHARE * documents else ()
     examples = tuple(document_id for (document_id,) in ids)
-    return Measured(int(part or 0) / max(int(total), 1), summary, advice, examples, drops)
+    least = certain_share(matches, documents) if amount == "1" else None
+    return Measured(int(part or 0) / max(int(total), 1), summary, advice, examples, drops, least)
+
+
+def certain_share(hits: int, documents: int) -> float:
+    """The least share that these hits are likely of: the lower end of Wilson's interval of 95 % (doi:10.2307/2276774).
+
+    >>> round(certain_share(2, 197), 4), round(certain_share(20, 1970), 4), certain_share(0, 5)
+    (0.0028, 0.0066, 0.0)
+    """
+    if not hits:
+        return 0.0
+    z = 1.96
+    share = hits / documents
+    spread = z * math.sqrt(share * (1 - share) / documents + (z / (2 * documents)) ** 2)
+    return (share + z * z / (2 * documents) - spread) / (1 + z * z / documents)
 
 
 def _no_tokens(facts: RunFacts) -> Unmeasured:
@@ -369,13 +418,19 @@ CHECK_RULES = (
         "Are there as many duplicates as in other crawls?", "share", Bounds(low=0.2), "warning", duplicates_found
     ),
     CheckRule("Are there duplicates in the output?", "share", Bounds(high=0.01), "red flag", duplicates_left),
-    CheckRule("Does the tokenizer fit the texts?", "number", Bounds(2, 6), "red flag", chars_per_token),
+    CheckRule(
+        "Does the tokenizer fit the texts?",
+        "number",
+        Bounds(MIN_CHARS_PER_TOKEN, MAX_CHARS_PER_TOKEN),
+        "red flag",
+        chars_per_token,
+    ),
     CheckRule("Are the rows full?", "share", Bounds(low=0.9), "red flag", utilisation),
     CheckRule("Is the vocabulary used?", "share", Bounds(low=0.5), "warning", vocabulary_use),
     CheckRule("Is HTML left in the texts?", "share", Bounds(high=0.01), "red flag", residual_html),
     CheckRule("Is personal data left in the texts?", "share", Bounds(high=0.01), "red flag", pii_left),
     CheckRule("Are benchmark questions in the output?", "count", Bounds(high=0), "red flag", contamination),
-    CheckRule("Does one domain dominate?", "share", Bounds(high=0.05), "warning", domain_share),
+    CheckRule("Does one domain dominate?", "share", Bounds(high=MAX_DOMAIN_SHARE), "warning", domain_share),
     CheckRule("Does one step drop most documents?", "share", Bounds(high=0.6), "warning", step_drops),
     CheckRule("Has a language vanished?", "count", Bounds(high=0), "red flag", languages_vanished),
     CheckRule("Has a source vanished?", "count", Bounds(high=0), "red flag", sources_vanished),

@@ -6,7 +6,7 @@ from typing import Any
 
 from corpusmill.errors import AssetError, RecipeError
 from corpusmill.recipe.model import Recipe
-from corpusmill.recipe.names import name_of
+from corpusmill.recipe.names import name_of, short_name
 from corpusmill.report.audit import sample as sampled
 from corpusmill.report.audit.sample import AuditSample
 from corpusmill.report.figures.tokens import TokenStatistics, statistics
@@ -60,6 +60,12 @@ class RunFacts:
         query = f"SELECT count(*), count(*) FILTER (url LIKE 'http%') FROM ({self.tables.table('signals', 0)})"
         ((documents, with_address),) = self.tables.tuples(query)
         return bool(2 * with_address >= documents > 0)
+
+    @property
+    def reads_code(self) -> bool:
+        """Whether all sources are source code."""
+        sources = self.recipe.read if self.recipe else ()
+        return bool(sources) and all(short_name(name_of(source.reader)) == "code" for source in sources)
 
     @property
     def of_sample(self) -> str:
