@@ -45,6 +45,7 @@ def fuzz(*words: object, **variables: str) -> "subprocess.CompletedProcess[str]"
         (["recipe", "keep_where", "loader"], 25),
         (["shards", "sql"], 12),
         (["records"], 3),
+        (["models"], 60),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else str(value),
 )

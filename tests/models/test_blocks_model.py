@@ -14,6 +14,7 @@ from corpusmill.errors import AssetError
 from corpusmill.models.blocks import (
     BLOCKS_MODEL,
     MIN_SURE_SHARE,
+    PARTS,
     SURE,
     THRESHOLDS,
     BlocksModel,
@@ -119,13 +120,7 @@ DAMAGE: dict[str, tuple[str, Callable[[Any], Any]]] = {
 def test_trees_that_lead_out_of_bounds_are_refused(tmp_path, damage, stage):
     model().save(tmp_path / "model")
     names = [f"{stage}_{part}" for part in ("column", "threshold", "left", "right", "leaf", "root")]
-    others = ["hint_keys", "hint_values", "word_keys", "word_values"]
-    stages = [
-        f"{other}_{part}"
-        for other in ("first", "drop", "keep")
-        for part in ("column", "threshold", "left", "right", "leaf", "root")
-    ]
-    card, arrays = read_model(tmp_path / "model", "blocks", 1, [*others, *stages], "")
+    card, arrays = read_model(tmp_path / "model", "blocks", 1, PARTS, "")
     part, change = DAMAGE[damage]
     assert f"{stage}_{part}" in names
     write_model(tmp_path / "bad", 1, card, {**arrays, f"{stage}_{part}": change(np.array(arrays[f"{stage}_{part}"]))})

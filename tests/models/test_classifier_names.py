@@ -43,7 +43,7 @@ def test_columns_of_labels(label, column):
 def test_kinds_of_what_is_there(folder, tmp_path):
     assert kind_of(str(folder)) == "onnx" and kind_of("toxicity-en") == "toxicity" and kind_of("x/y.onnx") == "onnx"
     assert kind_of("lid.176.ftz") == "fasttext" and kind_of("quality-en") == "quality"
-    write_model(tmp_path / "own", 1, {}, {"words": np.zeros(1), "idf": np.zeros(1)})
+    write_model(tmp_path / "own", 1, {}, {"words": np.zeros(1), "kinds": np.zeros(1)})
     assert kind_of(str(tmp_path / "own")) == "toxicity"
 
 
@@ -201,3 +201,11 @@ def test_files_are_known_by_their_first_bytes(tmp_path):
 def test_many_labels_are_cut_short():
     assert list_labels(["a", "b"]) == "a, b"
     assert list_labels([str(i) for i in range(14)]).endswith("11 and 2 more")
+
+
+def test_a_file_of_a_model_of_toxicity_is_known_by_its_arrays(tmp_path):
+    from made_models import arrays_file, toxicity_arrays
+
+    (tmp_path / "own.toxicity").write_bytes(arrays_file({"format": 2}, toxicity_arrays()))
+    classifier = TextClassifier(model=str(tmp_path / "own.toxicity"))
+    assert classifier.kind == "toxicity" and classifier.columns(strings("one river"))["score"].to_pylist() == [0.5]

@@ -332,7 +332,9 @@ def test_a_file_that_is_cut_short_is_refused(model_at, tmp_path, quantised):
     FastText.load(model_at("hs", quantised))
     for size in (*range(8, 93, 6), *range(93, len(whole), len(whole) // 40), len(whole) - 1):
         (tmp_path / "cut").write_bytes(whole[:size])
-        with pytest.raises(AssetError, match=f"ends at byte {size}, in the middle of the model"):
+        with pytest.raises(
+            AssetError, match=f"ends at byte {size}, in the middle|The file, {size:,} bytes, is cut off"
+        ):
             FastText.load(tmp_path / "cut")
 
 

@@ -223,8 +223,8 @@ def test_a_file_that_is_not_a_model_is_refused(tmp_path):
     with pytest.raises(AssetError, match="card"):
         ToxicityModel.load(path)
     broken = {
-        "do not fit together": {"weights": arrays["weights"][:-1]},
-        "a word has the kind 99": {"kinds": np.full_like(arrays["kinds"], 99)},
+        r"the shape of the array weights is \[38473\], must be \[38474\]": {"weights": arrays["weights"][:-1]},
+        "the kind of a word is 99, must be less than 27": {"kinds": np.full_like(arrays["kinds"], 99)},
         "toxicity model of format 1; this reads 2": {"card": np.frombuffer(b'{"format": 1}', np.uint8)},
     }
     for said, part in broken.items():

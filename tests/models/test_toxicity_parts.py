@@ -86,10 +86,13 @@ def test_a_model_without_weights_scores_a_half(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"kinds": np.zeros(3, np.uint8)}, "the arrays of the toxicity model do not fit together"),
-        ({"weights": np.zeros(5, np.float32)}, "do not fit together"),
-        ({"bias": np.zeros(2, np.float32)}, "do not fit together"),
-        ({"kinds": np.full(2, WORD_KINDS, np.uint8)}, f"a word has the kind {WORD_KINDS}: damaged"),
+        ({"kinds": np.zeros(3, np.uint8)}, r"the shape of the array kinds is \[3\], must be \[2\]"),
+        ({"weights": np.zeros(5, np.float32)}, "the shape of the array weights"),
+        ({"bias": np.zeros(2, np.float32)}, r"the shape of the array bias is \[2\], must be \[1\]"),
+        (
+            {"kinds": np.full(2, WORD_KINDS, np.uint8)},
+            f"the kind of a word is {WORD_KINDS}, must be less than {WORD_KINDS}",
+        ),
     ],
 )
 def test_arrays_that_do_not_fit_are_refused(tmp_path, changes, message):

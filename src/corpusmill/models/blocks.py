@@ -29,9 +29,9 @@ from corpusmill.text.blocks.trees import Trees, probabilities
 BLOCKS_MODEL = "blocks"  # ships; scripts/train_blocks.py makes it
 FORMAT = 1  # changes if the same file would give other probabilities
 STAGES = ("first", "drop", "keep")  # the second for comments: drop, and for comments: keep
-TABLES = ("hint_keys", "hint_values", "word_keys", "word_values")
-PARTS = (*TABLES, *(f"{stage}_{part}" for stage in STAGES for part in Trees._fields))
+TABLES = {"hint_keys": np.uint32, "hint_values": np.float32, "word_keys": np.uint32, "word_values": np.float32}
 TYPES = Trees(np.int16, np.float32, np.int32, np.int32, np.float32, np.int32)  # type: ignore[arg-type]
+PARTS = {**TABLES, **{f"{stage}_{part}": kind for stage in STAGES for part, kind in TYPES._asdict().items()}}
 TABLE_BITS = 13  # bits; at most half of the slots of a table are taken
 POSSIBLE = 0.02  # of a block that is kept if the structure of the text asks for it
 Comments = Literal["keep", "drop"]

@@ -4,7 +4,6 @@ What a name stands for is decided by what is there: a folder or a repository of 
 fastText model, or one of `corpusmill train quality`, or of scripts/make_toxicity.py.
 """
 
-import json
 import os
 import re
 from dataclasses import dataclass, field, fields
@@ -21,6 +20,7 @@ from corpusmill.models import onnx_classifier
 from corpusmill.models.fasttext import FastText
 from corpusmill.models.fasttext_file import FASTTEXT_MAGIC as FASTTEXT
 from corpusmill.models.fasttext_file import read_labels
+from corpusmill.models.model_file import DAMAGE
 from corpusmill.models.onnx_classifier import ClassifierSettings, ModelConfig, ModelFiles
 from corpusmill.models.quality import QualityModel, list_labels
 from corpusmill.models.tokenizer_name import is_hub_name
@@ -155,7 +155,7 @@ def _kind_of_file(path: Path) -> Kind:
     if start[:4] == FASTTEXT.to_bytes(4, "little"):
         return "fasttext"
     if start == MAGIC:
-        return "toxicity" if _parts(path) >= {"words", "idf"} else "quality"
+        return "toxicity" if _parts(path) >= {"words", "kinds"} else "quality"
     raise AssetError(
         f"{path}: not a classifier. One is a folder with {', '.join((MODEL_FILES[0], *REQUIRED_FILES))}; a fastText "
         f".bin or .ftz; or a model of `corpusmill train quality`. (It begins {start!r}.)"
@@ -165,8 +165,8 @@ def _kind_of_file(path: Path) -> Kind:
 def _parts(path: Path) -> set[str]:
     try:
         return set(map_arrays(path))
-    except (ValueError, KeyError, TypeError, OverflowError, MemoryError, OSError, json.JSONDecodeError):
-        return set()  # damaged; its reader says so
+    except DAMAGE:
+        return set()  # its reader says so
 
 
 def _is_repository(model: str) -> bool:

@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corpusmill.errors import AssetError
+from corpusmill.models.model_file import wrong_value
 from corpusmill.text.array_types import Bytes, Float32s, Int32s, Int64s
 
 FASTTEXT_MAGIC = 793712314
@@ -35,6 +36,14 @@ OLD = 11  # its supervised models have no character n-grams, regardless of minn 
 SUPERVISED = 3
 LABEL = "__label__"
 CENTROIDS = 256  # a code is one byte
+ENTRY_BYTES = 10  # of an entry of the dictionary, without its spelling
+MAX_NGRAM = 100  # words or characters of an n-gram; models in use have 6 at most
+MAX_KEPT_BUCKET = (
+    1 << 28
+)  # buckets of a pruned model, which takes a bit and a count of 64 for each; 2 million are usual
+COUNTS_BELOW = 10**15  # what fastText takes for infinity when it builds the Huffman tree
+# What quantised matrices may take: so many bytes, or so many for each byte of the file. A code stands for 8 mostly.
+MAX_EXPANDED, EXPANDED_PER_BYTE = 512 << 20, 64
 
 # Larger files are mapped, not read: worker processes share the pages and touch only the rows that they need.
 MAPPED_FROM = 64 << 20  # bytes
@@ -95,9 +104,9 @@ def read_model(path: Path) -> ModelFile:
         raise AssetError(
             f"{path}: a pruned dictionary with a dense matrix; fastText refuses it too. Get the model again."
         )
-    matrix = reader.quantised_matrix() if quantised else reader.dense_matrix()
+    matrix = reader.matrix(quantised, head.dim)
     output_quantised = bool(reader.numbers("?")[0])  # some dense models write true, without a meaning
-    output = reader.quantised_matrix() if quantised and output_quantised else reader.dense_matrix()
+    output = reader.matrix(quantised and output_quantised, head.dim)
     model = ModelFile(
         dim=head.dim,
         word_ngrams=head.word_ngrams,
@@ -169,6 +178,13 @@ class ModelReader:
         self.at += size
         return self.at - size
 
+    def expect(self, name: str, value: int, least: int, most: int) -> None:
+        """Raise AssetError unless a number that the file holds is one that a file of this length can have."""
+        if not least <= value <= most:
+            raise wrong_value(
+                self.path, name, f"{value:,}", f"from {least:,} to {most:,}" if least < most else f"{least:,}"
+            )
+
     def numbers(self, layout: str) -> tuple[int, ...]:
         return struct.unpack_from("<" + layout, self.content, self.take(struct.calcsize("<" + layout)))
 
@@ -191,10 +207,17 @@ class ModelReader:
                 f"{self.path}: unknown loss {loss}; known are {', '.join(f'{x} {x.name}' for x in FastTextLoss)}"
             )
         entries, words, labels, _, pruned = self.numbers("3i2q")
-        if dim <= 0 or labels <= 0 or words < 0 or words + labels != entries:
-            raise AssetError(
-                f"{self.path}: {words} words, {labels} labels, {dim} dimensions: damaged. Get the file again."
-            )
+        left = len(self.content) - self.at
+        self.expect("the number of dimensions", dim, 1, left // 4)
+        self.expect("the number of labels", labels, 1, left // ENTRY_BYTES)
+        self.expect("the number of words", words, 0, left // ENTRY_BYTES - labels)
+        self.expect("the number of entries of its dictionary", entries, words + labels, words + labels)
+        self.expect("the number of buckets that pruning kept", pruned, -1, left // 8)
+        self.expect("wordNgrams", word_ngrams, 0, MAX_NGRAM)
+        self.expect("minn", minn, 0, MAX_NGRAM)
+        self.expect("maxn", maxn, 0, MAX_NGRAM)
+        if pruned >= 0:
+            self.expect("the number of buckets", bucket, 0, MAX_KEPT_BUCKET)
         if bucket <= 0:  # without buckets there are no n-grams of either kind
             bucket, maxn, word_ngrams = 1, 0, 1
         if version == OLD:
@@ -212,34 +235,56 @@ class ModelReader:
             self.take(stop - self.at + 1 + 9)  # the zero byte, the count and the type
         counts = [struct.unpack_from("<q", self.content, int(at) + 1)[0] for at in end[head.words :]]
         spelled = [self.content[a:b].decode("utf-8", "replace") for a, b in zip(start[head.words :], end[head.words :])]
+        for label, count in zip(spelled, counts):
+            self.expect(f"the count of {label[:40]}", count, 0, COUNTS_BELOW // head.labels)
         return DictionaryEntries(
             start, end, np.array(counts, np.int64), [label.removeprefix(LABEL) for label in spelled]
         )
 
-    def dense_matrix(self) -> Float32s:
-        rows, columns = self.numbers("2q")
-        return self.array(np.float32, rows * columns).reshape(rows, columns)
-
-    def quantised_matrix(self) -> Float32s:
-        norms, rows, columns, size = self.numbers("?2qi")
-        codes = self.array(np.uint8, size).reshape(rows, -1)
-        matrix = self.quantiser(codes)
-        if norms:
-            norm_codes = self.array(np.uint8, rows).reshape(rows, 1)
-            matrix *= self.quantiser(norm_codes)
-        if matrix.shape[1] != columns:
-            raise AssetError(
-                f"{self.path}: a quantiser of {matrix.shape[1]} columns in a matrix of {columns}. Damaged."
-            )
+    def matrix(self, quantised: bool, dim: int) -> Float32s:
+        """The next matrix, of `dim` columns; in memory if it is quantised."""
+        matrix = self.quantised_matrix(dim) if quantised else self.dense_matrix(dim)
+        # Of a mapped matrix all would be read; what is not a number there does no harm but to scores.
+        if len(self.content) <= MAPPED_FROM and not np.isfinite(matrix).all():
+            raise wrong_value(self.path, "a number of a matrix", "infinite, or none", "finite")
         return matrix
 
-    def quantiser(self, codes: Bytes) -> Float32s:
+    def shape(self, dim: int, row_bytes: float) -> int:
+        """The rows of the next matrix."""
+        rows, columns = self.numbers("2q")
+        self.expect("the number of columns of a matrix", columns, dim, dim)
+        self.expect("the number of rows of a matrix", rows, 0, int((len(self.content) - self.at) / row_bytes))
+        return rows
+
+    def dense_matrix(self, dim: int) -> Float32s:
+        rows = self.shape(dim, 4 * dim)
+        return self.array(np.float32, rows * dim).reshape(rows, dim)
+
+    def quantised_matrix(self, dim: int) -> Float32s:
+        (norms,) = self.numbers("?")
+        rows = self.shape(dim, 1)
+        (size,) = self.numbers("i")
+        codes = self.array(np.uint8, size)
+        if rows * dim * 4 > max(MAX_EXPANDED, EXPANDED_PER_BYTE * len(self.content)):
+            most = f"at most {EXPANDED_PER_BYTE} for each byte of the file, and {MAX_EXPANDED >> 20} MiB of a small one"
+            raise wrong_value(self.path, "the bytes that a quantised matrix takes in memory", rows * dim * 4, most)
+        matrix = self.quantiser(codes, rows, dim)
+        if norms:
+            matrix *= self.quantiser(self.array(np.uint8, rows), rows, 1)
+        return matrix
+
+    def quantiser(self, codes: Bytes, rows: int, columns: int) -> Float32s:
         """Each row assembled from the centroids of its codes."""
         dim, parts, part, last = self.numbers("4i")
+        self.expect("the number of columns of a quantiser", dim, columns, columns)
+        self.expect("the number of parts of a quantiser", parts, 1, dim)
+        self.expect("the columns of a part of a quantiser", part, 1, dim)
+        self.expect("the columns of the last part of a quantiser", last, 1, part)
+        self.expect("the sum of the columns of the parts of a quantiser", (parts - 1) * part + last, dim, dim)
+        self.expect("the number of codes of a quantised matrix", len(codes), rows * parts, rows * parts)
         centroids = self.array(np.float32, dim * CENTROIDS)
-        if codes.shape[1] != parts or (parts - 1) * part + last != dim:
-            raise AssetError(f"{self.path}: {codes.shape[1]} codes per row for a quantiser of {parts} parts. Damaged.")
-        matrix = np.empty((len(codes), dim), np.float32)
+        codes = codes.reshape(rows, parts)
+        matrix = np.empty((rows, dim), np.float32)
         for i in range(parts):
             width = part if i < parts - 1 else last
             first = i * part

@@ -444,7 +444,7 @@ def outputs(model: ScorerModel, hidden: Float32s, score: Float32s) -> None:
     if model.loss != SOFTMAX:
         for label in range(model.labels):
             x = score[label]
-            if x < -8:
+            if not x >= -8:  # or it is no number, of a model that has some
                 score[label] = 0
             elif x > 8:
                 score[label] = 1

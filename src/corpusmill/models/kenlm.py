@@ -1,5 +1,7 @@
 """Language models in KenLM's own files, read by its library (the extra `kenlm`)."""
 
+import re
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,9 +11,16 @@ import pyarrow as pa
 
 from corpusmill.assets.extras import KENLM
 from corpusmill.errors import AssetError
+from corpusmill.models.model_file import wrong_value
 from corpusmill.models.ngram import SentenceScores
 
 SUFFIXES = (".arpa", ".arpa.gz", ".klm", ".binary")
+ARPA = re.compile(rb"\s*\\data\\\s*\n")
+COUNT = re.compile(rb"ngram\s+(\d{1,9})\s*=\s*(\d{1,20})\s*\n")
+LONGEST_COUNTS = 1 << 16  # bytes of an ARPA file in which its counts end
+LEAST_LINE = 5  # bytes of an n-gram: a probability, a tab, a word, a line feed
+MAX_ORDER = 6  # of the library, as it is distributed
+MOST_PACKED = 1032  # bytes that a byte of gzip data can hold
 
 
 @dataclass(frozen=True)
@@ -23,6 +32,7 @@ class KenLM:
     @classmethod
     def load(cls, path: Path) -> "KenLM":
         """Raises MissingExtraError without the library, AssetError if it cannot read the file."""
+        check_file(path)
         try:
             import kenlm
         except ImportError:
@@ -48,3 +58,26 @@ class KenLM:
         before, after = kenlm.State(), kenlm.State()
         self.library.NullContextWrite(before)
         return float(self.library.BaseScore(before, word, after))
+
+
+def check_file(path: Path) -> None:
+    """Raise AssetError if an ARPA file says that it has more n-grams than are in a file of its length: the library
+    makes room for as many before it reads one. What is wrong with a file in KenLM's own format, the library says."""
+    with path.open("rb") as file:
+        head = file.read(LONGEST_COUNTS)
+    room = path.stat().st_size
+    if head.startswith(b"\x1f\x8b"):
+        try:
+            head, room = zlib.decompressobj(31).decompress(head, LONGEST_COUNTS), room * MOST_PACKED
+        except zlib.error as error:
+            raise AssetError(f"{path}: the gzip data is damaged: {error}. Get the file again.") from error
+    if not (start := ARPA.match(head)):
+        return
+    at, most = start.end(), room // LEAST_LINE
+    while count := COUNT.match(head, at):
+        order, grams = int(count[1]), int(count[2])
+        if not 1 <= order <= MAX_ORDER:
+            raise wrong_value(path, "the order of n-grams", order, f"from 1 to {MAX_ORDER}")
+        if grams > most:
+            raise wrong_value(path, f"the number of {order}-grams", f"{grams:,}", f"at most {most:,}")
+        at, most = count.end(), most - grams

@@ -12,16 +12,16 @@ They are mapped, so that processes share them. And `card`, JSON with the model's
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import zstandard
 
 from corpusmill.errors import AssetError
 from corpusmill.models import ngram_packed
-from corpusmill.models.model_file import read_model, write_model
+from corpusmill.models.model_file import DAMAGE, read_model, write_model, wrong_value
 from corpusmill.models.ngram_keys import END, START, UNKNOWN, extend
 from corpusmill.text.array_types import Float32s, Float64s, Int64s, UInt64s
 from corpusmill.text.buffers import TextBuffer, view
@@ -32,6 +32,11 @@ from corpusmill.text.lowlevel import NO_BITS, load8
 FORMAT = 1
 NGRAM_ADVICE = "`corpusmill train lm` makes them; KenLM's files end in .arpa, .klm or .binary."
 MAX_ORDER = 6  # the highest order
+TYPES = {"first": np.int64, "keys": np.uint64, "log": np.float32, "back": np.float32}
+# Slots in a row that are taken. Of a table that is full to two thirds, as those of `built` are at most, and has a
+# billion slots, some 300 are; a look-up goes to the end of them.
+LONGEST_RUN = 1 << 14
+SLOTS_AT_ONCE = 1 << 22
 SPACE = 32
 U = np.uint64
 
@@ -69,27 +74,27 @@ class NgramModel:
     @classmethod
     def load(cls, path: Path) -> "NgramModel":
         """Raises AssetError if the file is not a model, is damaged, or has a format that this version cannot read."""
-        card, arrays = read_model(path, "language", FORMAT, (), NGRAM_ADVICE)
+        card, _ = read_model(path, "language", FORMAT, {}, NGRAM_ADVICE)
+        order = card.get("order")
+        if not isinstance(order, int) or not 1 <= order <= MAX_ORDER:
+            raise wrong_value(path, "the order of the model", str(order)[:40], f"from 1 to {MAX_ORDER}")
         if card.get("packed"):
-            return cls._unpacked(path, card)
-        card, arrays = read_model(path, "language", FORMAT, NgramTable._fields, NGRAM_ADVICE)
-        table = NgramTable(**arrays)
-        order = card["order"] if isinstance(card.get("order"), int) else 0
-        sizes = np.diff(table.first)
-        consistent = len(sizes) == order and table.first[-1] == len(table.keys) == len(table.log) == len(table.back)
-        if not consistent or (sizes & (sizes - 1)).any():
-            raise AssetError(f"{path}: the tables are not those that were written: damaged. Get or train it again.")
+            table = cls._unpacked(path, order, bool(card.get("wide")))
+        else:
+            table = NgramTable(**read_model(path, "language", FORMAT, TYPES, NGRAM_ADVICE)[1])
+        _check(path, order, table)
         return cls(order, table, card)
 
     @classmethod
-    def _unpacked(cls, path: Path, card: Mapping[str, Any]) -> "NgramModel":
-        names = [f"{part}_{n}" for n in range(1, card["order"] + 1) for part in ("next", "log", "back", "children")]
-        card, arrays = read_model(path, "language", FORMAT, ("words", *names[:-1]), NGRAM_ADVICE)
+    def _unpacked(cls, path: Path, order: int, wide: bool) -> NgramTable:
+        names = [f"{part}_{n}" for n in range(1, order + 1) for part in ("next", "log", "back", "children")]
+        packed = dict.fromkeys(("words", *names[:-1]), np.uint8)
+        _, arrays = read_model(path, "language", FORMAT, packed, NGRAM_ADVICE)
         try:
-            keys, logs, backs = ngram_packed.unpack(arrays, card["order"], bool(card["wide"]))
-        except (ValueError, KeyError, zstandard.ZstdError) as error:
-            raise AssetError(f"{path}: the tables are not those that were written: damaged. Get it again.") from error
-        return cls(card["order"], built(keys, logs, backs), card)
+            return built(*ngram_packed.unpack(arrays, order, wide))
+        except (*DAMAGE, ngram_packed.PACKING_ERROR) as error:
+            why = f"{type(error).__name__}: {error}"
+            raise AssetError(f"{path}: the tables are not those that were written ({why}). Get it again.") from error
 
     def save(self, path: Path) -> None:
         """Write the model atomically."""
@@ -100,6 +105,42 @@ class NgramModel:
         scores = SentenceScores(np.zeros(len(folded)), np.zeros(len(folded)), np.zeros(len(folded), np.int64))
         _score(view(folded), self.order, self.table, scores)
         return scores
+
+
+def _check(path: Path, order: int, table: NgramTable) -> None:
+    """Kernels do not look whether a slot exists, and a look-up ends at a free one."""
+    first, slots = table.first, len(table.keys)
+    sizes = np.diff(first)
+    if first.shape != (order + 1,) or first[0] != 0 or first[-1] != slots or (sizes < 1).any():
+        right = f"{order + 1} that rise from 0 to {slots}, the number of keys"
+        raise wrong_value(path, "the list of the first slots of each order", first.tolist()[:8], right)
+    if (sizes & (sizes - 1)).any():
+        raise wrong_value(path, "the number of slots of each order", sizes.tolist(), "powers of two")
+    for name, array in table._asdict().items():
+        if name != "first" and array.shape != (slots,):
+            raise wrong_value(path, f"the shape of the array {name}", list(array.shape), f"[{slots}]")
+    for n, (begin, end) in enumerate(pairwise(first.tolist()), 1):
+        if (run := _longest_run(table.keys[begin:end])) > min(LONGEST_RUN, end - begin - 1):
+            right = f"at most {min(LONGEST_RUN, end - begin - 1)} of {end - begin}: some are free"
+            raise wrong_value(path, f"the number of slots in a row that {n}-grams take", run, right)
+    if find(table, 0, extend(NO_BITS, UNKNOWN)) < 0:
+        raise wrong_value(path, "the unknown word", "none of its words", "one: it stands for all that are not known")
+    if not (np.isfinite(table.log).all() and np.isfinite(table.back).all()):
+        raise wrong_value(path, "a probability or back-off weight", "infinite, or none", "a logarithm")
+
+
+def _longest_run(keys: UInt64s) -> int:
+    """The most slots in a row that are taken."""
+    run = longest = 0
+    for at in range(0, len(keys), SLOTS_AT_ONCE):
+        free = np.flatnonzero(keys[at : at + SLOTS_AT_ONCE] == 0)
+        size = min(SLOTS_AT_ONCE, len(keys) - at)
+        if not len(free):
+            run += size
+            continue
+        longest = max(longest, run + int(free[0]), int(np.diff(free).max(initial=1)) - 1)
+        run = size - 1 - int(free[-1])
+    return max(longest, run)
 
 
 def built(keys: list[UInt64s], log: list[Float32s], back: list[Float32s]) -> NgramTable:
@@ -117,7 +158,7 @@ def _insert(table: NgramTable, n: int, keys: UInt64s, log: Float32s, back: Float
     first, mask = table.first[n], U(table.first[n + 1] - table.first[n] - 1)
     for i in range(len(keys)):
         slot = keys[i] & mask
-        while table.keys[first + np.int64(slot)] != NO_BITS:
+        while table.keys[first + np.int64(slot)] not in (NO_BITS, keys[i]):
             slot = (slot + U(1)) & mask
         at = first + np.int64(slot)
         table.keys[at], table.log[at], table.back[at] = keys[i], log[i], back[i]

@@ -23,6 +23,8 @@ from corpusmill.text.hashing import xxh64
 from corpusmill.text.lowlevel import NO_BITS
 
 STEPS = 24  # to a factor of ten
+PACKING_ERROR = zstandard.ZstdError
+MAX_UNPACKED = 4 << 20  # bytes of an array; the largest of the model that ships has half a million
 SPECIAL_WORDS = (UNKNOWN, START, END)
 U = np.uint64
 Arrays = dict[str, NDArray[Any]]
@@ -50,6 +52,8 @@ def unpack(arrays: Mapping[str, NDArray[Any]], order: int, wide: bool) -> tuple[
     """Keys, log probabilities and back-off weights by order, as `ngram.built` takes them.
 
     wide   whether there are more than 65,536 words
+
+    Raises ValueError, LookupError, TypeError or PACKING_ERROR if the arrays do not fit together.
     """
     names = bytes(_plain(arrays["words"], np.uint8)).split(b"\n")
     ends = np.cumsum([len(name) for name in names])
@@ -59,14 +63,21 @@ def unpack(arrays: Mapping[str, NDArray[Any]], order: int, wide: bool) -> tuple[
     for n in range(1, order + 1):
         if n > 1:
             children = _plain(arrays[f"children_{n - 1}"], np.uint16)
+        following = _plain(arrays[f"next_{n}"], np.uint32 if wide else np.uint16).astype(np.int64)
+        if n > 1:
+            if len(children) != len(columns[-1]) or children.sum(dtype=np.int64) != len(following):
+                counts = f"{len(columns[-1])} begin {children.sum(dtype=np.int64)}, and there are {len(following)}"
+                raise ValueError(f"of {n}-grams, {counts}")
             columns = [np.repeat(column, children) for column in columns]
-        columns.append(_plain(arrays[f"next_{n}"], np.uint32 if wide else np.uint16).astype(np.int64))
+        columns.append(following)
         key = np.zeros(len(columns[-1]), U)
         for column in reversed(columns):
             extend_all(key, hashes[column])
         keys.append(key)
         logs.append(_plain(arrays[f"log_{n}"], np.uint8).astype(np.float32) / np.float32(-STEPS))
         backs.append(_plain(arrays[f"back_{n}"], np.uint8).astype(np.float32) / np.float32(-STEPS))
+        if not len(logs[-1]) == len(backs[-1]) == len(key):
+            raise ValueError(f"{len(key)} {n}-grams have {len(logs[-1])} probabilities and {len(backs[-1])} weights")
     return keys, logs, backs
 
 
@@ -88,7 +99,11 @@ def _compressed(array: NDArray[Any]) -> Bytes:
 
 
 def _plain(array: NDArray[Any], dtype: Any) -> NDArray[Any]:
-    data = zstandard.ZstdDecompressor().decompress(array.tobytes())
+    content = array.tobytes()
+    size = zstandard.frame_content_size(content)
+    if not 0 <= size <= MAX_UNPACKED:
+        raise ValueError(f"an array says that it has {size} bytes; it has {MAX_UNPACKED} at most")
+    data = zstandard.ZstdDecompressor().decompress(content)
     return np.frombuffer(data, np.dtype(dtype).newbyteorder("<")).astype(dtype)
 
 

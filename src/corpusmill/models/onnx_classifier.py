@@ -23,12 +23,15 @@ import pyarrow as pa
 from corpusmill import assets
 from corpusmill.assets.extras import ONNX
 from corpusmill.errors import AssetError, RecipeError, did_you_mean
+from corpusmill.models.model_file import DAMAGE, wrong_value
+from corpusmill.models.token_engines import native
 from corpusmill.text.array_types import Float32s, Float64s
 
 Activation = Literal["auto", "none", "softmax", "sigmoid"]
 Combine = Literal["mean", "max"]
 SCORE_DIGITS = 4  # after the decimal point
 PAD_TO = 32  # tokens
+MAX_LABELS = 1 << 16
 CHARS_PER_TOKEN = 16  # characters of a text that are tokenized for each token of a window, at first
 PADDING = ("[PAD]", "<pad>", "<|pad|>", "<|endoftext|>", "</s>")
 BATCH = 32  # windows at a time on an accelerator
@@ -76,11 +79,13 @@ class ModelConfig:
             record = json.loads(path.read_text("utf-8"))
             id2label = {int(number): str(label) for number, label in (record.get("id2label") or {}).items()}
             count = len(id2label) or int(record.get("num_labels", 0))
+            if count > MAX_LABELS:
+                raise wrong_value(path, "num_labels", f"{count:,}", f"at most {MAX_LABELS:,}")
             labels = tuple(id2label[number] if id2label else f"LABEL_{number}" for number in range(count))
             positions = record.get("max_position_embeddings")
             offset = 2 if record.get("model_type") in OFFSET_POSITIONS else 0
             positions = int(positions) - offset if positions else None
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        except DAMAGE as error:
             raise AssetError(f"{path}: not the config.json of a model ({type(error).__name__}: {error})") from error
         if not labels:
             raise AssetError(
@@ -244,7 +249,8 @@ def _loaded(files: ModelFiles, settings: ClassifierSettings) -> OnnxClassifier:
     options.log_severity_level = 3  # errors alone
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     try:
-        session = onnxruntime.InferenceSession(str(files.model), options, providers=providers)
+        # Its fallback is to the same providers, and prints.
+        session = onnxruntime.InferenceSession(str(files.model), options, providers=providers, enable_fallback=0)
     except Exception as error:  # the library has no class for it
         raise AssetError(f"{files.model}: onnxruntime cannot load it: {error}") from error
     if settings.provider != "auto" and session.get_providers()[0] != providers[0]:
@@ -265,12 +271,7 @@ def _loaded(files: ModelFiles, settings: ClassifierSettings) -> OnnxClassifier:
 
 
 def _tokenizer(files: ModelFiles, settings: ClassifierSettings) -> Any:
-    from tokenizers import Tokenizer
-
-    try:
-        tokenizer = Tokenizer.from_file(str(files.tokenizer))
-    except Exception as error:  # the library raises bare Exception
-        raise AssetError(f"{files.tokenizer}: the tokenizers library cannot load it: {error}") from error
+    tokenizer = native(files.tokenizer.read_text("utf-8", "replace"), files.tokenizer)
     if getattr(tokenizer.model, "dropout", None):
         tokenizer.model.dropout = None  # or a document would have another score each time
     capacity = settings.window - tokenizer.num_special_tokens_to_add(False)

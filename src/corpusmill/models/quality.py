@@ -20,7 +20,7 @@ from corpusmill.errors import AssetError, RecipeError, did_you_mean
 from corpusmill.models.fasttext import FastText
 from corpusmill.models.fasttext_file import FASTTEXT_MAGIC as FASTTEXT
 from corpusmill.models.fasttext_file import read_labels
-from corpusmill.models.model_file import read_model, write_model
+from corpusmill.models.model_file import read_model, write_model, wrong_value
 from corpusmill.models.quality_score import LENGTHS, Linear, score_texts
 from corpusmill.models.quality_shape import SHAPE_FEATURES
 from corpusmill.store.arrays import MAGIC, map_arrays
@@ -31,7 +31,7 @@ from corpusmill.text.unicode import classes
 QUALITY_EN = "quality-en"  # ships; scripts/train_quality.py makes it
 FORMAT = 2  # changes if the same file would give other scores
 FIRST = 1  # the format without a shape
-PARTS = ("weights", "lengths", "bias", "shape")
+PARTS = {"weights": np.float16, "lengths": np.float32, "bias": np.float32, "shape": np.float32}
 QUALITY_ADVICE = "`corpusmill train quality` makes them; a fastText classifier is a .bin or .ftz."
 BITS = (10, 26)  # minimum and maximum of log2(weights)
 
@@ -51,17 +51,19 @@ class QualityModel:
         """Raises AssetError if the file is not a quality model, is damaged, or has a format that this version cannot
         read."""
         first = _is_of_the_first_format(path)
-        card, arrays = read_model(
-            path, "quality", FIRST if first else FORMAT, PARTS[: 3 if first else 4], QUALITY_ADVICE
-        )
-        weights, lengths, bias = (arrays[part] for part in PARTS[:3])
-        shape = arrays.get("shape", NO_SHAPE)
-        bits = len(weights).bit_length() - 1
-        shapes = weights.shape == (1 << bits,) and lengths.shape == (LENGTHS,) and bias.shape == (1,)
-        shapes = shapes and shape.shape == NO_SHAPE.shape
-        if not shapes or not BITS[0] <= bits <= BITS[1] or checksum(arrays) != card.get("checksum"):
+        parts = {part: kind for part, kind in PARTS.items() if part != "shape" or not first}
+        card, arrays = read_model(path, "quality", FIRST if first else FORMAT, parts, QUALITY_ADVICE)
+        bits = max(BITS[0], min(len(arrays["weights"]).bit_length() - 1, BITS[1])) if arrays["weights"].ndim else 0
+        shapes = {"weights": (1 << bits,), "lengths": (LENGTHS,), "bias": (1,), "shape": NO_SHAPE.shape}
+        for part, array in arrays.items():
+            if array.shape != shapes[part]:
+                raise wrong_value(path, f"the shape of the array {part}", list(array.shape), list(shapes[part]))
+        if checksum(arrays) != card.get("checksum"):
             raise AssetError(f"{path}: the weights are not those that were written: damaged. Get or train it again.")
-        return cls(card, linear(weights, lengths, bias, shape))
+        if not all(np.isfinite(array).all() for array in arrays.values()):
+            raise wrong_value(path, "a weight", "infinite, or none", "a number")
+        weights, lengths, bias = (arrays[part] for part in ("weights", "lengths", "bias"))
+        return cls(card, linear(weights, lengths, bias, arrays.get("shape", NO_SHAPE)))
 
     def save(self, path: Path) -> None:
         """Write the model atomically."""
@@ -96,7 +98,7 @@ def linear(weights: NDArray[Any], lengths: Float32s, bias: Float32s, shape: Floa
 def _is_of_the_first_format(path: Path) -> bool:
     """Whether a file has all parts but the shape; what is wrong with others, their reader says."""
     try:
-        return set(map_arrays(path)) == {"card", *PARTS[:3]}
+        return set(map_arrays(path)) == {"card", *PARTS} - {"shape"}
     except Exception:
         return False
 

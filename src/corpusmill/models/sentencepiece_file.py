@@ -45,7 +45,10 @@ def decode(model: bytes, path: Path, ids: list[int]) -> str:
 
 
 def pieces(model: bytes) -> list[tuple[str, int]]:
-    """(text, type) of each piece of a model that `load` accepts, by id."""
+    """(text, type) of each piece of a model that `load` accepts, by id.
+
+    Raises ValueError or LookupError if it is damaged all the same.
+    """
     pieces = []
     for number, start, end in _fields(model, 0, len(model)):
         if number == PIECE:
@@ -95,3 +98,5 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
         at, shift = at + 1, shift + 7
         if byte < 128:
             return value, at
+        if shift >= 70:
+            raise ValueError(f"byte {at} is the tenth of one number")

@@ -25,6 +25,7 @@ O200K = (
     rf"[^\r\n\p{{L}}\p{{N}}]?{_UPPER}*{_LOWER}+{_SHORT}|[^\r\n\p{{L}}\p{{N}}]?{_UPPER}+{_LOWER}*{_SHORT}"
     r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
+LONGEST = 1024  # characters of a token in base 64: the time for its merges grows by the square; those in use have 172
 END_OF_TEXT = "<|endoftext|>"
 ENCODINGS: dict[str, tuple[str, dict[str, int]]] = {
     "r50k_base": (GPT2, {END_OF_TEXT: 50256}),
@@ -72,6 +73,8 @@ def as_json(data: bytes, path: Path) -> dict[str, Any]:
     for number, line in enumerate(data.splitlines(), 1):
         try:
             token, rank = line.split()
+            if len(token) > LONGEST:
+                raise ValueError(f"a token of {len(token)} characters, and {LONGEST} are the most")
             ranks[base64.b64decode(token, validate=True)] = int(rank)
         except (ValueError, binascii.Error) as error:
             raise AssetError(f"{path}:{number}: not a token and its rank ({error}). Copy the file again.") from error

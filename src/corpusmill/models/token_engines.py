@@ -54,12 +54,7 @@ class HuggingFace:
     name = "tokenizers"
 
     def __init__(self, definition: str, path: Path) -> None:
-        from tokenizers import Tokenizer as Native
-
-        try:
-            self._native = Native.from_str(definition)
-        except Exception as error:  # the library raises bare Exception
-            raise AssetError(f"{path}: the tokenizers library cannot load it: {error}") from error
+        self._native = native(definition, path)
 
     def encode(self, texts: pa.LargeStringArray) -> Encoded:
         # One text per call: batch calls start a thread pool, which workers must not have (3.1 MB/s against 2.6).
@@ -154,6 +149,19 @@ class Tiktoken:
     def encode(self, texts: pa.LargeStringArray) -> Encoded:
         encode, added = self._native.encode_to_numpy, self._added
         return _flat(encode(t, allowed_special=added, disallowed_special=()) for t in texts.to_pylist())
+
+
+def native(definition: str, path: Path) -> Any:
+    """The tokenizer of the `tokenizers` library for a tokenizer.json. Raises AssetError, which names `path`, if it
+    cannot load it."""
+    from tokenizers import Tokenizer as Native
+
+    try:
+        return Native.from_str(definition)
+    except (KeyboardInterrupt, SystemExit, MemoryError):
+        raise
+    except BaseException as error:  # the library raises bare Exception, and a panic in its Rust code is not one
+        raise AssetError(f"{path}: the tokenizers library cannot load it: {error}") from error
 
 
 def make(name: str, definition: Definition, ends: tuple[str, ...]) -> Engine:

@@ -1,7 +1,6 @@
 """Tokenizers as their files define them: a Hugging Face `tokenizer.json`, a SentencePiece `.model`, or tiktoken's
 ranks."""
 
-import gzip
 import hashlib
 import json
 import zlib
@@ -15,6 +14,7 @@ import numpy as np
 from corpusmill import assets
 from corpusmill.errors import AssetError
 from corpusmill.models import sentencepiece_file, tiktoken_file
+from corpusmill.models.model_file import DAMAGE, wrong_value
 from corpusmill.models.sentencepiece_file import BYTE, CONTROL, USER_DEFINED
 from corpusmill.models.tiktoken_file import BYTE_CHARACTERS
 from corpusmill.text.array_types import Int64s
@@ -22,6 +22,9 @@ from corpusmill.text.array_types import Int64s
 EOS_NAMES = ("<|endoftext|>", "</s>", "<|end_of_text|>", "<eos>")  # in order of preference
 FILES = ("tokenizer.json", "tokenizer.model")  # in a folder, in order of preference
 ID_LIMIT = 2**32  # ids are 32 bits wide
+# Tokens are counted in a table up to the highest id: so many ids there may be that have no token.
+MAX_GAPS, IDS_PER_TOKEN = 1 << 20, 16
+MAX_UNPACKED = 512 << 20  # bytes of a file that is compressed; the largest vocabularies in use take 40 million
 # What in a model makes the reference draw at random: BPE's dropout (Provilkov et al. 2020, arXiv:1910.13267), and the
 # sampling of Unigram (Kudo 2018, arXiv:1804.10959), which tokenizers 0.23 neither writes nor reads.
 AT_RANDOM = ("dropout", "alpha", "nbest_size")
@@ -59,26 +62,27 @@ class Definition:
         """
         try:
             data = path.read_bytes()
-            data = gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
-        except (OSError, EOFError, zlib.error) as error:
-            raise AssetError(_no_json(path, error)) from error
-        if tiktoken_file.is_one(data):
-            definition = _of_json(path, tiktoken_file.as_json(data, path))
-        elif path.name.removesuffix(".gz").endswith(".model"):
-            definition = _of_model(path, data)
-        else:
-            try:
+            data = _unpacked(data) if data[:2] == b"\x1f\x8b" else data
+            if tiktoken_file.is_one(data):
+                definition = _of_json(path, tiktoken_file.as_json(data, path))
+            elif path.name.removesuffix(".gz").endswith(".model"):
+                definition = _of_model(path, data)
+            else:
                 parsed = json.loads(data)
                 definition = _of_json(path, _renumbered(parsed))
                 in_file = {token["content"]: token["id"] for token in parsed.get("added_tokens") or []}
-                ids = {content: i for content, i in in_file.items() if i != definition.ids[content]}
-                definition = replace(definition, ids_in_file=ids)
-            except (ValueError, KeyError, TypeError, AttributeError) as error:
-                raise AssetError(_no_json(path, error)) from error
-        wrong = [token for token, i in definition.ids.items() if not (isinstance(i, int) and 0 <= i < ID_LIMIT)]
-        if wrong or not definition.ids:
-            problem = f"the id of {wrong[0]!r} is {definition.ids[wrong[0]]!r}" if wrong else "it has no tokens"
+                changed = {content: i for content, i in in_file.items() if i != definition.ids[content]}
+                definition = replace(definition, ids_in_file=changed)
+        except (*DAMAGE, EOFError, zlib.error) as error:
+            raise AssetError(_no_json(path, error)) from error
+        ids = definition.ids
+        wrong = [token for token, i in ids.items() if type(i) is not int or not 0 <= i < ID_LIMIT]
+        if wrong or not ids:
+            problem = f"the id of {wrong[0]!r} is {ids[wrong[0]]!r}" if wrong else "it has no tokens"
             raise AssetError(f"{path}: {problem}; ids are integers from 0 of at most 32 bits. The file is damaged.")
+        last, most = max(ids, key=lambda token: ids[token]), MAX_GAPS + IDS_PER_TOKEN * len(ids)
+        if ids[last] > most:
+            raise wrong_value(path, f"the id of {last!r}", ids[last], f"at most {most} with {len(ids)} tokens")
         return replace(definition, fingerprint=hashlib.sha256(data).hexdigest())
 
     @property
@@ -203,6 +207,14 @@ class Definition:
         return sizes
 
 
+def _unpacked(data: bytes) -> bytes:
+    member = zlib.decompressobj(31)
+    content = member.decompress(data, MAX_UNPACKED)
+    if not member.eof:
+        raise ValueError(f"its gzip data is cut off, or holds more than {MAX_UNPACKED >> 20} MiB")
+    return content
+
+
 def _of_json(file: Path, parsed: dict[str, Any]) -> Definition:
     model = parsed["model"]
     vocab = model["vocab"]
@@ -211,6 +223,10 @@ def _of_json(file: Path, parsed: dict[str, Any]) -> Definition:
     added = {token["content"]: token for token in parsed.get("added_tokens") or []}
     ids |= {content: token["id"] for content, token in added.items()}
     unknown = model.get("unk_id", ids.get(model.get("unk_token") or ""))
+    if other := next((token for token in ids if not isinstance(token, str)), None):
+        raise ValueError(f"the token {other!r} is not a string")
+    if not all(isinstance(step, dict) for step in pre_tokenizers(parsed.get("pre_tokenizer"))):
+        raise ValueError("pre_tokenizer is not an object")
     of_bytes = any(step.get("type") == "ByteLevel" for step in pre_tokenizers(parsed.get("pre_tokenizer")))
     has_bytes = of_bytes and all(BYTE_CHARACTERS[byte] in ids for byte in UTF8_BYTES)
     falls_back = model.get("byte_fallback") and all(f"<0x{byte:02X}>" in ids for byte in UTF8_BYTES)
@@ -258,7 +274,7 @@ def pre_tokenizers(definition: dict[str, Any] | None) -> list[dict[str, Any]]:
     """The pre-tokenizers of a tokenizer.json, a sequence flattened."""
     if not definition:
         return []
-    if "pretokenizers" not in definition:
+    if not isinstance(definition, dict) or "pretokenizers" not in definition:
         return [definition]
     return [step for part in definition["pretokenizers"] for step in pre_tokenizers(part)]
 

@@ -16,11 +16,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from corpusmill import assets
-from corpusmill.errors import AssetError, RecipeError
-from corpusmill.models.model_file import read_model
+from corpusmill.errors import RecipeError
+from corpusmill.models.model_file import read_model, wrong_value
 from corpusmill.models.table_cache import Tables, cached_tables
 from corpusmill.models.toxicity_score import (
     KIND_FEATURES,
+    LONGEST_WORD,
     SPELLING,
     WORD_KINDS,
     SentenceOutput,
@@ -39,7 +40,7 @@ from corpusmill.text.unicode import classes
 TOXICITY_EN = "toxicity-en"  # ships; scripts/make_toxicity.py makes it
 WORDS_EN = "toxic-words-en"  # ships
 FORMAT = 2  # changes if the same file would give other scores
-PARTS = ("words", "kinds", "weights", "bias", "close")
+PARTS = {"words": np.uint8, "kinds": np.uint8, "weights": np.float32, "bias": np.float32, "close": np.uint8}
 MISSPELLED = frozenset(
     {1, 14, 15, 16, 17, 23, 25}
 )  # kinds of words that are known with a letter left out or two swapped
@@ -80,14 +81,21 @@ class ToxicityModel:
     def load(cls, path: Path) -> "ToxicityModel":
         """Raises AssetError if the file is not such a model, or has a format that this version cannot read."""
         card, arrays = read_model(path, "toxicity", FORMAT, PARTS, "scripts/make_toxicity.py makes it.")
+        for part in ("words", "close"):
+            if (count := np.count_nonzero(arrays[part] == ord("\n")) + 1) >= SPELLING:
+                raise wrong_value(path, f"the number of words in {part}", f"{count:,}", f"less than {SPELLING:,}")
         words, close = (bytes(arrays[part]).decode(errors="replace").split("\n") for part in ("words", "close"))
         kinds, weights, bias = np.array(arrays["kinds"]), np.array(arrays["weights"]), np.array(arrays["bias"])
-        if kinds.shape != (len(words),) or weights.shape != (len(words) + KIND_FEATURES,) or bias.shape != (1,):
-            raise AssetError(f"{path}: the arrays of the toxicity model do not fit together: damaged. Get it again.")
-        if len(words) >= SPELLING:
-            raise AssetError(f"{path}: {len(words):,} words, more than {SPELLING:,}: damaged. Get it again.")
+        shapes = {"kinds": (len(words),), "weights": (len(words) + KIND_FEATURES,), "bias": (1,)}
+        for part, shape in shapes.items():
+            if arrays[part].shape != shape:
+                raise wrong_value(path, f"the shape of the array {part}", list(arrays[part].shape), list(shape))
         if kinds.max() >= WORD_KINDS:
-            raise AssetError(f"{path}: a word has the kind {kinds.max()}: damaged. Get it again.")
+            raise wrong_value(path, "the kind of a word", kinds.max(), f"less than {WORD_KINDS}")
+        if (longest := max(map(len, words))) > LONGEST_WORD:  # it has as many spellings
+            raise wrong_value(path, "the length of a word", f"{longest:,}", f"{LONGEST_WORD} at most")
+        if not (np.isfinite(weights).all() and np.isfinite(bias).all()):
+            raise wrong_value(path, "a weight", "infinite, or none", "a number")
         for array in (weights, kinds):
             array.flags.writeable = False
         tables = tables_of(path, lambda: {"words": word_table(words, kinds, close).words})

@@ -13,10 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corpusmill import assets
+from corpusmill.errors import AssetError
 from corpusmill.models.close_pairs import LanguagePair, compare, make_pair
 from corpusmill.models.common_words import MAX_TIMES, NO_GROUP, CommonWords, count_words
 from corpusmill.models.fasttext import FastText
 from corpusmill.models.fasttext_file import read_labels
+from corpusmill.models.model_file import DAMAGE
 from corpusmill.models.table_cache import Tables
 from corpusmill.models.wide_file import COMMON, NOTHING, read_card, read_tables
 from corpusmill.models.wide_parts import cut_parts
@@ -90,7 +92,12 @@ class WideModel:
     @classmethod
     def load(cls, path: Path) -> "WideModel":
         """Raises AssetError if the file is not such a model."""
-        return cls._from_tables(read_card(path), read_tables(path))
+        card, tables = read_card(path), read_tables(path)
+        try:
+            return cls._from_tables(card, tables)
+        except DAMAGE as error:
+            why = f"{type(error).__name__}: {error}"
+            raise AssetError(f"{path}: not a language model of corpusmill, or a damaged one ({why})") from error
 
     @classmethod
     def _from_tables(cls, card: dict[str, Any], tables: Tables) -> "WideModel":
@@ -115,13 +122,15 @@ class WideModel:
             expected=tables["expected"],
             name=np.array([NO_NAME if name == NOTHING else position[name] for name in classes], np.int32),
             logs=np.rint(np.log1p(np.arange(MAX_COUNTED)) * UNIT).astype(np.int32),
-            step=card["step"],
-            depth=card["depth"],
+            step=float(card["step"]),
+            depth=int(card["depth"]),
         )
         group = np.full(len(names), NO_GROUP, np.int16)
         for name, number in card["groups"].items():
             group[position[name]] = number
         common = CommonWords(*(tables[COMMON + name] for name in CommonWords._fields))
+        if not (group.min() >= NO_GROUP and group.max() < len(common.bounds) - 1):
+            raise ValueError(f"the groups of its languages are from {group.min()} to {group.max()}")
         return cls(names, pairs, np.array([position[label] for label in also]), model, common, group)
 
     def share(self, data: Bytes, offsets: Int64s) -> LanguageShares:

@@ -135,7 +135,7 @@ class ReadArrays(Arrays):
         if CAN_ADVISE:
             os.posix_fadvise(self.file, 0, 0, os.POSIX_FADV_RANDOM)
         head = os.pread(self.file, HEAD, 0)
-        size = size_of_head(head, str(path))
+        size = size_of_head(head, str(path), os.fstat(self.file).st_size)
         while len(head) < size and (chunk := os.pread(self.file, size - len(head), len(head))):
             head += chunk
         self.head = head[:size]
@@ -241,18 +241,21 @@ def map_arrays(path: Path, scattered: bool = False) -> Arrays:
         return ReadArrays(path)
     with path.open("rb", buffering=0) as file:
         head = file.read(HEAD)
-        size = size_of_head(head, str(path))
+        size = size_of_head(head, str(path), os.fstat(file.fileno()).st_size)
         while len(head) < size and (chunk := file.read(size - len(head))):
             head += chunk
         # One map for all: a stage opens every file once a unit, and np.memmap would open it once an array.
         return Arrays(arrays_in(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), head[:size]))
 
 
-def size_of_head(start: bytes, name: str) -> int:
-    """Bytes before the first array of a file, of which 16 are given at least."""
+def size_of_head(start: bytes, name: str, size: int) -> int:
+    """Bytes before the first array of a file of `size` bytes, of which 16 are given at least."""
     if start[:8] != MAGIC:
         raise ValueError(f"{name}: not a file of arrays, it begins with {start[:8]!r}")
-    return 16 + int.from_bytes(start[8:16], "little")
+    head = 16 + int.from_bytes(start[8:16], "little")
+    if head > size:
+        raise ValueError(f"{name}: says that its arrays begin at byte {head}, and has {size} bytes")
+    return head
 
 
 class ArrayDescription(NamedTuple):
@@ -279,8 +282,8 @@ def described(head: bytes) -> dict[str, ArrayDescription]:
     """What a file says of its arrays in the bytes before them."""
     descriptions = {}
     for name, entry in json.loads(head[16:]).items():
-        dtype, shape = np.dtype(entry["dtype"]), tuple(entry["shape"])
-        descriptions[name] = ArrayDescription(
-            dtype, shape, len(head) + entry["offset"], dtype.itemsize * math.prod(shape[1:])
-        )
+        dtype, shape, offset = np.dtype(entry["dtype"]), tuple(entry["shape"]), entry["offset"]
+        if not all(isinstance(number, int) and number >= 0 for number in (*shape, offset)) or offset % dtype.alignment:
+            raise ValueError(f"the array {name} has the shape {list(shape)} at byte {offset}")
+        descriptions[name] = ArrayDescription(dtype, shape, len(head) + offset, dtype.itemsize * math.prod(shape[1:]))
     return descriptions

@@ -16,7 +16,7 @@ class FetchedArrays(Arrays):
 
     def __init__(self, blocks: FetchedBlocks) -> None:
         self.blocks = blocks
-        size = size_of_head(self._first(min(FIRST, blocks.size)), blocks.name)
+        size = size_of_head(self._first(min(FIRST, blocks.size)), blocks.name, blocks.size)
         head = self._first(size)
         super().__init__(arrays_in(blocks.mapped, head))
         self.described = described(head)
