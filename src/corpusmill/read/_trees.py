@@ -189,17 +189,53 @@ def _folder(folder: str) -> Tree:
     return Tree(entries, lambda entry: Path(paths[entry.path]).read_bytes(), _commit(folder), _remote(folder))
 
 
+MAX_TAR_HEADER = 1 << 20  # bytes of what stands before the header of a file; a name has 4 kB, its attributes 64 kB
+LONG_HEADERS = (
+    *(tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK),
+    *(tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE),
+)
+
+
 class StrictTarInfo(tarfile.TarInfo):
-    """Says where an archive is cut off or a header is damaged; tarfile itself takes both for the archive's end."""
+    """Says where an archive is cut off or a header is damaged; tarfile itself takes both for the archive's end. What
+    stands before the header of a file (a long name, pax) is not read if it is longer than any name, and of sparse
+    files the places are not. `sparse` is then empty."""
 
     @classmethod
     def fromtarfile(cls, tarfile_: tarfile.TarFile) -> "StrictTarInfo":
         try:
-            return super().fromtarfile(tarfile_)
+            info = super().fromtarfile(tarfile_)
+            if info.size < 0 or cast(Any, tarfile_).offset <= info.offset:  # it would be read again and again
+                raise ValueError(f"it says that it has {info.size} bytes")
+            return info
         except tarfile.HeaderError as error:
             if type(error).__name__ == "EOFHeaderError":  # the block of zeros at the end
                 raise
             raise tarfile.ReadError(f"{error} of a file; those after it are lost") from error
+        except (RecursionError, ValueError) as error:  # a thousand headers of one file; a number that is none
+            why = f"{type(error).__name__}: {error}"
+            raise tarfile.ReadError(f"a header is damaged ({why}); files after it are lost") from error
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> "StrictTarInfo":
+        info = super().frombuf(buf, encoding, errors)
+        if not 0 <= info.size <= (MAX_TAR_HEADER if info.type in LONG_HEADERS else info.size):
+            most = f", and has {MAX_TAR_HEADER} at most" if info.size > 0 else ""
+            raise tarfile.ReadError(f"a header says that it has {info.size} bytes{most}; files after it are lost")
+        return info
+
+    def _proc_sparse(self, archive: Any) -> "StrictTarInfo":
+        _, goes_on, _ = cast(Any, self)._sparse_structs
+        while goes_on:
+            block = archive.fileobj.read(tarfile.BLOCKSIZE)
+            goes_on = len(block) == tarfile.BLOCKSIZE and block[504]
+        self.offset_data = archive.fileobj.tell()
+        archive.offset = self.offset_data + cast(Any, self)._block(self.size)
+        cast(Any, self).sparse = []
+        return self
+
+    def _proc_gnusparse_10(self, following: Any, pax_headers: Any, archive: Any) -> None:
+        following.sparse = []
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import tarfile
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import IO, cast
+from typing import IO, Any, cast
 
 import pyarrow as pa
 
@@ -107,12 +107,15 @@ class LatexReader(FileReader):
         sources: dict[str, bytes] = {}
         budget, papers = limit, 0
         with tarfile.open(fileobj=cast(IO[bytes], stream), mode="r|", tarinfo=StrictTarInfo) as archive:
-            for member in archive:
+            while (member := archive.next()) is not None:
+                cast(Any, archive).members.clear()  # of which each takes a kilobyte
                 if not member.isfile():
                     continue
                 name = posixpath.normpath(member.name)
                 at = member.offset
-                if name.endswith((".gz", ".tgz", ".tar")):
+                if member.issparse():
+                    docs.dead(at, "damaged", f"{name} is stored as a sparse file, which is not read")
+                elif name.endswith((".gz", ".tgz", ".tar")):
                     papers += 1
                     self._inner(_member_content(archive, member, limit), at, name, docs, limit)
                 elif name.lower().endswith(SOURCES):
@@ -144,8 +147,9 @@ class LatexReader(FileReader):
             sources: dict[str, bytes] = {}
             budget = limit
             with tarfile.open(fileobj=io.BytesIO(data), mode="r:", tarinfo=StrictTarInfo) as archive:
-                for member in archive:
-                    if member.isfile() and member.name.lower().endswith(SOURCES):
+                while (member := archive.next()) is not None:
+                    cast(Any, archive).members.clear()
+                    if member.isfile() and not member.issparse() and member.name.lower().endswith(SOURCES):
                         budget -= member.size
                         if budget < 0:
                             raise TooLong(f"the files of {name} have more than {limit} bytes")

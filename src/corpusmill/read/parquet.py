@@ -10,6 +10,7 @@ from corpusmill.read import FilePiece, whole_file
 from corpusmill.read._columns import RowReader
 from corpusmill.read._documents import DocumentBatches
 from corpusmill.read._ipc import opened
+from corpusmill.read._parquet_pages import TooLarge, rows_at_once
 from corpusmill.read._tables import (
     FAULTS,
     ROWS_CONVERTED,
@@ -32,9 +33,10 @@ class ParquetReader(TableReader):
     its row number in the file. A file whose text column is missing or does not hold strings is an InputError. Where
     `text` names a column of bytes, these are read as UTF-8, and so are id, URL and date. Other values that JSON has no
     type for are written as text; a second column of a name is called NAME_1. Faults: `no_text` or `no_page` (null),
-    `bad_encoding` (bytes that are not UTF-8), `too_large` (a row of more than 512 MiB), `damaged` (a file, or the rest
-    of a row group); `empty_text` and `empty_page` are expected. Files are split at row groups: write small ones (64 MB)
-    if many workers are to share a file.
+    `bad_encoding` (bytes that are not UTF-8), `too_large` (a row of more than 512 MiB; a row group with a page that
+    holds more than 64 MiB and 200 times its bytes), `damaged` (a file, or the rest of a row group); `empty_text` and
+    `empty_page` are expected. Files are split at row groups: write small ones (64 MB) if many workers are to share a
+    file.
     """
 
     step = "read/parquet"
@@ -64,7 +66,12 @@ class ParquetReader(TableReader):
             for group in range(piece.start, min(piece.stop, len(groups))):
                 position = sum(groups[:group])
                 end = position + groups[group]
-                batches = file.iter_batches(ROWS_CONVERTED, row_groups=[group], columns=columns)
+                try:
+                    count = rows_at_once(opened_file, file.metadata.row_group(group), ROWS_CONVERTED)
+                except TooLarge as error:
+                    docs.dead(position, "too_large", f"row group {group}, rows {position} to {end - 1}: {error}")
+                    continue
+                batches = file.iter_batches(count, row_groups=[group], columns=columns)
                 while True:
                     try:
                         if (batch := next(batches, None)) is None:
