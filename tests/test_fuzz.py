@@ -46,6 +46,7 @@ def fuzz(*words: object, **variables: str) -> "subprocess.CompletedProcess[str]"
         (["shards", "sql"], 12),
         (["records"], 3),
         (["models"], 60),
+        (["frames", "payload-types", "dates"], 15),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else str(value),
 )

@@ -21,7 +21,7 @@ MEMORY = 512 << 20  # bytes above what the process had before the case
 MARGIN = 4 << 30  # of address space: an attack on memory fails before the machine does
 BEGUN, DONE = "begun", "done"  # what a process says at the beginning of a case, and at the end of what it was given
 MODULES = os.environ.get(
-    "FUZZ_MODULES", "archives sources wording folders pages models"
+    "FUZZ_MODULES", "archives readings sources wording folders pages models"
 ).split()  # the variable is for tests of this
 
 Files = dict[str, bytes]
