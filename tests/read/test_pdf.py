@@ -1,5 +1,8 @@
 """PDF: the order of reading, what repeats on every page, words cut at the ends of lines."""
 
+import sys
+import zlib
+
 import orjson
 import pytest
 from reading import briefly, read_all, save
@@ -9,6 +12,7 @@ from made_pdf import made_pdf
 pytest.importorskip("pypdfium2")
 
 from corpusmill.errors import RecipeError
+from corpusmill.read import _pdf_process
 from corpusmill.read.pdf import PdfReader
 
 FIRST = [
@@ -107,3 +111,60 @@ def test_what_gives_no_text_is_a_dead_letter(tmp_path, data, kind, expected):
 def test_parameters_are_checked():
     with pytest.raises(RecipeError, match="need max_mb > 0 and max_pages > 0"):
         PdfReader(max_pages=0)
+
+
+def hostile_pdf(content: bytes, *more: bytes) -> bytes:
+    """A page with this content, and the objects from number 6 on."""
+    font = b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>"
+    parts = [
+        b"<</Type/Catalog/Pages 2 0 R>>", b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
+        b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Contents 4 0 R/Resources<</Font<</F1 5 0 R>>"
+        b"/XObject<</X 6 0 R>>>>>>",
+        content, font, *more,
+    ]  # fmt: skip
+    out, offsets = b"%PDF-1.7\n", []
+    for number, part in enumerate(parts, 1):
+        offsets.append(len(out))
+        out += b"%d 0 obj\n%s\nendobj\n" % (number, part)
+    table = b"".join(b"%010d 00000 n \n" % offset for offset in offsets)
+    head = b"xref\n0 %d\n0000000000 65535 f \n%strailer<</Size %d/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF"
+    return out + head % (len(parts) + 1, table, len(parts) + 1, len(out))
+
+
+def stream(data: bytes, about: bytes = b"") -> bytes:
+    return b"<<%s/Length %d>>\nstream\n%s\nendstream" % (about, len(data), data)
+
+
+def forms(depth: int, inner: bytes) -> bytes:
+    """A form that draws the next ten times, which draws the next ten times, …"""
+    about = b"/Type/XObject/Subtype/Form/BBox[0 0 612 792]/Resources<</Font<</F1 5 0 R>>/XObject<</X %d 0 R>>>>"
+    each = [stream(b"/X Do " * 10 if at < depth - 1 else inner, about % (7 + at)) for at in range(depth)]
+    return hostile_pdf(stream(b"/X Do " * 10), *each)
+
+
+def packed(data: bytes) -> bytes:
+    return zlib.compress(data, 9)
+
+
+BOMBS = {
+    "forms within forms": lambda: forms(12, b"BT /F1 12 Tf 72 700 Td (lol) Tj ET"),
+    "forms that draw nothing": lambda: forms(12, b""),
+    "streams within streams": lambda: hostile_pdf(
+        stream(packed(packed(bytes(400 << 20))), b"/Filter[/FlateDecode/FlateDecode]")
+    ),
+    "states that are kept": lambda: hostile_pdf(stream(packed(b"q " * 20_000_000), b"/Filter/FlateDecode")),
+}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the system limits no memory")
+@pytest.mark.parametrize("bomb", BOMBS)
+def test_a_document_that_takes_gigabytes_or_does_not_end_is_a_dead_letter(tmp_path, monkeypatch, bomb):
+    monkeypatch.setattr(_pdf_process, "MEMORY", 150 << 20)
+    monkeypatch.setattr(_pdf_process, "SECONDS", 20)
+    good = save(tmp_path, "b.pdf", made_pdf([(50, 700, "The river runs through the valley, and it comes to the sea.")]))
+    content = BOMBS[bomb]()
+    assert len(content) < 40_000
+    rows, dead, _ = read_all(PdfReader(), save(tmp_path, "a.pdf", content), good)
+    assert briefly(dead) == [(0, "too_large", True)] and len(rows) == 1
+    resource = pytest.importorskip("resource")
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < 500 << 10  # kilobytes

@@ -2,7 +2,7 @@
 
 import ctypes
 import importlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, ClassVar
@@ -14,6 +14,7 @@ from corpusmill.errors import RecipeError
 from corpusmill.formats.pdf_layout import PdfLine, PdfPage, document_text
 from corpusmill.read import FilePiece
 from corpusmill.read._documents import DocumentBatches, FileReader, as_json
+from corpusmill.read._pdf_process import PdfAnswer, PdfProcess, serve_answers
 from corpusmill.storage import FileInfo, open_read
 
 PASSWORD = 4  # FPDF_ERR_PASSWORD
@@ -31,7 +32,9 @@ class PdfReader(FileReader):
     is a line, also across pages; rows of a table are lines, with "|" between their cells. There is no recognition of
     characters: `metadata` has `pages`, `title`, `pages_without_text`, and `needs_ocr` where these are half of the pages
     or more, which `scans=False` makes dead letters of. Faults: `damaged`. Expected dead letters: `encrypted`,
-    `needs_ocr`, `too_large`, `empty_file`. A file is one piece. The parser is PDFium; needs the extra `pdf`.
+    `needs_ocr`, `too_large`, `empty_file`. A file is one piece. The parser is PDFium, in a process of its
+    own; a document for which it takes more than 768 MiB, or ten minutes of the processor, is `too_large`. Needs the
+    extra `pdf`.
     """
 
     step = "read/pdf"
@@ -52,53 +55,70 @@ class PdfReader(FileReader):
         return super().split(files, target_bytes)
 
     def documents(self, piece: FilePiece, docs: DocumentBatches) -> Iterator[pa.RecordBatch]:
-        library = _library()
+        _library()
         limit = int(self.max_mb * 1e6)
         with open_read(piece.file.path) as opened:
             data = opened.read(limit + 1)
         if len(data) > limit:
             docs.dead(0, "too_large", f"the file has more than {limit} bytes", expected=True)
         else:
-            try:
-                document = library.PdfDocument(data)
-            except library.PdfiumError as error:
-                if getattr(error, "err_code", None) == PASSWORD or "password" in str(error).lower():
-                    docs.dead(0, "encrypted", "a password is needed to read the document", expected=True)
-                else:
-                    docs.dead(0, "damaged", f"the file cannot be read as PDF: {error}")
+            answer = _process.answer(data, {"max_pages": self.max_pages, "scans": self.scans})
+            if answer.kind:
+                docs.dead(0, answer.kind, answer.reason, expected=answer.expected)
             else:
-                try:
-                    self._document(document, docs)
-                except library.PdfiumError as error:
-                    docs.dead(0, "damaged", f"a page cannot be read: {error}")
-                finally:
-                    document.close()
+                docs.add(0, text=answer.text, metadata=as_json(answer.about))
         yield from docs.full()
 
-    def _document(self, document: Any, docs: DocumentBatches) -> None:
-        count = len(document)
-        if count > self.max_pages:
-            docs.dead(0, "too_large", f"the document has {count} pages, more than {self.max_pages}", expected=True)
-            return
-        pages: list[PdfPage] = []
-        characters = bare = 0
-        for number in range(count):
-            page = page_of(document, number)
-            page_characters = sum(len(line.text) for line in page.lines)
-            characters += page_characters
-            bare += page_characters < FEW_CHARACTERS
-            if characters > MAX_CHARACTERS:
-                docs.dead(0, "too_large", f"the document has more than {MAX_CHARACTERS} characters", expected=True)
-                return
-            pages.append(page)
-        text = document_text(pages)
-        scanned = 2 * bare >= count > 1
-        if not text.strip() or (scanned and not self.scans):
-            docs.dead(0, "needs_ocr", f"{bare} of {count} pages have next to no text", expected=True)
-            return
-        title = " ".join(str(document.get_metadata_dict().get("Title", "")).split())
-        about: dict[str, Any] = {"pages": count, "pages_without_text": bare, "needs_ocr": scanned}
-        docs.add(0, text=text, metadata=as_json({**about, **({"title": title} if title else {})}))
+
+_process = PdfProcess()
+
+
+def serve() -> None:
+    """What the process does that `PdfProcess` starts."""
+    _library()
+    serve_answers(answer_to)
+
+
+def answer_to(data: bytes, settings: Mapping[str, Any]) -> PdfAnswer:
+    """What becomes of a document, with `max_pages` and `scans` as `PdfReader` has them."""
+    library = _library()
+    try:
+        document = library.PdfDocument(data)
+    except library.PdfiumError as error:
+        if getattr(error, "err_code", None) == PASSWORD or "password" in str(error).lower():
+            return PdfAnswer(kind="encrypted", reason="a password is needed to read the document", expected=True)
+        return PdfAnswer(kind="damaged", reason=f"the file cannot be read as PDF: {error}")
+    try:
+        return _answer(document, settings["max_pages"], settings["scans"])
+    except library.PdfiumError as error:
+        return PdfAnswer(kind="damaged", reason=f"a page cannot be read: {error}")
+    finally:
+        document.close()
+
+
+def _answer(document: Any, max_pages: int, scans: bool) -> PdfAnswer:
+    count = len(document)
+    if count > max_pages:
+        reason = f"the document has {count} pages, more than {max_pages}"
+        return PdfAnswer(kind="too_large", reason=reason, expected=True)
+    pages: list[PdfPage] = []
+    characters = bare = 0
+    for number in range(count):
+        page = page_of(document, number)
+        page_characters = sum(len(line.text) for line in page.lines)
+        characters += page_characters
+        bare += page_characters < FEW_CHARACTERS
+        if characters > MAX_CHARACTERS:
+            reason = f"the document has more than {MAX_CHARACTERS} characters"
+            return PdfAnswer(kind="too_large", reason=reason, expected=True)
+        pages.append(page)
+    text = document_text(pages)
+    scanned = 2 * bare >= count > 1
+    if not text.strip() or (scanned and not scans):
+        return PdfAnswer(kind="needs_ocr", reason=f"{bare} of {count} pages have next to no text", expected=True)
+    title = " ".join(str(document.get_metadata_dict().get("Title", "")).split())
+    about: dict[str, Any] = {"pages": count, "pages_without_text": bare, "needs_ocr": scanned}
+    return PdfAnswer(text, {**about, **({"title": title} if title else {})})
 
 
 def page_of(document: Any, number: int) -> PdfPage:
