@@ -40,7 +40,7 @@ DATA ?=
 # Of the model that `ablation` trains: large takes five minutes on an H100, small half an hour on two cores.
 SIZE ?= small
 
-.PHONY: demo help setup test unit kernels test-lowest lint chaos cluster store fuzz golden bench bench-needs bench-quick figures bench-linear bench-peers roofline scale planned simulate scale-plan scale-long parity conformance quality ablation interop layouts trainers trackers torch seeds names hands web wheel wheel-test screenshots docs docs-serve clean data-given
+.PHONY: demo help setup test unit kernels test-lowest lint chaos cluster store fuzz cases golden bench bench-needs bench-quick figures bench-linear bench-peers roofline scale planned simulate scale-plan scale-long parity conformance quality ablation interop layouts trainers trackers torch seeds names hands web wheel wheel-test screenshots docs docs-serve clean data-given
 
 demo: $(PACKAGE) ## mill the demo's small crawl to training shards
 	$(BIN)/corpusmill demo
@@ -88,6 +88,11 @@ endif
 REPLAY ?=
 fuzz: $(READY) ## random inputs for readers, recipes, SQL, shards, runs; FUZZ_MINUTES=10 SEED=7 TARGETS="read-warc sql"
 	PYTHONPATH=tests $(BIN)/python -m fuzz $(if $(REPLAY),--replay $(REPLAY),--minutes $(FUZZ_MINUTES) --seed $(SEED) $(TARGETS))
+
+# A folder of cases, one a folder: see scripts/cases.py.
+CASES ?=
+cases: $(READY) ## try each case of a folder, and show what comes out beside what should; CASES=DIR ONLY=name
+	$(BIN)/python scripts/cases.py $(CASES) $(ONLY)
 
 golden: $(READY) ## write the bytes that the demo must give; only after a change that is meant to change them
 	$(BIN)/python -m pytest tests/test_every_executor.py -k golden --write-golden
