@@ -102,7 +102,7 @@ def start(recipe: Path, folder: Path, workers: int = 2) -> "subprocess.Popen[str
 
 def a_worker(recipe: Path, folder: Path, number: int) -> "subprocess.Popen[str]":
     """One of three that share a run."""
-    options = ("--folder", folder, "--json", "--workers", 1, "--lease", LEASE, "--of", 3)
+    options = ("--folder", folder, "--json", "--processes", 1, "--lease", LEASE, "--of", 3)
     return command("work", recipe, *options, "--index", number)
 
 

@@ -121,7 +121,7 @@ def test_a_file_that_is_gone_can_be_removed(crawl, corpusmill):
 def test_the_first_recipe_does_not_drop_what_was_added(crawl, corpusmill):
     assert corpusmill("add", "run", "data/2024-14")[0] == 0
     whole = written("run")
-    for verb in (("run", "web.yaml"), ("work", "web.yaml", "--workers", 1)):
+    for verb in (("run", "web.yaml"), ("work", "web.yaml", "--processes", 1)):
         status, _, err = corpusmill(*verb)
         assert status == 2 and "does not have what was added to it: data/2024-14" in err, verb
         assert "corpusmill add run" in err and "corpusmill recipe run > all.yaml" in err
@@ -161,7 +161,7 @@ def test_what_was_added_before_the_run_was_stopped_is_read(crawl, corpusmill):
 def test_workers_carry_on(crawl, corpusmill):
     status, out, _ = corpusmill("add", "run", "data/2024-14", "--prepare")
     assert status == 0 and "corpusmill work run" in out
-    assert corpusmill("work", "run", "--workers", 1)[0] == 0
+    assert corpusmill("work", "run", "--processes", 1)[0] == 0
     assert len(RunFolder("run").record()["inputs"]["jsonl"]) == 4
     assert written("run") == from_nothing(corpusmill, "run")
 

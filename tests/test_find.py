@@ -96,7 +96,7 @@ def test_documents_are_followed_to_the_steps_that_serve_them(done, index):
 
 
 def test_the_command_prints_what_was_found(done, index, corpusmill, tmp_path):
-    status, out, _ = corpusmill("find", done.folder, "the river", "--limit", "2", "--steps")
+    status, out, _ = corpusmill("find", done.folder, "the river", "-n", "2", "--steps")
     found = index.find("the river")
     assert status == 0 and f"{found.count} occurrences, in {found.documents} of " in out
     assert out.count("⟦the river⟧") == 2 and "step" in out

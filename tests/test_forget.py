@@ -205,7 +205,7 @@ def test_the_verb(corpusmill, run):
     )
     status, out, _ = corpusmill("forget", run, "--check", run / "forget/0001.json")
     assert (status, out) == (0, "as the manifest says\n")
-    status, out, _ = corpusmill("find", run, "the", "--limit", 1000)
+    status, out, _ = corpusmill("find", run, "the", "-n", 1000)
     assert status == 0 and sum(line.endswith(f"{URL}  (forgotten)") for line in out.splitlines()) > 0
     assert all(URL in line for line in out.splitlines() if line.endswith("(forgotten)"))
 

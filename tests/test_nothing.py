@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import re
+import shlex
 import tarfile
 import zipfile
 from contextlib import redirect_stdout
@@ -361,7 +362,7 @@ QUESTIONS: dict[str, list[str]] = {
     "diff": ["RUN RUN"],
     "export": [f"RUN {format} NEW" for format in export.formats()],
     "push": ["RUN hf://datasets/me/made --dry-run", "RUN --card --eu-summary"],
-    "index": ["RUN NEW --step exact"],
+    "index": ["RUN NEW --dedup exact"],
     "train": ["tokenizer RUN --vocab-size 300 --out NEW", "mixture RUN --out NEW"],
     "forget": ["RUN --domain made.org --dry-run", "RUN --text PASSAGE --dry-run", "RUN --domain a.b --dry-run --steps"],
 }
@@ -506,5 +507,5 @@ def test_what_a_run_prints_to_load_a_batch_can_be_done(tmp_path, corpusmill, ste
     assert status == 0 and len(printed) == (2 if kept else 0)
     for command in printed:
         with redirect_stdout(io.StringIO()) as said:
-            exec(json.loads(command), {})
+            exec(shlex.split(command)[0], {})
         assert said.getvalue().startswith("[[")

@@ -30,7 +30,7 @@ def recipe(two_sources):
 
 
 def start(recipe, folder, *options):
-    command = [sys.executable, "-m", "corpusmill.cli", "work", str(recipe), "--workers", "1", "--lease", "3"]
+    command = [sys.executable, "-m", "corpusmill.cli", "work", str(recipe), "--processes", "1", "--lease", "3"]
     where = () if folder is None else ("--folder", str(folder))
     return subprocess.Popen(
         [*command, *where, *map(str, options)],
@@ -56,7 +56,7 @@ def test_three_workers_leave_the_bytes_of_a_run_and_one_publishes(two_sources, r
 
 
 def test_who_comes_late_says_that_the_run_is_finished(corpusmill, recipe, tmp_path):
-    assert corpusmill("work", recipe, "--folder", tmp_path / "run", "--workers", 1)[0] == 0
+    assert corpusmill("work", recipe, "--folder", tmp_path / "run", "--processes", 1)[0] == 0
     before = (tmp_path / "run" / "run.json").read_bytes()
     for command in ((recipe, "--folder", tmp_path / "run"), (tmp_path / "run",)):
         status, out, _ = corpusmill("work", *command)
@@ -85,7 +85,7 @@ def test_a_run_that_was_prepared_needs_no_recipe(corpusmill, two_sources, recipe
     status, out, _ = corpusmill("work", recipe, "--folder", tmp_path / "run", "--prepare")
     assert status == 0 and f"corpusmill work {tmp_path / 'run'}" in out
     assert not list((tmp_path / "run").glob("stages/*/commits/*"))
-    assert corpusmill("work", tmp_path / "run", "--workers", 1)[0] == 0
+    assert corpusmill("work", tmp_path / "run", "--processes", 1)[0] == 0
     assert output(tmp_path / "run") == output(two_sources)
 
 

@@ -61,7 +61,7 @@ def alone(*words: str) -> Way:
 def together(count: int) -> Way:
     """So many workers that share a run, of one process each."""
     return lambda recipe, folder: [
-        ["work", str(recipe), "--folder", folder, "--workers", "1", "--of", str(count), "--index", str(i), "--json"]
+        ["work", str(recipe), "--folder", folder, "--processes", "1", "--of", str(count), "--index", str(i), "--json"]
         for i in range(count)
     ]
 

@@ -6,7 +6,7 @@ each format, `corpusmill.steps` has folders of them. Files whose name begins wit
 """
 
 import pkgutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache, cached_property
 from importlib import import_module
 from typing import Any
@@ -21,10 +21,21 @@ class Registry:
     suffix   what the names of their classes end in: JsonlReader
     nested   they are in the folders of the package, named `folder/file`; files beside the folders are not entries
     hint     where a message sends the user who asked for an unknown one; if empty, it lists all
+    advice   name -> what to do instead, for names that are something else
     """
 
-    def __init__(self, package: str, kind: str, suffix: str = "", *, nested: bool = False, hint: str = "") -> None:
+    def __init__(
+        self,
+        package: str,
+        kind: str,
+        suffix: str = "",
+        *,
+        nested: bool = False,
+        hint: str = "",
+        advice: Mapping[str, str] | None = None,
+    ) -> None:
         self.package, self.kind, self.suffix, self.nested, self.hint = package, kind, suffix, nested, hint
+        self.advice = advice or {}
 
     def names(self) -> list[str]:
         """The names of all that ship, as a recipe would write them, sorted."""
@@ -41,6 +52,8 @@ class Registry:
         if ":" in name:
             return _own_class(name, self.kind)
         names = self.names()
+        if name in self.advice:
+            raise RecipeError(f'there is no {self.kind} "{name}". {self.advice[name]}')
         if name not in names:
             hint = self.hint or f"There are: {', '.join(names)}."
             raise RecipeError(f'there is no {self.kind} "{name}"{did_you_mean(name, names) or "."} {hint}')

@@ -167,7 +167,7 @@ def test_an_export_says_what_it_has_written(corpusmill, tmp_path):
     [
         (("jsnl", "new"), 'there is no format "jsnl" to export; did you mean "jsonl"?'),
         (("nanogpt", "new", "--val-fraction", "1"), "val_fraction is a share from 0 to less than 1"),
-        (("megatron", "new", "--val-tokens", "5"), "val_tokens is a number of tokens, for nanogpt and llmc"),
+        (("megatron", "new", "--val-tokens", "5"), "megatron takes no val_tokens, which is for nanogpt, llmc"),
         (("jsonl", "."), "there is something already"),
     ],
 )

@@ -16,7 +16,7 @@ def test_audit_prints_the_flags_first_and_exits_with_1_if_there_is_one(corpusmil
 
 
 def test_audit_prints_json(corpusmill):
-    status, out, _ = corpusmill("audit", made_run(), "--json", "--sample", "5")
+    status, out, _ = corpusmill("audit", made_run(), "--json", "-n", "5")
     record = json.loads(out)
     assert status == 1 and record["sample"] == 5
     (check,) = (check for check in record["checks"] if check["name"] == "dead_letters")

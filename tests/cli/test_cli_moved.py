@@ -1,8 +1,12 @@
 """Verbs of earlier versions: one line names the command that does the same now."""
 
-import pytest
+from typing import Any
 
-from corpusmill.cli.help import MOVED_VERBS
+import pytest
+from typer.main import get_command
+
+from corpusmill.cli.app import VERB_MODULES, app
+from corpusmill.cli.help import MOVED_VERBS, RENAMED_OPTIONS, SHELL_SYNONYMS, SYNONYMS
 
 
 @pytest.mark.parametrize("verb", MOVED_VERBS)
@@ -25,3 +29,47 @@ def test_the_help_has_the_new_command_alone(corpusmill, verb):
 def test_a_verb_of_train_may_have_the_name(corpusmill):
     status, _, err = corpusmill("train", "card")
     assert status == 2 and "No such command" in err
+
+
+@pytest.mark.parametrize("word", [*SYNONYMS, *SHELL_SYNONYMS])
+def test_a_word_of_other_programs_is_answered_with_the_verb_that_does_it(corpusmill, word):
+    status, out, err = corpusmill(word, "runs/demo")
+    assert (status, out) == (2, "") and err.startswith(f"error: there is no verb `{word}`. "), err
+    assert word not in VERB_MODULES
+    if word in SYNONYMS:
+        verb = SYNONYMS[word].split()[0]
+        assert verb[0] == "-" or verb in VERB_MODULES
+        assert f"Use: corpusmill {SYNONYMS[word]}\n" in err
+
+
+def test_no_answer_to_a_word_removes_anything(corpusmill):
+    for word in ("resume", "rm", "clean", "restart"):
+        assert "remove'" not in corpusmill(word)[2] and "corpusmill remove R" not in corpusmill(word)[2]
+
+
+@pytest.mark.parametrize("verb", [verb for verb in RENAMED_OPTIONS if verb])
+def test_an_option_answers_to_its_old_name(corpusmill, verb):
+    for old, new in RENAMED_OPTIONS[verb].items():
+        help = corpusmill(verb, "-h")[1]
+        assert f"{new} " in help and f"{old} " not in help
+        for words in ([old, "0"], [f"{old}=0"]):
+            _, _, err = corpusmill(verb, "nosuch", *words)
+            assert err.startswith(f"{old} is {new} now, and will be gone in the next version\n")
+            assert "No such option" not in err
+
+
+@pytest.mark.parametrize(
+    "words", ["push RUN --card", "train quality --good a --bad b --out c", "train lm --text a --out c"]
+)
+def test_licence_may_be_spelled_either_way_and_help_shows_one(corpusmill, words):
+    verb = [word for word in words.partition(" --")[0].split() if word != "RUN"]
+    assert "--licence" not in corpusmill(*verb, "-h")[1]
+    for option in ("--license", "--licence"):
+        assert "No such option" not in corpusmill(*words.split(), option, "CC0-1.0")[2]
+
+
+def test_check_takes_the_options_of_run():
+    group: Any = get_command(app())
+    commands = group.commands
+    options = {verb: {name for each in commands[verb].params for name in each.opts} for verb in ("check", "run")}
+    assert options["check"] == options["run"]

@@ -34,7 +34,7 @@ def test_a_recipe_that_writes_nothing_runs_to_its_end(corpusmill, tmp_path):
     (tmp_path / "d.jsonl").write_text('{"text": "one two"}\n')
     (tmp_path / "r.yaml").write_text(f"read: {{jsonl: {tmp_path}/d.jsonl}}\nsteps: [filter/url]\n")
     status, out, _ = corpusmill("run", tmp_path / "r.yaml", "--folder", tmp_path / "run")
-    assert status == 0 and "1 document in, 1 out" in out and "output" not in out
+    assert status == 0 and "1 document in, 1 out" in out and "output    none: the recipe has no `write:`" in out
 
 
 def test_a_run_that_loses_too_much_fails_and_says_how_to_resume(corpusmill, tmp_path):

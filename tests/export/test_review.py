@@ -40,7 +40,7 @@ def test_two_exports_are_the_same(tmp_path, format, corpusmill):
     files = sorted(path.relative_to(one.folder) for path in one.folder.rglob("*") if path.is_file())
     assert all((one.folder / name).read_bytes() == (two.folder / name).read_bytes() for name in files)
     assert verify_folder(one.folder).problems == ()
-    status, out, _ = corpusmill("export", made_run(), format, tmp_path / "three", "--sample", "3")
+    status, out, _ = corpusmill("export", made_run(), format, tmp_path / "three", "-n", "3")
     assert status == 0 and out.startswith(f"{tmp_path}/three: {one.documents} documents in")
 
 

@@ -176,7 +176,7 @@ def test_nanochat_shuffles_over_all_files(tmp_path, monkeypatch):
         ("llmc", {"val_tokens": 10**9}, InputError, "with val_tokens 1000000000 nothing is left for train_000000.bin"),
         ("llmc", {"val_fraction": 1e-9}, InputError, r"none of 50 documents goes to val_000000.bin"),
         ("llmc", {"eos": False}, RecipeError, 'llmc has no parameter "eos"; it takes: tokens_per_shard'),
-        ("megatron", {"val_tokens": 5}, InputError, "val_tokens is a number of tokens, for nanogpt and llmc"),
+        ("megatron", {"val_tokens": 5}, InputError, "megatron takes no val_tokens, which is for nanogpt, llmc"),
         ("nanochat", {"val_fraction": 0}, InputError, "the last file for validation"),
         ("nanochat", {"val_fraction": 1e-9}, InputError, "none of 50 documents is for validation"),
         ("nanochat", {"mb_per_file": 0}, RecipeError, "mb_per_file from 1 to 1000"),

@@ -169,7 +169,7 @@ def test_the_command_trains_prints_a_table_and_writes_a_model(tmp_path, capsys):
     write(tmp_path)
     out = tmp_path / "model.quality"
     words = ("--good", tmp_path / "good", "--bad", tmp_path / "bad.txt", "--documents", "paragraph", "--out", out)
-    assert command(*words, "--bits", 12, "--licence", "CC0-1.0") == 0
+    assert command(*words, "--bits", 12, "--license", "CC0-1.0") == 0
     printed = capsys.readouterr()
     assert "AUC 1.0000" in printed.out and "min. score" in printed.out
     assert "good: 90 documents in 2 files" in printed.err

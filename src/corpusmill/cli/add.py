@@ -1,12 +1,13 @@
 """corpusmill add RUN [INPUT …]"""
 
 from dataclasses import asdict
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from corpusmill.cli.common import Folder, Json, aligned, print_json, say
-from corpusmill.cli.run import Progress, ProgressStyle
+from corpusmill.cli.common import Folder, Json, aligned, print_json, refuse_unused, say
+from corpusmill.cli.run import Progress, ProgressStyle, Workers
 from corpusmill.cli.terminal import first_few
 from corpusmill.errors import InputError
 from corpusmill.report.numbers import number, plural, size
@@ -24,7 +25,6 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would cha
 Prepare = Annotated[
     bool, typer.Option("--prepare", help="Only plan it, for workers: `corpusmill work RUN` on any machines.")
 ]
-Workers = Annotated[int | None, typer.Option(min=1, metavar="N", help="Worker processes, instead of run.workers.")]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -60,14 +60,26 @@ def add(
     if list_inputs or files:
         if inputs:
             raise InputError("--list lists what the run has, and takes no INPUT")
+        refuse_unused("source dry_run prepare workers progress", "is for adding, and --list changes nothing")
         print_inputs(run, files, json)
         return
+    if not inputs:
+        refuse_unused("source", "says where INPUT belongs, and there is none")
+    refuse_idle(dry_run, prepare)
     from corpusmill.ops import collection, worker
     from corpusmill.store.run_folder import RunFolder
 
     recipe, folder = worker.of_run(run), RunFolder(run)
     change = collection.added(recipe, folder, inputs, source) if inputs else None
     carry_out(folder, recipe, change, dry_run, prepare, workers, progress, json)
+
+
+def refuse_idle(dry_run: bool, prepare: bool) -> None:
+    """Raises InputError for an option of doing what is not done."""
+    if dry_run:
+        refuse_unused("prepare workers progress", "is for doing it, and --dry-run changes nothing")
+    elif prepare:
+        refuse_unused("workers progress", "is for doing it, and --prepare only plans")
 
 
 def print_inputs(run: str, files: bool, json: bool) -> None:
@@ -135,7 +147,7 @@ def carry_out(
         collection.keep(folder, change)
     if prepare:
         address = worker.prepare(recipe, folder.place)
-        print_json({"folder": address, **facts}) if json else print(f"planned. Now: corpusmill work {address}")
+        print_json({"folder": address, **facts}) if json else print(f"planned. Now: corpusmill work {quote(address)}")
         return
     from corpusmill.cli.run import show
 

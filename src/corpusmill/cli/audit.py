@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from corpusmill.cli.common import EXIT_FAILED, Folder, Json, print_json
+from corpusmill.cli.common import EXIT_FAILED, Folder, Json, must_be_writable, print_json, refuse_unused
 from corpusmill.cli.terminal import folded, lines_of, paint
 from corpusmill.report.numbers import plural
 
@@ -30,7 +30,9 @@ def audit(
             metavar="NAME=LOW..HIGH", help="Another bound for a check: either end may be left out. May be repeated."
         ),
     ] = None,
-    sample: Annotated[int, typer.Option(min=1, metavar="N", help="Documents of the output that are read.")] = 1000,
+    sample: Annotated[
+        int, typer.Option("-n", min=1, metavar="N", help="Documents of the output that are read.")
+    ] = 1000,
     prompt: Annotated[
         str | None,
         typer.Option(
@@ -50,6 +52,10 @@ def audit(
     """
     from corpusmill.report.audit import audit as check
 
+    if prompt is None:
+        refuse_unused("samples chars raw", "is for --prompt, which is not given")
+    elif prompt != "-":
+        must_be_writable(Path(prompt))
     result = check(run, bounds=bound or (), sample=sample)
     if prompt is not None:
         from corpusmill.report.audit.prompt import review_prompt

@@ -1,12 +1,14 @@
 """corpusmill check RECIPE"""
 
 from collections.abc import Iterator
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, replace
+from shlex import quote
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from corpusmill.cli.common import Json, RecipeFile, Settings, print_json
+from corpusmill.cli.run import Limit, ProgressStyle, RunPlace, Sample, Workers, limits
 from corpusmill.report.numbers import number, size
 
 if TYPE_CHECKING:
@@ -14,20 +16,33 @@ if TYPE_CHECKING:
 
 
 def add_to(app: typer.Typer) -> None:
-    app.command("check", epilog="Example: corpusmill check web.yaml")(check)
+    app.command("check", epilog="Example: corpusmill check web.yaml --workers 2")(check)
 
 
 def check(
     recipe: RecipeFile,
     settings: Settings = None,
+    folder: RunPlace = None,
+    workers: Workers = None,
+    limit: Limit = None,
+    sample: Sample = None,
+    restart: Annotated[bool, typer.Option("--restart", hidden=True)] = False,
+    retry_aside: Annotated[bool, typer.Option("--retry-aside", hidden=True)] = False,
+    progress: Annotated[ProgressStyle, typer.Option(hidden=True)] = ProgressStyle.AUTO,
     json: Json = False,
 ) -> None:
-    """Check whether a recipe can run; list its inputs, units and stages. Reads a sample of the input."""
+    """Check whether a recipe can run; list its inputs, units and stages. Reads a sample of the input.
+
+    Takes all options of `run`, so that the command is checked that you will type.
+    """
     from corpusmill.ops import checks
     from corpusmill.recipe.stages import outline
 
-    checked = checks.check(recipe, overrides=settings or ())
-    ahead, folder = checked.ahead, checked.recipe.folder
+    settings = [*(settings or ()), *limits(limit, sample)]
+    checked = checks.check(recipe, overrides=settings, folder=folder, workers=workers)
+    ahead, folder = checked.ahead, checked.folder
+    if restart:
+        ahead = replace(ahead, done=0, finished=False, changes=())
     if json:
         sources = {
             name: {"files": files, "bytes": total, "text_bytes": checked.text[name]}
@@ -61,7 +76,7 @@ def check(
     print(f"  units: {number(ahead.units)} of about {size(ahead.text)} of text, for {busy}")
     memory, disk = (f"{size(low)} to {size(high)}" for low, high in (checked.needs.memory, checked.needs.disk))
     print(f"  needs: roughly {memory} of memory over all processes, {disk} of disk")
-    print(f"         (`corpusmill plan {recipe}` measures both on a sample)")
+    print(f"         (`corpusmill plan {quote(str(recipe))}` measures both on a sample)")
     for training_stage in outline(checked.recipe):
         print(f"  training {training_stage}")
     print(f"  folder: {folder}")

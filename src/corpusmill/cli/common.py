@@ -46,6 +46,7 @@ SeqLen = Annotated[
     int | None, typer.Option(metavar="N", help="Of --steps: sequence length. [default: that of the shards]")
 ]
 Epochs = Annotated[int, typer.Option(min=1, metavar="N", help="Of --steps: passes over the shards.")]
+OF_STEPS = "batch world seed seq_len epochs"  # the parameters that these are
 
 PROGRAM = "corpusmill"
 EXIT_WRONG_INPUT = 2  # the command, the recipe or the input is wrong: nothing ran
@@ -58,6 +59,7 @@ WORK_GIVEN_BACK = (
 )
 RUN_IS_SAFE = "What is committed is safe: run the same command again{} to continue."
 
+_given: dict[str, str] = {}  # option of the command line -> as it is spelled
 _printed: set[str] = set()  # "json", once there is an object on stdout: an error does not print a second one
 
 
@@ -147,6 +149,26 @@ def say(message: str) -> None:
 def print_json(value: Any) -> None:
     _printed.add("json")
     print(json.dumps(value, indent=1, ensure_ascii=False, default=str))
+
+
+def note_options(context: Any) -> None:
+    """Keep which options the command line has, for `refuse_unused`."""
+    _given.clear()
+    for parameter in context.command.params:
+        source = context.get_parameter_source(parameter.name)
+        if source is not None and source.name == "COMMANDLINE" and parameter.param_type_name == "option":
+            _given[parameter.name] = parameter.opts[-1]
+
+
+def refuse_unused(options: str, why: str) -> None:
+    """Raises InputError if the command line has one of these options, which would change nothing.
+
+    options   names of parameters: "batch world"
+    why       "is for --steps, which is not given"
+    """
+    for name in options.split():
+        if name in _given:
+            raise InputError(f"{_given[name]} {why}")
 
 
 def must_be_writable(file: Path) -> None:

@@ -1,5 +1,6 @@
 """corpusmill demo"""
 
+from shlex import quote
 from typing import Annotated
 
 import typer
@@ -33,7 +34,7 @@ def demo(
 def next_steps(folder: str) -> str:
     """What to do after the demo."""
     lines = [
-        (f"corpusmill peek {folder} --dropped all", "dropped documents, with their reasons"),
+        (f"corpusmill peek {quote(folder)} --dropped all", "dropped documents, with their reasons"),
         ("corpusmill new --list", "recipes that ship; `new` writes one to a file"),
         ("corpusmill new minimal --input 'DATA/*.jsonl.gz'", "a recipe for documents of yours"),
     ]

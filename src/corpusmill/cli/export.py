@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from corpusmill.cli.common import Json, print_json, say
+from corpusmill.cli.common import Json, print_json, refuse_unused, say
 from corpusmill.report.numbers import number, plural, size
 
 PROGRESS_SECONDS = 5.0  # seconds between lines of progress
@@ -34,8 +34,11 @@ def export(
         int | None, typer.Option(min=1, metavar="N", help="Tokens per file. [default: as in the shards, or 100 M]")
     ] = None,
     val_fraction: Annotated[
-        float, typer.Option(metavar="SHARE", help="nanogpt, llmc, nanochat: share of the documents for validation.")
-    ] = 0.0005,
+        float | None,
+        typer.Option(
+            metavar="SHARE", help="nanogpt, llmc, nanochat: share of the documents for validation. [default: 0.0005]"
+        ),
+    ] = None,
     val_tokens: Annotated[
         int | None,
         typer.Option(min=0, metavar="N", help="nanogpt, llmc: the first N tokens are for validation instead."),
@@ -47,13 +50,23 @@ def export(
         bool, typer.Option("--single-file", help="Text, tokenized, parquet_tokens: write one file.")
     ] = False,
     sample: Annotated[
-        int,
-        typer.Option(min=1, metavar="N", help="argilla, label_studio: documents, kept and dropped for each reason."),
-    ] = 20,
+        int | None,
+        typer.Option(
+            "-n",
+            min=1,
+            metavar="N",
+            help="argilla, label_studio: documents, kept and dropped for each reason. [default: 20]",
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Export shards to another trainer's format, the kept text, or a sample."""
+    from corpusmill.export import TAKERS
     from corpusmill.export import export as carry_out
+
+    for name, takers in TAKERS.items():
+        if format not in takers:
+            refuse_unused(name, f"is for {', '.join(takers)}, and not for {format}")
 
     settings: dict[str, Any] = {}
     if tokens_per_shard is not None:

@@ -8,7 +8,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from corpusmill.cli.common import BatchSize, Epochs, Folder, Json, OfSteps, Seed, SeqLen, World, print_json
+from corpusmill.cli.common import (
+    OF_STEPS,
+    BatchSize,
+    Epochs,
+    Folder,
+    Json,
+    OfSteps,
+    Seed,
+    SeqLen,
+    World,
+    print_json,
+    refuse_unused,
+)
 from corpusmill.cli.terminal import first_few
 from corpusmill.errors import InputError
 from corpusmill.report.numbers import number, plural, size
@@ -42,7 +54,7 @@ def find(
         typer.Option("--canaries", help="Instead of TEXT: find what the run has planted; exits with 1 if not all."),
     ] = False,
     words: Annotated[int, typer.Option(min=1, metavar="N", help="Of --spans: words of a part, at least.")] = 8,
-    limit: Annotated[int, typer.Option("-n", "--limit", min=0, metavar="N", help="Occurrences to show.")] = 10,
+    limit: Annotated[int, typer.Option("-n", min=0, metavar="N", help="Occurrences to show.")] = 10,
     steps: OfSteps = False,
     batch: BatchSize = 8,
     world: World = 1,
@@ -63,6 +75,14 @@ def find(
 
     if [text is None, spans is None, not canaries].count(False) != 1:
         raise InputError("give a TEXT to find, or --spans with a file of text whose parts to find, or --canaries")
+    if spans is None:
+        refuse_unused("words", "is for --spans, which is not given")
+    else:
+        refuse_unused("steps", "is for a TEXT or --canaries")
+    if text is None:
+        refuse_unused("limit", "is for a TEXT")
+    if not steps:
+        refuse_unused(OF_STEPS, "is for --steps, which is not given")
     longer = None if spans is None else _text_of(spans)
     with ExitStack() as shown:
         index = TextIndex(run, workers, shown.enter_context(progress.display("auto")))

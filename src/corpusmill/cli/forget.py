@@ -6,7 +6,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from corpusmill.cli.common import EXIT_FAILED, BatchSize, Epochs, Folder, Json, OfSteps, Seed, SeqLen, World, print_json
+from corpusmill.cli.common import (
+    EXIT_FAILED,
+    OF_STEPS,
+    BatchSize,
+    Epochs,
+    Folder,
+    Json,
+    OfSteps,
+    Seed,
+    SeqLen,
+    World,
+    print_json,
+    refuse_unused,
+)
 from corpusmill.cli.terminal import first_few
 from corpusmill.errors import InputError
 from corpusmill.report.numbers import number, plural
@@ -76,8 +89,12 @@ def forget(
     """
     from corpusmill.ops import forget as forgetting
 
+    if not steps:
+        refuse_unused(OF_STEPS, "is for --steps, which is not given")
     secret = _key(key)
     if check is not None:
+        others = "domain urls ids text copies dry_run purge remove steps"
+        refuse_unused(others, "is for forgetting, and --check only compares")
         problems = forgetting.check(check, secret)
         print_json({"problems": problems}) if json else print("\n".join(problems) or "as the manifest says")
         raise typer.Exit(EXIT_FAILED if problems else 0)

@@ -6,6 +6,7 @@ from typing import Any
 import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup
 
+from corpusmill.cli.common import note_options, say
 from corpusmill.errors import InputError
 
 VERB_GROUPS = {
@@ -24,6 +25,48 @@ MOVED_VERBS = {  # verbs of earlier versions -> what does the same now
     "card": "push RUN --card",
     "completion": "--install-completion",
 }
+# Verbs of other programs, and words that say what some verb does -> what does it here.
+SYNONYMS = {
+    **dict.fromkeys(
+        ("resume", "continue", "start", "restart"), "run RECIPE, which resumes; with --restart it starts over"
+    ),
+    **dict.fromkeys(("init", "create", "quickstart"), "new RECIPE"),
+    **dict.fromkeys(("validate", "lint", "dry-run", "test"), "check RECIPE"),
+    **dict.fromkeys(("status", "progress", "ps", "monitor"), "watch RUN"),
+    **dict.fromkeys(("serve", "view", "ui", "browse", "open"), "inspect RUN"),
+    **dict.fromkeys(("head", "show", "sample", "cat", "dropped"), "peek RUN"),
+    **dict.fromkeys(("query", "duckdb"), "sql RUN QUERY"),
+    **dict.fromkeys(("search", "grep"), "find RUN TEXT"),
+    **dict.fromkeys(("why", "lineage"), "explain RUN DOCUMENT"),
+    **dict.fromkeys(("compare",), "diff BEFORE AFTER"),
+    **dict.fromkeys(("upload", "publish"), "push RUN TARGET"),
+    **dict.fromkeys(("convert",), "export RUN FORMAT FOLDER"),
+    **dict.fromkeys(("estimate", "cost"), "plan RECIPE"),
+    **dict.fromkeys(("worker", "join"), "work RUN"),
+    **dict.fromkeys(("compile", "build"), "warm"),
+    **dict.fromkeys(("summary", "info", "describe"), "stats RUN"),
+    **dict.fromkeys(("config", "settings"), "recipe RUN"),
+    "help": "-h",
+    "version": "--version",
+}
+# The same, of what the shell does.
+SHELL_SYNONYMS = {
+    **dict.fromkeys(("ls", "list", "runs"), "A run is a folder: `ls runs` lists those of this folder."),
+    **dict.fromkeys(
+        ("rm", "delete", "clean", "gc", "prune", "purge"),
+        "A run is a folder: `rm -r RUN` removes it. `corpusmill remove` takes inputs out of a run, `corpusmill forget` "
+        "documents.",
+    ),
+}
+# Options that have another name now: they answer for one version. Of all verbs under "".
+RENAMED_OPTIONS = {
+    "": {"--licence": "--license"},
+    "find": {"--limit": "-n"},
+    "audit": {"--sample": "-n"},
+    "export": {"--sample": "-n"},
+    "index": {"--step": "--dedup"},
+    "work": {"--workers": "--processes"},
+}
 UNGROUPED_TITLE = "Verbs"  # those that are in no group
 NUMBER_FORM = r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?"
 # As in [default: 8; x>=1]: errors say it.
@@ -39,6 +82,24 @@ class Verbal(typer.Typer):
 
 class Verb(TyperCommand):
     """A verb. Its help has the same form with every version of typer."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        end = args.index("--") if "--" in args else len(args)
+        words = [word for argument in args[:end] for word in self._renamed(argument)]
+        return super().parse_args(ctx, [*words, *args[end:]])
+
+    def _renamed(self, argument: str) -> list[str]:
+        name, equals, value = argument.partition("=")
+        for verb in ("", self.name or ""):
+            if (now := RENAMED_OPTIONS.get(verb, {}).get(name)) and any(now in each.opts for each in self.params):
+                if verb:
+                    say(f"{name} is {now} now, and will be gone in the next version")
+                return [now, value] if equals else [now]
+        return [argument]
+
+    def invoke(self, ctx: Any) -> Any:
+        note_options(ctx)
+        return super().invoke(ctx)
 
     def get_short_help_str(self, limit: int = 0) -> str:
         return sentence(self)
@@ -73,6 +134,9 @@ class Verbs(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name in MOVED_VERBS and ctx.parent is None:
             raise InputError(f"the verb `{cmd_name}` is gone. Use: corpusmill {MOVED_VERBS[cmd_name]}")
+        if ctx.parent is None and cmd_name in SYNONYMS | SHELL_SYNONYMS:
+            advice = SHELL_SYNONYMS.get(cmd_name) or f"Use: corpusmill {SYNONYMS[cmd_name]}"
+            raise InputError(f"there is no verb `{cmd_name}`. {advice}")
         return super().get_command(ctx, cmd_name)
 
     def list_commands(self, ctx: Any) -> list[str]:

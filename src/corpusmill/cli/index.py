@@ -10,7 +10,7 @@ from corpusmill.report.numbers import plural, size
 
 
 def add_to(app: typer.Typer) -> None:
-    app.command("index", epilog="Example: corpusmill index runs/demo indexes/demo --step minhash")(index)
+    app.command("index", epilog="Example: corpusmill index runs/demo indexes/demo --dedup minhash")(index)
 
 
 def index(
@@ -19,7 +19,7 @@ def index(
     step: Annotated[
         str | None,
         typer.Option(
-            "--step", metavar="STEP", help="The dedup step whose keys to export; required if the run has several."
+            "--dedup", metavar="STEP", help="The dedup step whose keys to export; required if the run has several."
         ),
     ] = None,
     json: Json = False,

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from corpusmill.cli import completion
-from corpusmill.cli.common import Json, print_json
+from corpusmill.cli.common import Json, print_json, refuse_unused
+from corpusmill.errors import InputError
 
 if TYPE_CHECKING:
     from corpusmill.recipe.shipped import Shipped
@@ -56,6 +57,11 @@ def new(
     json: Json = False,
 ) -> None:
     """Write a recipe that ships to a file, to change and to run; or list them all."""
+    if schema or list_all or recipe is None:
+        why = "is for writing a recipe, and this prints " + ("the schema" if schema else "the list of them")
+        refuse_unused("inputs force", why)
+        if recipe is not None:
+            raise InputError(f"{recipe}: {'--schema' if schema else '--list'} takes no recipe")
     if schema:
         from corpusmill.recipe.shipped import SCHEMA_FILE
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from corpusmill.cli.common import Folder, Json, print_json
+from corpusmill.cli.common import Folder, Json, print_json, refuse_unused
 from corpusmill.cli.terminal import paint, print_lines
 from corpusmill.errors import InputError
 from corpusmill.report.numbers import number, plural
@@ -52,6 +52,8 @@ def peek(
 
     if sum([dead, dropped is not None, document is not None, repeated]) > 1:
         raise InputError("--dropped, --dead, --id and --repeated exclude each other: give one of them")
+    if document is not None:
+        refuse_unused("count", "is for several documents, and --id shows one")
     tables = RunTables(run)
     if repeated:
         peek_repeated(run, tables, count, json)

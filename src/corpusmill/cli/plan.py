@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from corpusmill.cli import plan_cost, plan_model, plan_sources, plan_stages
-from corpusmill.cli.common import Json, Settings, print_json
+from corpusmill.cli.common import Json, Settings, print_json, refuse_unused
 from corpusmill.cli.terminal import heading
 from corpusmill.errors import InputError
 from corpusmill.tokens.budget import TOKENS_PER_PARAMETER, with_ratio
@@ -71,10 +71,16 @@ def plan(
     """
     has_budget = not (params is flops is tokens is None)
     if target is not None and plan_stages.is_one(target) and not (target.is_dir() and has_budget):
+        budget = "params flops tokens overtrain weight sample workers prices most_slices settings"
+        refuse_unused(budget, "is not for stages of training, which say their tokens")
         stages = plan_stages.planned(target)
         print_json({"stages": stages}) if json else plan_stages.show(stages)
         return
     cost = None
+    if target is None or not target.is_file():
+        refuse_unused("sample workers prices most_slices settings", "is for a recipe, and none is given")
+    if not has_budget and target is not None:
+        refuse_unused("overtrain weight", "is for a budget: give --params, --flops or --tokens")
     if target is not None and target.is_file():
         cost = plan_cost.from_sample(target, sample, workers, settings or [], prices, most_slices)
     if cost is not None and not has_budget:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from corpusmill.cli.common import Folder, Json, print_json, say
+from corpusmill.cli.common import Folder, Json, print_json, refuse_unused, say
 from corpusmill.errors import InputError
 from corpusmill.report.numbers import number, size
 
@@ -57,6 +57,7 @@ def push(
     if eu_summary and not card:
         raise InputError("--eu-summary is written with --card, into the run's folder")
     if target is None:
+        refuse_unused("revision private output dry_run", "is for a TARGET, and --card sends nothing")
         write_card(run, license, eu_summary, json)
         return
     from corpusmill.publish import push as carry_out

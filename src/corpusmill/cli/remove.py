@@ -4,9 +4,9 @@ from typing import Annotated
 
 import typer
 
-from corpusmill.cli.add import DryRun, Prepare, ToSource, Workers, carry_out
+from corpusmill.cli.add import DryRun, Prepare, ToSource, carry_out, refuse_idle
 from corpusmill.cli.common import Folder, Json
-from corpusmill.cli.run import Progress, ProgressStyle
+from corpusmill.cli.run import Progress, ProgressStyle, Workers
 
 
 def add_to(app: typer.Typer) -> None:
@@ -32,6 +32,7 @@ def remove(
 
     The outputs are those of a run that never had them. What was read of them stays in the folder's stages.
     """
+    refuse_idle(dry_run, prepare)
     from corpusmill.ops import collection, worker
     from corpusmill.store.run_folder import RunFolder
 

@@ -3,11 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import asdict
 from enum import StrEnum
+from json import dumps
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from corpusmill.cli.common import Json, RecipeFile, Settings, print_json, say
+from corpusmill.cli.common import Json, RecipeFile, Settings, print_json, refuse_unused, say
 from corpusmill.cli.terminal import line_width
 from corpusmill.report.numbers import number, plural
 
@@ -28,6 +30,17 @@ class ProgressStyle(StrEnum):
 Progress = Annotated[
     ProgressStyle, typer.Option(help="How progress is shown, on stderr: auto is bars in a terminal, lines elsewhere.")
 ]
+RunPlace = Annotated[
+    str | None, typer.Option(metavar="FOLDER", help="The run folder, instead of run.folder: a path, or a URL.")
+]
+Workers = Annotated[int | None, typer.Option(min=1, metavar="N", help="Worker processes, instead of run.workers.")]
+Limit = Annotated[
+    int | None, typer.Option(min=1, metavar="N", help="Only the first N documents of each source, to try a recipe.")
+]
+Sample = Annotated[
+    str | None,
+    typer.Option(metavar="SHARE", help="Only a random sample of the documents: 1% or 0.01. Reads all of them."),
+]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -37,20 +50,10 @@ def add_to(app: typer.Typer) -> None:
 def run(
     recipe: RecipeFile,
     settings: Settings = None,
-    folder: Annotated[
-        str | None, typer.Option(metavar="FOLDER", help="The run folder, instead of run.folder: a path, or a URL.")
-    ] = None,
-    workers: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Worker processes, instead of run.workers.")
-    ] = None,
-    limit: Annotated[
-        int | None,
-        typer.Option(min=1, metavar="N", help="Only the first N documents of each source, to try a recipe."),
-    ] = None,
-    sample: Annotated[
-        str | None,
-        typer.Option(metavar="SHARE", help="Only a random sample of the documents: 1% or 0.01. Reads all of them."),
-    ] = None,
+    folder: RunPlace = None,
+    workers: Workers = None,
+    limit: Limit = None,
+    sample: Sample = None,
     restart: Annotated[
         bool, typer.Option("--restart", help="Start over: delete everything in the run folder first.")
     ] = False,
@@ -63,6 +66,8 @@ def run(
     """Run a recipe; resume if it was interrupted."""
     from corpusmill.execute import warm_start
 
+    if restart:
+        refuse_unused("retry_aside", "has nothing to try again where --restart deletes it")
     settings = [*(settings or ()), *limits(limit, sample)]
     if restart or not warm_start.is_probably_finished(recipe, folder):
         warm_start.start_for(recipe, settings)  # it imports while this process does
@@ -182,21 +187,22 @@ def closing(result: "Run") -> str:
         joined = f"{line}   ({checked})"
         lines += [joined] if len(joined) <= (line_width() or len(joined)) else [line, f"{'':12}({checked})"]
         if name == "shards" and run.is_local and not checked.problems and checked.tokens:
-            length = (
-                "" if flow.packed else ", seq_len=1024"
-            )  # rows of a stream have the length that the loader is given
-            lines.append(
-                '  load      python -c "import corpusmill.loader as l; '
-                f"print(l.open('{address}'{length}).batch(step=0, batch_size=4)['tokens'])\""
-            )
+            # Rows of a stream have the length that the loader is given.
+            length = "" if flow.packed else f", seq_len={min(1024, checked.tokens)}"
+            opened = f"import corpusmill.loader as l; print(l.open({dumps(address)}{length})"
+            lines.append(_load_line(f'{opened}.batch(step=0, batch_size=4)["tokens"])'))
+    if not run.outputs():
+        lines.append("  output    none: the recipe has no `write:`")
     if run.is_local and (record := run.read(TRAINING_RECORD)):
         names = ", ".join(stage["name"] for stage in record["stages"])
         lines.append(f"  stages    {names}")
         if all(checked.tokens for checked in result.checked if checked.format == "shards"):
-            lines.append(
-                '  load      python -c "from corpusmill.loader.stages import StageLoader; '
-                f"print(StageLoader('{run.place}').at(0)['tokens'])\""
-            )
+            opened = f"from corpusmill.loader.stages import StageLoader; print(StageLoader({dumps(run.place)})"
+            lines.append(_load_line(f'{opened}.at(0)["tokens"])'))
     for label, seconds, share in time_in_functions(run):
         lines.append(f"  function  {label} took {share:.0%} of the time of the workers ({seconds:.1f} s)")
     return "\n".join(lines)
+
+
+def _load_line(code: str) -> str:
+    return f"  load      python -c {quote(code)}"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from corpusmill.cli.common import Folder, Json, print_json
+from corpusmill.cli.common import Folder, Json, print_json, refuse_unused
 from corpusmill.cli.terminal import fits, lines_of, paint, print_table
 from corpusmill.errors import InputError
 from corpusmill.report.numbers import plural
@@ -41,6 +41,7 @@ def sql(
         raise InputError("--json and --csv exclude each other: give one of them")
     tables = RunTables(run)
     if query is None:
+        refuse_unused("comma", "is for a QUERY, and without one the tables are listed")
         columns = Views(tables).columns
         print_json({"run": str(run), "tables": columns}) if json else print(listed(columns))
         return

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from corpusmill.cli.common import Json, print_json
+from corpusmill.cli.common import Json, print_json, refuse_unused
 from corpusmill.errors import InputError
 
 if TYPE_CHECKING:  # imported by the verb, so that help is there at once
@@ -62,6 +62,7 @@ def trace(
     if step is not None and row is token is None and (run / TRAINING_RECORD).is_file():
         if seq_len is not None or not shuffle:
             raise InputError(f"{run}: its stages of training say how rows are read; leave out --seq-len, --no-shuffle")
+        refuse_unused("batch shard", "is not for a run with stages of training, which say it themselves")
         _of_stages(run, step, seed, rank, world, json)
         return
     folder = run if (run / "index.json").exists() else shards_of(run)
@@ -69,6 +70,10 @@ def trace(
     choices = [option is not None for option in (step, row, token)]
     if sum(choices) != 1 or (shard is None and token is not None) or (shard is not None and step is not None):
         raise InputError("give --step, or --shard with --token, or --row")
+    if step is None:
+        refuse_unused("batch rank world seed shuffle", "is for --step, which is not given")
+    if token is not None:
+        refuse_unused("seq_len", "is for --step or --row")
     pieces: list[dict[str, Any]]
     if step is not None:
         loader = TokenLoader(folder, seq_len, batch, seed, rank, world, shuffle=shuffle)

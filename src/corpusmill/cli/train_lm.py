@@ -27,7 +27,7 @@ def lm(
         Literal["file", "paragraph", "article"], typer.Option(help="How text files are split into documents.")
     ] = "file",
     licence: Annotated[
-        str, typer.Option(metavar="WORDS", help="Licence of the data, for the model card.")
+        str, typer.Option("--license", metavar="WORDS", help="License of the data, for the model card.")
     ] = "not stated",
     json: Json = False,
 ) -> None:

@@ -38,7 +38,7 @@ def quality(
         int, typer.Option(min=0, metavar="N", help="Random seed of the document order and the held-out split.")
     ] = 0,
     licence: Annotated[
-        str, typer.Option(metavar="WORDS", help="Licence of the data, for the model card.")
+        str, typer.Option("--license", metavar="WORDS", help="License of the data, for the model card.")
     ] = "not stated",
     json: Json = False,
 ) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from corpusmill.cli.common import Folder, aligned
+from corpusmill.cli.common import Folder, aligned, refuse_unused
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,6 +36,8 @@ def watch(
     from corpusmill.ops.watch import Watcher
     from corpusmill.store.run_folder import RunFolder
 
+    if once:
+        refuse_unused("interval", "is the time between two looks, and --once looks once")
     watcher = Watcher(RunFolder(run))
     snapshot = watcher.look()
     live = sys.stdout.isatty() and not json and not once

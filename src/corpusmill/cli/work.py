@@ -2,11 +2,12 @@
 
 from dataclasses import asdict
 from pathlib import Path
+from shlex import quote
 from typing import Annotated
 
 import typer
 
-from corpusmill.cli.common import Json, Settings, print_json
+from corpusmill.cli.common import Json, Settings, print_json, refuse_unused
 from corpusmill.cli.run import Progress, ProgressStyle
 
 LEASE_SECONDS = 60.0  # seconds: as in `ops.worker`, which is imported by the verb that runs
@@ -41,7 +42,9 @@ def work(
     ] = None,
     workers: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="Processes of this worker, instead of all processors it may use."),
+        typer.Option(
+            "--processes", min=1, metavar="N", help="Processes of this worker, instead of all processors it may use."
+        ),
     ] = None,
     lease: Annotated[
         float,
@@ -54,6 +57,8 @@ def work(
     json: Json = False,
 ) -> None:
     """Take part in a run together with other workers, on any machines; ends when the run is finished."""
+    if prepare:
+        refuse_unused("index worker_count workers lease progress", "is for workers, and --prepare only plans")
     from corpusmill.execute import warm_start
 
     is_recipe = run.endswith((".yaml", ".yml")) and "://" not in run
@@ -66,7 +71,7 @@ def work(
     recipe = preflight.load(Path(run), settings or ()) if is_recipe else worker.of_run(run, settings or ())
     if prepare:
         address = worker.prepare(recipe, address)
-        advice = f"planned. Now, on every machine:\n  corpusmill work {address}"
+        advice = f"planned. Now, on every machine:\n  corpusmill work {quote(address)}"
         print_json({"folder": address}) if json else print(advice)
         return
     shown = ProgressStyle.LINES if json and progress is ProgressStyle.AUTO else progress
@@ -84,4 +89,4 @@ def work(
     total = sum(counts.units for counts in result.units.values())
     print(f"the run is finished: {result.place}")
     print(f"  this worker did {count:,} of {total:,} units{', and published the outputs' if result.published else ''}")
-    print(f"  corpusmill report {result.place}")
+    print(f"  corpusmill report {quote(result.place)}")

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from corpusmill import write
-from corpusmill.errors import InputError, RecipeError, did_you_mean
+from corpusmill.errors import CorpusmillError, InputError, RecipeError, did_you_mean
 from corpusmill.export.nanochat import Nanochat
 from corpusmill.export.review import SAMPLE_SIZE, write_review
 from corpusmill.export.streams import Llmc, NanoGPT, Progress, Validation
@@ -50,6 +50,12 @@ from corpusmill.write import (
 EXPORT_FORMATS: dict[str, type[Any]] = {"nanogpt": NanoGPT, "llmc": Llmc, "nanochat": Nanochat}
 UNFINISHED_MARK = ".corpusmill-export"  # in a folder that an export is making
 REVIEW_FORMATS = ("argilla", "label_studio")  # formats of `review`
+# Which formats each of these is for.
+TAKERS = {
+    "val_fraction": ("nanogpt", "llmc", "nanochat"),
+    "val_tokens": ("nanogpt", "llmc"),
+    "sample": REVIEW_FORMATS,
+}
 VAL_FRACTION = 0.0005  # what nanoGPT's own data/openwebtext/prepare.py keeps back
 
 
@@ -79,9 +85,9 @@ def export(
     format: str,
     folder: str | os.PathLike[str],
     *,
-    val_fraction: float = VAL_FRACTION,
+    val_fraction: float | None = None,
     val_tokens: int | None = None,
-    sample: int = SAMPLE_SIZE,
+    sample: int | None = None,
     progress: Progress = lambda done, whole: None,
     **settings: Any,
 ) -> Exported:
@@ -89,16 +95,18 @@ def export(
 
     source         a run, or a folder of training shards; for text, nanochat and review, a run
     format         one of `formats()`
-    val_fraction   for nanogpt, llmc and nanochat: the share of documents for validation. Chance is a hash of a
-                   document's number
+    val_fraction   for nanogpt, llmc and nanochat: the share of documents for validation, .0005 if not given.
+                   Chance is a hash of a document's number
     val_tokens     for nanogpt and llmc: so many first tokens of the stream are for validation instead
-    sample         for argilla and label_studio: how many kept documents, and how many dropped ones of each reason
+    sample         for argilla and label_studio: how many kept documents, and how many dropped ones of each reason; 20
+                   if not given
     settings       of the writer, as in a recipe: tokens_per_shard=…, single_file=True
     progress       called with what is done and what there is to do: tokens, or documents of text
 
     The folder has its name when it is whole: until then it is a neighbour called `.NAME.part`.
-    Raises InputError if the source or the format cannot be used, or if there is something in the folder; RecipeError
-    for wrong settings, ShardError if the shards are damaged, MissingExtraError if a library is not installed.
+    Raises InputError if the source or the format cannot be used, if the format has no use for what is given, or if
+    there is something in the folder; RecipeError for wrong settings, ShardError if the shards are damaged,
+    MissingExtraError if a library is not installed.
     """
     target = Path(folder)
     if format not in formats():
@@ -106,13 +114,19 @@ def export(
             f'there is no format "{format}" to export{did_you_mean(format, formats()) or "."} '
             f"There are: {', '.join(formats())}."
         )
-    if not 0 <= val_fraction < 1:
+    for name, value in (("val_fraction", val_fraction), ("val_tokens", val_tokens), ("sample", sample)):
+        if value is not None and format not in TAKERS[name]:
+            raise InputError(f"{format} takes no {name}, which is for {', '.join(TAKERS[name])}")
+    if val_fraction is not None and val_tokens is not None:
+        raise InputError("val_fraction and val_tokens both say what is for validation: give one of them")
+    if val_fraction is not None and not 0 <= val_fraction < 1:
         raise InputError(f"val_fraction is a share from 0 to less than 1, got {val_fraction}")
-    if val_tokens is not None and (format not in ("nanogpt", "llmc") or val_tokens < 0):
-        raise InputError(f"val_tokens is a number of tokens, for nanogpt and llmc; got {val_tokens} for {format}")
+    if val_tokens is not None and val_tokens < 0:
+        raise InputError(f"val_tokens is a number of tokens, got {val_tokens}")
+    share = VAL_FRACTION if val_fraction is None else val_fraction
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise InputError(f"{target}: there is something already. Give the export a new folder.")
-    writer: Any = None if format in REVIEW_FORMATS else _writer(format, settings)
+    writer: Any = _writer(format, settings)
     part = target.with_name(f".{target.name}.part")
     if part.exists() and any(part.iterdir()) and not (part / UNFINISHED_MARK).exists():
         raise InputError(f"{part}: this is where the export is made, and what is there is not an export's. Move it.")
@@ -121,23 +135,27 @@ def export(
     (part / UNFINISHED_MARK).touch()
     tokens: int | None
     count: int | None
-    if format in REVIEW_FORMATS:
-        count, tokens = write_review(Path(source), format, part, sample), None
-    elif isinstance(writer, DocumentWriter):
-        count, tokens = write_texts(Path(source), writer, part, progress), None
-    elif isinstance(writer, Nanochat):
-        count, tokens = writer.write(Path(source), part, val_fraction, progress), None
-    else:
-        shards = _shards(Path(source))
-        if isinstance(writer, RowWriter):
-            count, tokens = (
-                None,
-                _rows(shards, writer, part, progress, bool({"tokens_per_shard", "single_file"} & set(settings))),
-            )
-        elif isinstance(writer, TokenWriter):
-            count, tokens = _documents(shards, writer, part, progress)
+    try:
+        if format in REVIEW_FORMATS:
+            count, tokens = write_review(Path(source), format, part, SAMPLE_SIZE if sample is None else sample), None
+        elif isinstance(writer, DocumentWriter):
+            count, tokens = write_texts(Path(source), writer, part, progress), None
+        elif isinstance(writer, Nanochat):
+            count, tokens = writer.write(Path(source), part, share, progress), None
         else:
-            count, tokens = writer.write(shards, part, Validation(val_fraction, val_tokens), progress)
+            shards = _shards(Path(source))
+            if isinstance(writer, RowWriter):
+                count, tokens = (
+                    None,
+                    _rows(shards, writer, part, progress, bool({"tokens_per_shard", "single_file"} & set(settings))),
+                )
+            elif isinstance(writer, TokenWriter):
+                count, tokens = _documents(shards, writer, part, progress)
+            else:
+                count, tokens = writer.write(shards, part, Validation(share, val_tokens), progress)
+    except CorpusmillError:
+        shutil.rmtree(part, ignore_errors=True)
+        raise
     (part / UNFINISHED_MARK).unlink()
     names = files_in(part)
     write_sums(part)
@@ -150,13 +168,16 @@ def export(
 
 def _writer(format: str, settings: dict[str, Any]) -> Any:
     """The writer of a format. Raises RecipeError for a setting that it does not have."""
-    made_of: Any = EXPORT_FORMATS[format] if format in EXPORT_FORMATS else write.find(format)
-    parameters = [field.name for field in fields(made_of)]
+    if format in REVIEW_FORMATS:
+        made_of: Any = None
+    else:
+        made_of = EXPORT_FORMATS[format] if format in EXPORT_FORMATS else write.find(format)
+    parameters = [field.name for field in fields(made_of)] if made_of else []
     for name in settings:
         if name not in parameters:
             takes = f"it takes: {', '.join(parameters)}" if parameters else "it takes none"
             raise RecipeError(f'{format} has no parameter "{name}"{did_you_mean(name, parameters) or ";"} {takes}')
-    return made_of(**settings)
+    return made_of(**settings) if made_of else None
 
 
 def _shards(source: Path) -> Shards:

@@ -5,10 +5,14 @@ import os
 from collections.abc import Collection
 from typing import Any
 
-from corpusmill.errors import ShardError
+from corpusmill.errors import InputError, ShardError
 
 WIDE_COLUMNS = ("tokens", "targets", "doc_ids", "position_ids")  # columns of 8 bytes a token; the mask has 1
 MAX_CU_SEQLENS = (1 << 31) - 1  # tokens that the 32 bits of `cu_seqlens` can count
+
+
+class ShardRangeError(ShardError, InputError):
+    """Rows, tokens or ranks were asked for that the shards do not have."""
 
 
 def whole_number(name: str, value: Any, minimum: int | None = None, maximum: int | None = None, why: str = "") -> int:
@@ -32,7 +36,7 @@ def whole_number(name: str, value: Any, minimum: int | None = None, maximum: int
             if number is None or number < minimum
             else f" up to {maximum}"
         )
-        raise ShardError(f"{name} must be a whole number{bound}, got {shown(value)}{f': {why}' if why else ''}.")
+        raise ShardRangeError(f"{name} must be a whole number{bound}, got {shown(value)}{f': {why}' if why else ''}.")
     return number
 
 
@@ -40,7 +44,7 @@ def flag(name: str, value: Any) -> bool:
     """Raises ShardError if it is not True or False: of a text, "false" would be true."""
     if value is True or value is False or type(value).__name__ == "bool":  # NumPy's, too
         return bool(value)
-    raise ShardError(f"{name} must be True or False, got {shown(value)}.")
+    raise ShardRangeError(f"{name} must be True or False, got {shown(value)}.")
 
 
 def shown(value: Any) -> str:

@@ -48,6 +48,7 @@ class Checked:
     """A recipe that can run, on what, and in which stages.
 
     recipe    with the overrides
+    folder    of a run
     sources   source -> (files, bytes) that it reads
     text      source -> bytes of text in these, estimated from a sample
     read_as   source -> what was found out about its format: "fields separated by ";""
@@ -65,6 +66,7 @@ class Checked:
     """
 
     recipe: Recipe
+    folder: str
     sources: dict[str, tuple[int, int]]
     passes: dict[str, tuple[str, ...]]
     only: dict[str, str]
@@ -100,23 +102,31 @@ def _counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
-def check(recipe: Recipe | str | os.PathLike[str], *, inputs: Any = None, overrides: Overrides = ()) -> Checked:
+def check(
+    recipe: Recipe | str | os.PathLike[str],
+    *,
+    inputs: Any = None,
+    overrides: Overrides = (),
+    folder: str | os.PathLike[str] | None = None,
+    workers: int | None = None,
+) -> Checked:
     """Plan a recipe without running it.
 
-    recipe, inputs, overrides   as `run` takes them; documents in memory are written into the folder of the run
+    recipe, inputs, overrides, folder, workers   as `run` takes them; documents in memory are written into the folder
 
     Looks into a few files of each source, opens models, tokenizers and word lists, checks the writers' libraries and
     the folder, and gives steps of your own the first documents. Raises RecipeError, InputError, AssetError or
     MissingExtraError with all that is wrong, in `problems` one by one.
     """
-    loaded = preflight.load(recipe, overrides)
+    named_folder = None if folder is None else RunFolder.at(folder)
+    loaded = preflight.load(recipe, overrides, named_folder)
     recipe = with_inputs(loaded, inputs)
-    folder = RunFolder(recipe.folder)
-    recipe = stored(recipe, folder)
-    ready = preflight.ready(recipe, folder, thorough=True)
+    run_folder = named_folder or RunFolder(recipe.folder)
+    recipe = stored(recipe, run_folder)
+    ready = preflight.ready(recipe, run_folder, thorough=True)
     plan = ready.plan
-    workers = recipe.run.workers or cpus.usable()
-    ahead = preview(folder, plan)
+    workers = workers or recipe.run.workers or cpus.usable()
+    ahead = preview(run_folder, plan)
     needs = forecast(plan, min(workers, ahead.units), ahead.text)
     documents, lost = try_first_pass(recipe, plan, ready.seen)
     names, markup = [source.source for source in recipe.read], warnings(recipe, plan.inputs, ready.seen)
@@ -124,6 +134,7 @@ def check(recipe: Recipe | str | os.PathLike[str], *, inputs: Any = None, overri
     drop_warnings = [drops_all_in_words(step, context=" in a sample of the input") for step in lost]
     return Checked(
         recipe,
+        run_folder.place,
         {name: (len(source.files), source.size) for name, source in zip(names, plan.inputs)},
         {info.stage: tuple(info.labels) for info in plan.passes},
         {label: str(selection) for label, selection in zip(labels(recipe.steps), recipe.selections) if selection},
@@ -135,7 +146,7 @@ def check(recipe: Recipe | str | os.PathLike[str], *, inputs: Any = None, overri
         dict(ready.read_as),
         dict(ready.passed_over),
         tuple(remarks(recipe.steps)),
-        (*drop_warnings, *ready.warnings, *markup, *_disk_warnings(folder, needs, ahead)),
+        (*drop_warnings, *ready.warnings, *markup, *_disk_warnings(run_folder, needs, ahead)),
         documents,
         tuple(lost),
     )

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from corpusmill.engine.plan.inputs import files_of
@@ -83,7 +84,7 @@ def added(recipe: Recipe, run: RunFolder, paths: Sequence[str], name: str | None
             pattern = next(pattern for pattern in exclude if is_in(all_files[0].path, pattern))
             raise InputError(
                 f"{path}: was removed from this run as {pattern}. To have that again: "
-                f"corpusmill add {run.place} {pattern}"
+                f"corpusmill add {quote(run.place)} {quote(pattern)}"
             )
         fresh = [file for file in files if _resolved(file.path) not in was]
         named_paths += [path] if fresh else []
@@ -125,7 +126,7 @@ def removed(recipe: Recipe, run: RunFolder, patterns: Sequence[str], name: str |
             all_files = [file for files in read for file in files]
             raise InputError(
                 f"{pattern}: no input of {run.place} is named by that{did_you_mean(pattern, all_files) or '.'} "
-                f"`corpusmill add {run.place} --list` lists them."
+                f"`corpusmill add {quote(run.place)} --list` lists them."
             )
     removed_files: list[tuple[str, str, int]] = []
     for source, files in zip(sources, read):
@@ -137,7 +138,7 @@ def removed(recipe: Recipe, run: RunFolder, patterns: Sequence[str], name: str |
         if not paths or (files and len(dropped) == len(files)):
             raise InputError(
                 f"{source.source}: nothing would be left of this source. To do without it, take it out of the recipe: "
-                f"corpusmill recipe {run.place} > all.yaml, and run that."
+                f"corpusmill recipe {quote(run.place)} > all.yaml, and run that."
             )
         still = [file for file in dropped if any(is_in(file, path) for path in paths)]
         extra_patterns = [pattern for pattern in patterns if any(is_in(file, pattern) for file in still)]
@@ -208,9 +209,9 @@ def refuse_to_drop(recipe: Recipe, run: RunFolder) -> None:
     if findings:
         raise InputError(
             f"{run.place}: holds a collection, and this recipe {'; it '.join(findings)}. To go on with the collection: "
-            f"corpusmill add {run.place}. To change its recipe: corpusmill recipe {run.place} > all.yaml, and run "
-            f"that. To undo this: corpusmill {'remove' if lost else 'add'} {run.place} {(*lost, *back)[0]}. To begin "
-            f"anew with this recipe alone: --restart"
+            f"corpusmill add {quote(run.place)}. To change its recipe: corpusmill recipe {quote(run.place)} > "
+            f"all.yaml, and run that. To undo this: corpusmill {'remove' if lost else 'add'} {quote(run.place)} "
+            f"{quote((*lost, *back)[0])}. To begin anew with this recipe alone: --restart"
         )
 
 

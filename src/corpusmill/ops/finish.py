@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from shlex import quote
 
 import pyarrow as pa
 
@@ -57,7 +58,7 @@ class RunOutput:
         return (
             f"{run.place}: what was written cannot be read back as it was written: "
             f"{'; '.join(problems[:MAX_PROBLEMS_SHOWN])}.{unlisted} Is the disk sound? Run the same command "
-            f"again: what is damaged is made again. `corpusmill verify {run.place}` only reads it."
+            f"again: what is damaged is made again. `corpusmill verify {quote(run.place)}` only reads it."
         )
 
 

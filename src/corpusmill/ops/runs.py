@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from corpusmill import execute
@@ -180,7 +181,7 @@ def _refuse_to_replace_a_whole_run(recipe: Recipe, run: RunFolder) -> None:
         raise InputError(
             f"{run.place}: holds a run on all documents ({earlier['name']}), whose output a run on "
             f"{recipe.run.limited} would replace. Give this one a folder of its own: --folder "
-            f"{run.place}{recipe.run.limited_name}"
+            f"{quote(run.place + recipe.run.limited_name)}"
         )
 
 

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from corpusmill.errors import AssetError, ShardError
+from corpusmill.errors import AssetError
 from corpusmill.loader import TokenLoader
+from corpusmill.loader.arguments import ShardRangeError
 from corpusmill.loader.rows import ShardRows
 from corpusmill.models.tokenizer import load
 from corpusmill.shards import Shards
@@ -94,15 +95,17 @@ def of_row(shards: Shards, row: int, seq_len: int | None = None, shard: int | No
         tokens = edges[shard + 1] - edges[shard]
         count = -(-tokens // rows.length)
         if edges[shard] % rows.length:
-            raise ShardError(
+            raise ShardRangeError(
                 f"{shards.folder}: shard {shard} does not begin with a row of {rows.length} tokens; name the row by "
                 "its number over all shards"
             )
         if row >= count:
-            raise ShardError(f"{shards.folder}: there is no row {row} of shard {shard}; it has rows 0 to {count - 1}.")
+            raise ShardRangeError(
+                f"{shards.folder}: there is no row {row} of shard {shard}; it has rows 0 to {count - 1}."
+            )
         row += edges[shard] // rows.length
     if row >= len(rows):
-        raise ShardError(f"{shards.folder}: there is no row {row}; the shards have rows 0 to {len(rows) - 1}.")
+        raise ShardRangeError(f"{shards.folder}: there is no row {row}; the shards have rows 0 to {len(rows) - 1}.")
     pieces = rows.pieces(np.array([row], np.int64))
     spans = [
         (start, document, offset, length)
@@ -125,7 +128,7 @@ def of_token(shards: Shards, shard: int, token: int) -> Traced:
     """
     entries = shards.index.shards
     if shard < len(entries) and token >= entries[shard].tokens:
-        raise ShardError(
+        raise ShardRangeError(
             f"{shards.folder}: there is no token {token} of shard {shard}; the folder has tokens 0 to "
             f"{entries[shard].tokens - 1} of it."
         )
@@ -133,7 +136,7 @@ def of_token(shards: Shards, shard: int, token: int) -> Traced:
     at = int(shards.edges[shard]) + token
     position = shards.document_at(at)
     if position is None:
-        raise ShardError(f"{shards.folder}: token {token} of shard {shard} is padding, not part of a document.")
+        raise ShardRangeError(f"{shards.folder}: token {token} of shard {shard} is padding, not part of a document.")
     start = token if shards.index.sequence_length is None else at % shards.index.sequence_length
     about = origins(shards, [position.document]).get(position.document, {})
     return Traced(position.row, start, 1, at, position.document, position.offset, about)
@@ -143,7 +146,7 @@ def _check_shard(shards: Shards, shard: int, subject: str = "") -> None:
     last = len(shards.index.shards) - 1
     if shard > last:
         extent = f"has shards 0 to {last}" if last >= 0 else "holds no tokens"
-        raise ShardError(f"{shards.folder}: there is no {subject}shard {shard}; the folder {extent}.")
+        raise ShardRangeError(f"{shards.folder}: there is no {subject}shard {shard}; the folder {extent}.")
 
 
 def origins(shards: Shards, documents: Collection[int]) -> dict[int, dict[str, Any]]:

@@ -83,6 +83,8 @@ def verify_place(address: str, tokenizer: str | None = None) -> Iterator[Verifie
         yield from verify(run, tokenizer=tokenizer)
     elif run.exists():
         raise InputError(f"{address}: the run has no output yet. Run its recipe, with something under `write:`.")
+    elif not run.path.is_dir() or not any(run.path.iterdir()):
+        raise InputError(f"{address}: nothing is there. Name a run, a folder of its output, or an export.")
     else:
         yield verify_folder(run.path, tokenizer=tokenizer)
 

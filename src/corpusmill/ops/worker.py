@@ -11,6 +11,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from corpusmill import progress as displays
@@ -80,7 +81,7 @@ def of_run(address: str, overrides: Overrides = ()) -> Recipe:
     if recipe.fingerprint() != record["fingerprint"] and record["versions"]["corpusmill"] == __version__:
         raise InputError(
             f"{address}: its recipe cannot be taken from its run.json, where secrets are hidden and code of your own "
-            f"is not: name the recipe as well, corpusmill work RECIPE --folder {address}"
+            f"is not: name the recipe as well, corpusmill work RECIPE --folder {quote(address)}"
         )
     return as_collected(recipe, run)
 
@@ -221,7 +222,7 @@ def _refuse_others(run: RunFolder, plan: RunPlan, described: dict[str, Any]) -> 
     record = run.record()
     advice = (
         f"Use the same versions on all machines; or, to have it planned anew with what is here, stop all workers and "
-        f"run: corpusmill work RECIPE --folder {run.place} --prepare"
+        f"run: corpusmill work RECIPE --folder {quote(run.place)} --prepare"
     )
     before, present = record["versions"], described["versions"]
     differ = [name for name in {**before, **present} if before.get(name) != present.get(name)]

@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import orjson
@@ -74,7 +75,7 @@ def chosen_outputs(run: RunFolder, outputs: Sequence[str]) -> list[str]:
         f"{run.place}: the run wrote {', '.join(available) or 'nothing'}, and neither Parquet nor JSON Lines. Add a "
         "line to `write:` in its recipe, `- parquet` for the text of the kept documents or `- parquet_tokens` for rows "
         "of token ids, and run it again, which does only that. Or write the text without a run and send it without a "
-        f"card: `corpusmill export {run.place} parquet FOLDER`, then `hf upload`."
+        f"card: `corpusmill export {quote(run.place)} parquet FOLDER`, then `hf upload`."
     )
 
 

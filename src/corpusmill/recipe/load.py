@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from shlex import quote
 from typing import Any, TypeVar
 
 from corpusmill.errors import AssetError, RecipeError, did_you_mean
@@ -62,7 +63,7 @@ def _shipped_hint(path: Path) -> str:
     """What to do if a file that does not exist has the name of a recipe that ships."""
     if path.stem not in shipped.names():
         return ""
-    return f". A recipe of that name ships; to write it here: corpusmill new {path.stem}"
+    return f". A recipe of that name ships; to write it here: corpusmill new {quote(path.stem)}"
 
 
 @dataclass

@@ -91,7 +91,7 @@ def _step(tables: RunFiles, label: str | None) -> tuple[str, CorpusStep]:
         return next(iter(have.items()))
     choices = f"{tables.folder.place} has: {', '.join(have)}." if have else f"{tables.folder.place} has none."
     if label is None:
-        raise InputError(f"an index holds the keys of one step that takes `against`: choose it with --step. {choices}")
+        raise InputError(f"an index holds the keys of one step that takes `against`: choose it with --dedup. {choices}")
     suggestion = did_you_mean(label, have) or "."
     raise InputError(f'there is no step "{label}" with keys to compare with{suggestion} {choices}')
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import pyarrow as pa
@@ -126,7 +127,7 @@ class RunFiles:
         if to_do := self.unfinished():
             raise ResumeError(
                 f"{self.folder.place}: the run is not finished: {to_do}. Run its recipe again to continue; to see "
-                f"what is committed so far: corpusmill peek {self.folder.place}"
+                f"what is committed so far: corpusmill peek {quote(self.folder.place)}"
             )
 
     def waterfall(self) -> Waterfall:
@@ -223,8 +224,15 @@ class RunFiles:
 
 
 def shards_of(folder: Path) -> Path:
-    """Where a run in this folder puts its training shards. The other files of the run may have been removed."""
-    return RunFolder(str(folder)).output_folder("shards")
+    """Where a run in this folder puts its training shards. The other files of the run may have been removed.
+
+    Raises InputError if there is neither.
+    """
+    run = RunFolder(str(folder))
+    shards = run.output_folder("shards")
+    if not run.exists() and not shards.exists():
+        raise InputError(_no_run(run))
+    return shards
 
 
 def _no_run(folder: RunFolder) -> str:

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
+from shlex import quote
 from typing import Any
 
 import pyarrow as pa
@@ -120,7 +121,7 @@ class Views:
             listed = ", ".join(own or [column for column in all_columns if "." not in column])
             return (
                 f'there is no column "{written_name}"{suggestion} {known_are} {listed}. '
-                f"All of them: corpusmill sql {self.tables.folder}"
+                f"All of them: corpusmill sql {quote(self.tables.folder)}"
             )
         if first.startswith("Table with name"):
             return f"{first}. The tables are {', '.join(self.definitions)}."

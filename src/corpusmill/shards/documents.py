@@ -1,6 +1,7 @@
 """The documents of finished shards in order, however they were packed."""
 
 from collections.abc import Iterator
+from shlex import quote
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -66,12 +67,12 @@ def _with_forgotten(shards: Shards, block: int) -> Iterator[DocumentRange]:
         if first != expected or not np.array_equal(who[head], np.arange(first, first + len(head))):
             raise ShardError(
                 f"{shards.folder}: documents from {expected} on were expected in shard {number}; it holds {len(head)} "
-                f"from {first} on. For details: corpusmill verify {shards.folder}"
+                f"from {first} on. For details: corpusmill verify {quote(str(shards.folder))}"
             )
         if int(runs.offset[pieces[0]]) != (int(carried.lengths[0]) if carried else 0):
             raise ShardError(
                 f"{shards.folder}: document {first} does not continue in shard {number} where it stopped. For details: "
-                f"corpusmill verify {shards.folder}"
+                f"corpusmill verify {quote(str(shards.folder))}"
             )
         sizes = np.add.reduceat(length, head)
         ends = np.append(head[1:], len(pieces))

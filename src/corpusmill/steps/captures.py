@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
@@ -111,7 +112,7 @@ class Captures:
             self._batches = [reader.get_batch(number) for number in range(reader.num_record_batches)]
         except pa.ArrowException as error:
             raise AssetError(
-                f"{path}: not a table of captures: {error}. Make one: corpusmill rights CRAWL --out {path.name}"
+                f"{path}: not a table of captures: {error}. Make one: corpusmill rights CRAWL --out {quote(path.name)}"
             ) from None
         self._keys: list[NDArray[np.uint64]] = [batch["key"].to_numpy() for batch in self._batches]
         self._first = np.array([keys[0] for keys in self._keys], np.uint64)

@@ -44,6 +44,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from itertools import count
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import xxhash
@@ -275,7 +276,7 @@ class RunFolder:
                 raise ResumeError(
                     f"{self.place}: {entry['stage']} was planned from other input than is there now: were files added, "
                     f"changed or removed since? Put them back; or stop all workers, and have the run planned anew with "
-                    f"corpusmill work RECIPE --folder {self.place} --prepare."
+                    f"corpusmill work RECIPE --folder {quote(self.place)} --prepare."
                 )
         merged = [{**entry, "plan": entry["plan"] or plan_of.get(entry["folder"])} for entry in stages]
         if any(plan_of.get(entry["folder"], "") != entry["plan"] for entry in merged):

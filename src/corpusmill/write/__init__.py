@@ -249,7 +249,13 @@ def matching(patterns: Sequence[str], names: Sequence[str]) -> list[str]:
     return [name for name in names if any(fnmatchcase(name, pattern) for pattern in patterns)]
 
 
-REGISTRY = Registry(__name__, "writer", "Writer")
+# Formats that `export` makes of a finished run -> what the run must have written.
+EXPORTED = {"nanogpt": "shards", "llmc": "shards", "nanochat": "", "argilla": "", "label_studio": ""}
+ADVICE = {
+    name: f"{f'Write {needs}, and when' if needs else 'When'} the run is finished: corpusmill export RUN {name} FOLDER"
+    for name, needs in EXPORTED.items()
+}
+REGISTRY = Registry(__name__, "writer", "Writer", advice=ADVICE)
 names, find = REGISTRY.names, REGISTRY.find
 
 

@@ -1,5 +1,7 @@
 """How many records a run may lose to errors: `run.error_budget`."""
 
+from shlex import quote
+
 from corpusmill.errors import BudgetError
 from corpusmill.recipe.model import Recipe
 from corpusmill.store.facts import Facts, total
@@ -23,7 +25,7 @@ def check_budget(recipe: Recipe, location: str, facts: Facts, early: bool) -> No
     worst = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items(), key=lambda item: (-item[1], item[0])))
     raise BudgetError(
         f"{bad} of {records} records could not be processed ({worst}), and run.error_budget allows {allowed:g}. "
-        f"Look at them with: corpusmill peek {location} --dead. If the loss is acceptable, run again with "
+        f"Look at them with `corpusmill peek {quote(location)} --dead`. If the loss is acceptable, run again with "
         f"--set run.error_budget={_enough(bad, records)}; nothing is read twice."
     )
 

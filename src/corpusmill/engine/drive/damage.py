@@ -18,6 +18,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from shlex import quote
 from typing import Literal, TypeVar
 
 from corpusmill.errors import InputError, ResumeError, StorageError
@@ -300,7 +301,7 @@ class ReadOnlyRepairs(Repairs):
     def _repair(self) -> str:
         return (
             f"Workers that share a run do not repair it: stop all of them, and have one machine do so with "
-            f"corpusmill run RECIPE --folder {self.run.place}"
+            f"corpusmill run RECIPE --folder {quote(self.run.place)}"
         )
 
 

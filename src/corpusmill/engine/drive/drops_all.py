@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from shlex import quote
 
 from corpusmill.store.facts import Facts, total
 
@@ -68,7 +69,9 @@ def in_words(finding: DropsAll, run: str | None = None, context: str = "") -> st
     rest_of_reasons = [f"{len(reasons) - NAMED} more"] if len(reasons) > NAMED else []
     why = f", for {', '.join([*reasons[:NAMED], *rest_of_reasons])}" if reasons else ""
     remainder = "Nothing" if finding.source is None else "Nothing of it"
-    first = f"Look at some with `corpusmill peek {run} --dropped {finding.step}`, then change" if run else "Change"
+    first = (
+        f"Look at some with `corpusmill peek {quote(run)} --dropped {finding.step}`, then change" if run else "Change"
+    )
     aside = "remove it" if finding.source is None else "name the sources that it is for in `only`"
     return (
         f"{finding.step} drops every document{about}: all {finding.documents:,} that reach it{context}{why}. "

@@ -5,6 +5,7 @@ import hashlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from corpusmill import storage
@@ -71,7 +72,7 @@ def refuse_itself(recipe: Recipe, run: RunFolder) -> None:
             raise RecipeError(
                 f"{label}.against: {run.place} is the folder of this run itself. Give this run another folder "
                 f"(run.folder, or --folder), or export an index of the earlier one first: "
-                f"corpusmill index {run.place} FOLDER"
+                f"corpusmill index {quote(run.place)} FOLDER"
             )
 
 
@@ -100,7 +101,7 @@ def key_files(run: RunFolder, label: str) -> Iterator[Kept]:
     signing, final = (results.get(record["passes"][i]["stage"]) for i in (judging - 1, -1))
     if not signing or not final or not signing.complete or not final.complete or len(final) != len(signing):
         raise RecipeError(
-            f"{run.place}: the run is not finished. Finish it first: corpusmill run RECIPE --folder {run.place}"
+            f"{run.place}: the run is not finished. Finish it first: corpusmill run RECIPE --folder {quote(run.place)}"
         )
     outputs = [(signing, f"keys-{label}"), (signing, "docs"), (final, "docs")]
     for unit in range(len(signing)):

@@ -43,7 +43,7 @@ from corpusmill.recipe.order import check_order
 from corpusmill.recipe.override import Overrides
 from corpusmill.recipe.parts import Sections, Source
 from corpusmill.recipe.tree import Position
-from corpusmill.steps import ComparesWithEarlierRuns, ReadsAssets, UsesCode
+from corpusmill.steps import ComparesWithEarlierRuns, Pack, ReadsAssets, Tokenize, UsesCode
 from corpusmill.storage import refuse_alike
 from corpusmill.store.run_folder import RunFolder
 
@@ -57,7 +57,7 @@ class PreflightResult:
 
     seen       what was seen of each source
     read_as       (source, what was found out about its format, where the recipe leaves that open)
-    warnings      what is probably wrong with the input
+    warnings      what is probably wrong with the input, or forgotten in the recipe
     passed_over   (source, a sentence about what is in its folders or fits its patterns and is not read)
     """
 
@@ -211,7 +211,20 @@ def ready(recipe: Recipe, folder: RunFolder, thorough: bool = False, sends: bool
     findings.check()
     passed_over = [(source.source, files.passed_over) for source, files in zip(recipe.read, inputs)]
     said = tuple((source, sentence) for source, sentence in passed_over if sentence)
-    return PreflightResult(plan, samples, tuple(_read_as(recipe, inputs)), tuple(warnings), said)
+    return PreflightResult(plan, samples, tuple(_read_as(recipe, inputs)), (*warnings, *_idle_steps(recipe)), said)
+
+
+def _idle_steps(recipe: Recipe) -> Iterator[str]:
+    """A warning if nothing is written: of a recipe in Python, whose kept documents can be read from the run, if it has
+    steps that only writers need."""
+    idle = [name_of(step) for step in recipe.steps if isinstance(step, Tokenize | Pack)]
+    if recipe.write or recipe.stages or not (idle or recipe.written):
+        return
+    because = f", and {' and '.join(idle)} {'does' if len(idle) == 1 else 'do'} nothing" if idle else ""
+    yield (
+        f"the recipe has no `write:`, so that a run writes no output{because}. Add `write: [shards]` for rows of "
+        "tokens, or `write: [jsonl]` for the text of the kept documents"
+    )
 
 
 def _read_as(recipe: Recipe, inputs: Sequence[SourceFiles]) -> Iterator[tuple[str, str]]:

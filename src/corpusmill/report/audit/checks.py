@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from shlex import quote
 from typing import Literal
 
 import numpy as np
@@ -123,7 +124,7 @@ def duplicates_left(facts: RunFacts) -> Measured | Unmeasured:
     if len(is_duplicate) < facts.flow.documents_out:
         summary += "; the whole output has at least as many"
     changes = advice.fewer_near_copies(facts.recipe)
-    hint = "" if changes else f"look at what was found: corpusmill report {facts.tables.folder}"
+    hint = "" if changes else f"look at what was found: corpusmill report {quote(facts.tables.folder)}"
     return _of_sample(facts, is_duplicate, summary, hint, changes)
 
 
@@ -247,7 +248,9 @@ def step_drops(facts: RunFacts) -> Measured | Unmeasured:
     rule = f"; the most frequent reason is {next(iter(row.reasons))}" if row.reasons else ""
     summary = f"{row.step} drops {number(dropped)} of {plural(row.documents_in, 'document')}{rule}"
     return Measured(
-        dropped / row.documents_in, summary, f"look at them: corpusmill peek {facts.tables.folder} --dropped {row.step}"
+        dropped / row.documents_in,
+        summary,
+        f"look at them: corpusmill peek {quote(facts.tables.folder)} --dropped {row.step}",
     )
 
 
@@ -303,7 +306,9 @@ def dead_letters(facts: RunFacts) -> Measured | Unmeasured:
     failed = sum(row.failed for row in facts.flow.rows)
     lost = f"{plural(dead, 'record')} could not be read and {plural(failed, 'document')} could not be processed"
     summary = f"{lost}, of {number(records)}"
-    return Measured((dead + failed) / records, summary, f"look at them: corpusmill peek {facts.tables.folder} --dead")
+    return Measured(
+        (dead + failed) / records, summary, f"look at them: corpusmill peek {quote(facts.tables.folder)} --dead"
+    )
 
 
 def idle_steps(facts: RunFacts) -> Measured | Unmeasured:
@@ -396,7 +401,8 @@ def _by_step(facts: RunFacts, value: str, column: str) -> str:
 
 
 def _sql(facts: RunFacts, query: str) -> str:
-    return f'corpusmill sql {facts.tables.folder} "{query}"'
+    words = quote(query) if set('"$`\\!') & set(query) else f'"{query}"'  # double quotes where single ones are in it
+    return f"corpusmill sql {quote(facts.tables.folder)} {words}"
 
 
 def _is_kind(facts: RunFacts, label: str, kind: str | tuple[str, ...]) -> bool:
