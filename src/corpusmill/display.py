@@ -4,10 +4,32 @@ What is in a terminal as a line or a few is in a notebook the same, as a table: 
 from elsewhere.
 """
 
+import sys
 from collections.abc import Iterable, Sequence
 from html import escape
+from shlex import quote
 
+COMMAND_LINE = "corpusmill.cli.common"  # is imported where the program is the command
 LEFT, RIGHT = ' style="text-align:left"', ' style="text-align:right"'
+
+
+def is_command() -> bool:
+    """Whether what is said is for a shell: with options and verbs, and not in Python."""
+    return COMMAND_LINE in sys.modules
+
+
+def setting(name: str, value: object) -> str:
+    """How the next run is given another setting of `run:`."""
+    if is_command():
+        return f"--set {name}={value}"
+    return f'RunSettings({name.rpartition(".")[2]}={value}), or overrides="{name}={value}" for a recipe in a file'
+
+
+def dead_letters(folder: str) -> str:
+    """What shows the records of a run that could not be processed."""
+    if is_command():
+        return f"`corpusmill peek {quote(folder)} --dead`"
+    return f"`from corpusmill.report import samples, tables; samples.dead_letters(tables.RunTables({folder!r}), 5)`"
 
 
 def table(title: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

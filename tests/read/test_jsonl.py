@@ -94,7 +94,7 @@ def test_every_bad_line_is_explained_and_costs_itself_only(tmp_path):
         (b"{broken", "bad_json", False),
         (b'["a list"]', "bad_json", False),
         (b'{"text": 5}', "no_text", False),
-        (b'{"text": null, "url": "http://a"}', "no_text", False),
+        (b'{"text": null, "url": "http://a"}', "empty_text", True),
         (b'{"other": "x"}', "no_text", False),
         (b'{"text": " \\n"}', "empty_text", True),
         (b'{"text": "' + b"x" * 300 + b'"}', "too_long", False),

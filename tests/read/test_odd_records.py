@@ -66,7 +66,7 @@ def test_json_lines_that_end_with_carriage_returns(tmp_path):
     data = b'{"text": "a"}\r{"text": "b"}\r\r{"text": NaN}\r{"text": "c"}\r'
     rows, dead, _ = read_all(JsonlReader(), save(tmp_path, "a.jsonl", data))
     assert [(row["position"], row["text"]) for row in rows] == [(0, "a"), (14, "b"), (43, "c")]
-    assert briefly(dead) == [(29, "no_text", False)]
+    assert briefly(dead) == [(29, "empty_text", True)]
 
 
 def test_a_byte_order_mark_before_any_line(tmp_path):

@@ -65,7 +65,7 @@ def test_sources_are_written_as_in_yaml_or_are_documents():
         ({"steps": [{"filter/gopher_quality": {"min_words": object()}}]}, "cannot be written in a recipe"),
         ({"steps": [Exact]}, "steps\\[0\\] is the class Exact; it must be an instance: Exact\\(\\)"),
         ({"steps": [len]}, "steps\\[0\\] is the function len; say what it does: corpusmill.as_filter\\(len\\)"),
-        ({"steps": [lambda document: True]}, "steps\\[0\\] is a lambda: write it with `def f"),
+        ({"steps": [lambda document: True]}, "steps\\[0\\] is a lambda; say what it does: corpusmill.as_filter\\(lambda"),
         ({"write": ["jsnol"]}, 'no writer "jsnol"; did you mean "jsonl"'),
         ({"read": "a.jsonl"}, "read: a.jsonl is a path; say what it holds"),
         ({"read": ["a.jsonl"]}, "read\\[0\\] is a.jsonl: for a path say what it holds"),

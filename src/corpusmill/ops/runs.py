@@ -14,6 +14,7 @@ from typing import Any
 
 from corpusmill import execute
 from corpusmill import progress as displays
+from corpusmill.display import is_command
 from corpusmill.engine.drive.carry_out import carry_out
 from corpusmill.engine.drive.damage import RestartStages
 from corpusmill.engine.drive.listener import ProgressListener, listening_to
@@ -99,8 +100,15 @@ def run(
                 listener.note(why)
             text_bytes = sum(source.text_size for source in plan.inputs)
             needed = worker_count or (cpus.usable() if text_bytes >= MUCH_TEXT else 0)
-            modules = preloaded(text_bytes)
-            start = partial(execute.find(settings.executor).start, worker_count, modules, settings.address)
+            name = settings.executor
+            if name == "processes" and (here := preflight.only_here(recipe)):
+                name, needed = "serial", 0
+                listener.note(
+                    f"{', '.join(here)}: defined in this program or notebook, where workers cannot import it, so one "
+                    "process does all. For all processors, put it into a module: in a notebook, a cell that begins "
+                    "with %%writefile my_steps.py"
+                )
+            start = partial(execute.find(name).start, worker_count, preloaded(text_bytes), settings.address)
             executor = OnDemand(start) if finished else start()
         session = Session(run_folder, plan, executor, listener, clock=call.clock, workers=needed)
         output = _drive(session, ready, call, finished)
@@ -151,7 +159,7 @@ def _drive(session: Session, ready: preflight.PreflightResult, call: Call, finis
             if begun and not run_folder.exists():
                 raise ResumeError(
                     f"{run_folder.place}: the folder was removed, moved or renamed while the run was at work. Run "
-                    f"again, with --folder and its new name to continue, or with the same command to begin anew."
+                    f"again, with its new name as the folder to continue, or with the same command to begin anew."
                 ) from error
             if isinstance(error, OSError) and not isinstance(error, StorageError) and is_full(error):
                 raise disk_full(run_folder.place, error) from error
@@ -178,10 +186,11 @@ def _note(session: Session, ready: preflight.PreflightResult) -> None:
 def _refuse_to_replace_a_whole_run(recipe: Recipe, run: RunFolder) -> None:
     """Raises InputError if a run on some documents is to replace the output of one on all of them."""
     if recipe.run.limited and run.exists() and not (earlier := run.record()).get("limited"):
+        own = run.place + recipe.run.limited_name
         raise InputError(
             f"{run.place}: holds a run on all documents ({earlier['name']}), whose output a run on "
-            f"{recipe.run.limited} would replace. Give this one a folder of its own: --folder "
-            f"{quote(run.place + recipe.run.limited_name)}"
+            f"{recipe.run.limited} would replace. Give this one a folder of its own: "
+            f"{f'--folder {quote(own)}' if is_command() else f'folder={own!r}'}"
         )
 
 

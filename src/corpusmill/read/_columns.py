@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from math import isnan
 from typing import Any
 
 from corpusmill.errors import InputError, RecipeError, did_you_mean
@@ -121,7 +122,8 @@ class RowReader:
 
     def add(self, position: int, row: dict[str, Any]) -> None:
         """Add the document of a row, or its dead letter: `no_text` if the text is missing or not a string,
-        `empty_text`; `no_page` and `empty_page` where documents are pages, which may be bytes too.
+        `empty_text` if it is null or white space; `no_page` and `empty_page` where documents are pages, which may be
+        bytes too.
 
         Columns with a role are not repeated in the metadata, except the id, because the document's id is a hash of it.
         `row` is changed.
@@ -163,9 +165,11 @@ class RowReader:
             reason = f'"{".".join(plan.content)}" holds bytes that are not UTF-8: {content[:40]!r}'
             self.docs.dead(position, "bad_encoding", reason, url=url)
             return
+        if content is None or (isinstance(content, float) and isnan(content)):  # NaN: null, where there is no other
+            self.docs.dead(position, f"empty_{name}", f"the {name} is null", url=url, expected=True)
+            return
         if not isinstance(content, (str, bytes) if is_page else str):
-            kind = "null" if content is None else type(content).__name__
-            state = "is missing" if content is MISSING else f"is {kind}"
+            state = "is missing" if content is MISSING else f"is {type(content).__name__}"
             path_text = f'"{".".join(plan.content)}"' if plan.content else f"{', '.join(TEXT)}: all missing, the text"
             self.docs.dead(position, f"no_{name}", f"{path_text} {state}, not a string", url=url)
             return

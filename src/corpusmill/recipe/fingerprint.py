@@ -3,9 +3,10 @@
 import hashlib
 import inspect
 import json
+import pickle
 import sys
 from functools import cache
-from types import FunctionType
+from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 from corpusmill.errors import RecipeError
@@ -79,9 +80,85 @@ def digest(value: Any) -> str:
 def code_version(value: Any) -> str:
     """SHA-256 of the source of the module that a class, a function, or the class of an object, comes from.
 
-    Of one made at a prompt or in a notebook, its own source. Raises RecipeError if there is no source.
+    Of one made at a prompt or in a notebook, its own source, and what that names: functions, classes, values. Of a
+    lambda and a function inside another one, also the values that it takes from around it. Raises RecipeError if there
+    is no source, or a value cannot be compared with that of another run.
     """
-    return _code_version(value if isinstance(value, type | FunctionType) else type(value))
+    part = value if isinstance(value, type | FunctionType) else type(value)
+    if not isinstance(part, FunctionType) or (_has_file(part) and "<" not in part.__qualname__):
+        return _code_version(part)
+    return digest(_of_function(part, []))
+
+
+def _of_function(function: FunctionType, within: list[FunctionType]) -> list[Any]:
+    """Code and surroundings of a function.
+
+    within   the functions that it was reached from, which may call each other
+    """
+    if function in within:
+        return [within.index(function)]
+    within = [*within, function]
+    code = function.__code__
+    cells = zip(code.co_freevars, [cell.cell_contents for cell in function.__closure__ or () if _is_set(cell)])
+    values = dict(cells) | {"": [function.__defaults__, function.__kwdefaults__]}
+    if not _has_file(function):
+        values |= {name: function.__globals__[name] for name in _global_names(code) if name in function.__globals__}
+    facts = [[name, _of_value(values[name], f"{function.__qualname__}: {name}", within)] for name in sorted(values)]
+    return [_code_version(function) if _has_file(function) else "", _of_code(code), facts]
+
+
+def _of_value(value: Any, name: str, within: list[FunctionType]) -> Any:
+    """What is the same where a value is the same."""
+    if isinstance(value, FunctionType):
+        own = _has_file(value) and "<" not in value.__qualname__
+        return code_version(value) if own else _of_function(value, within)
+    if isinstance(value, ModuleType):
+        return value.__name__
+    if isinstance(value, type):
+        if _has_file(value) or value.__module__ != "__main__":
+            return f"{value.__module__}.{value.__qualname__}"
+        members = sorted(vars(value).items())
+        return [[member, _of_value(item, name, within)] for member, item in members if isinstance(item, FunctionType)]
+    if isinstance(value, set | frozenset):  # the order of texts in them differs from process to process
+        return sorted(json.dumps(_of_value(item, name, within)) for item in value)
+    if isinstance(value, dict):
+        return [[_of_value(item, name, within) for item in pair] for pair in value.items()]
+    if isinstance(value, list | tuple):
+        return [_of_value(item, name, within) for item in value]
+    try:
+        return hashlib.sha256(pickle.dumps(value, protocol=5)).hexdigest()
+    except Exception as error:
+        raise RecipeError(
+            f"{name}: a value of the type {type(value).__name__} cannot be compared with that of another run "
+            f"({error}), so that nobody could tell when it changes. Make it inside of the function, or in a module"
+        ) from None
+
+
+def _of_code(code: CodeType) -> list[Any]:
+    """Without lines and the names of files: one that is defined again elsewhere is the same."""
+    constants = [_of_code(each) if isinstance(each, CodeType) else _constant(each) for each in code.co_consts]
+    return [code.co_code.hex(), constants, list(code.co_names), list(code.co_varnames), list(code.co_freevars)]
+
+
+def _constant(value: Any) -> str:
+    return repr(sorted(map(repr, value))) if isinstance(value, frozenset) else repr(value)
+
+
+def _global_names(code: CodeType) -> set[str]:
+    inner = [_global_names(each) for each in code.co_consts if isinstance(each, CodeType)]
+    return set(code.co_names).union(*inner)
+
+
+def _is_set(cell: CellType) -> bool:
+    try:
+        cell.cell_contents  # noqa: B018
+    except ValueError:
+        return False
+    return True
+
+
+def _has_file(value: Any) -> bool:
+    return bool(getattr(sys.modules.get(value.__module__), "__file__", None))
 
 
 @cache

@@ -286,10 +286,8 @@ def check_instance(value: Any, where: str) -> None:
     if not dataclasses.is_dataclass(value):
         if callable(value) and where.startswith("steps"):
             name = getattr(value, "__name__", "f")
-            if name == "<lambda>":
-                name, function = "f", "a lambda: write it with `def f(document)`, and"
-            else:
-                function = f"the function {name};"
+            function = "a lambda;" if name == "<lambda>" else f"the function {name};"
+            name = "lambda …" if name == "<lambda>" else name
             raise RecipeError(
                 f"{where} is {function} say what it does: corpusmill.as_filter({name}) keeps or drops a document, "
                 f"corpusmill.as_map({name}) changes its text"

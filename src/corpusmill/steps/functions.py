@@ -1,10 +1,12 @@
 """Plain functions as steps: a function that is given one document after the other, found by `module:name`."""
 
 import json
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
+from types import FunctionType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -66,6 +68,13 @@ class OfFunction:
     def _call(self) -> Callable[[Document], Any]:
         return find(self.function)
 
+    @property
+    def is_importable(self) -> bool:
+        """Whether other processes can import the function by its name: no lambda, no function inside another one, none
+        of a notebook or a prompt."""
+        module, _, name = self.function.partition(":")
+        return "<" not in name and (module != "__main__" or hasattr(sys.modules["__main__"], "__file__"))
+
     def __getstate__(self) -> dict[str, Any]:
         return {"function": self.function}  # a worker imports the function, and what decorated it may be this step
 
@@ -80,7 +89,7 @@ class OfFunction:
     @property
     def name(self) -> str:
         """The function's own."""
-        return self.function.rpartition(":")[2].rpartition(".")[2]
+        return self.function.rpartition(":")[2].rpartition(".")[2].strip("<>")
 
     def answers(self, docs: pa.RecordBatch) -> Iterator[tuple[Document, Any]]:
         """Each document with what the function returns for it."""
@@ -92,6 +101,8 @@ class OfFunction:
 def find(name: str) -> Callable[[Document], Any]:
     """The function called `module:name`. Raises RecipeError if there is none."""
     module, colon, path = name.partition(":")
+    if "<" in path:
+        raise RecipeError(f'"{name}" can be called only in the program that defined it: it has no name in a module')
     if not colon or not all(part.isidentifier() for part in (*module.split("."), *path.split("."))):
         raise RecipeError(f'"{name}" is not the name of a function; it is written module:name')
     try:
@@ -110,25 +121,21 @@ def find(name: str) -> Callable[[Document], Any]:
 
 
 def step_of(step: type[S], function: Callable[[Document], Any]) -> S:
-    """A step that calls a function, which need not be bound to its name yet: so this can decorate it.
-
-    Raises RecipeError if it cannot be found by a name.
-    """
+    """A step that calls a function, which need not be bound to its name yet: so this can decorate it."""
     instance = step.__new__(step)
     vars(instance).update(function=import_name(function), _call=function)
     return instance
 
 
 def import_name(function: Callable[..., Any]) -> str:
-    """`module:name` of a function. Raises RecipeError if it cannot be found by that, as a lambda cannot."""
-    name = getattr(function, "__qualname__", None)
-    if name is None or "<" in name:
-        kind = "a lambda" if name and "<lambda>" in name else f'"{name}"' if name else _kind(function)
+    """`module:name` of a function; of a lambda `module:<lambda>`, by which nothing can be found. Raises RecipeError of
+    what is no function."""
+    if not isinstance(function, FunctionType):
         raise RecipeError(
-            f"{kind} cannot be a step: workers import a function by its name. Give it one with `def`, at the top level "
-            "of a module."
+            f"{_kind(function)} cannot be a step: it has no source, so that a run could not tell when it changes. "
+            "Give a function, `def` or lambda, that calls it."
         )
-    return f"{function.__module__}:{name}"
+    return f"{function.__module__}:{function.__qualname__}"
 
 
 def reason(answer: Any, name: str) -> str | None:

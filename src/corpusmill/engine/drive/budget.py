@@ -1,7 +1,6 @@
 """How many records a run may lose to errors: `run.error_budget`."""
 
-from shlex import quote
-
+from corpusmill.display import dead_letters, setting
 from corpusmill.errors import BudgetError
 from corpusmill.recipe.model import Recipe
 from corpusmill.store.facts import Facts, total
@@ -24,9 +23,9 @@ def check_budget(recipe: Recipe, location: str, facts: Facts, early: bool) -> No
         return
     worst = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items(), key=lambda item: (-item[1], item[0])))
     raise BudgetError(
-        f"{bad} of {records} records could not be processed ({worst}), and run.error_budget allows {allowed:g}. "
-        f"Look at them with `corpusmill peek {quote(location)} --dead`. If the loss is acceptable, run again with "
-        f"--set run.error_budget={_enough(bad, records)}; nothing is read twice."
+        f"{bad} of {records} records could not be processed ({worst}), and run.error_budget allows "
+        f"{int(allowed) or 'none'}. Look at them with {dead_letters(location)}. If the loss is acceptable, run again "
+        f"with {setting('run.error_budget', _enough(bad, records))}; nothing is read twice."
     )
 
 

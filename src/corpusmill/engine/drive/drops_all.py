@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from shlex import quote
 
+from corpusmill.display import is_command
 from corpusmill.store.facts import Facts, total
 
 FEWEST = 20  # documents that a step has seen: that it drops all of fewer says nothing
@@ -69,11 +70,15 @@ def in_words(finding: DropsAll, run: str | None = None, context: str = "") -> st
     rest_of_reasons = [f"{len(reasons) - NAMED} more"] if len(reasons) > NAMED else []
     why = f", for {', '.join([*reasons[:NAMED], *rest_of_reasons])}" if reasons else ""
     remainder = "Nothing" if finding.source is None else "Nothing of it"
-    first = (
-        f"Look at some with `corpusmill peek {quote(run)} --dropped {finding.step}`, then change" if run else "Change"
-    )
+    first = f"Look at some with `{_look(run, finding.step)}`, then change" if run else "Change"
     aside = "remove it" if finding.source is None else "name the sources that it is for in `only`"
     return (
         f"{finding.step} drops every document{about}: all {finding.documents:,} that reach it{context}{why}. "
         f"{remainder} is left for the steps after it. {first} the step, or {aside}"
     )
+
+
+def _look(run: str, step: str) -> str:
+    if is_command():
+        return f"corpusmill peek {quote(run)} --dropped {step}"
+    return f"corpusmill.open({run!r}).dropped()"

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NoReturn, Protocol, runtime_checkable
 
+from corpusmill.display import setting
 from corpusmill.engine.drive.budget import bad_records, check_budget, facts_of_records
 from corpusmill.engine.drive.damage import differences, not_the_same
 from corpusmill.engine.drive.drops_all import drops_all, in_words
@@ -94,7 +95,7 @@ class StageRun:
             if isinstance(budget, int) and bad > budget:
                 raise BudgetError(
                     f"records that could not be processed: {bad}; run.error_budget allows {budget}. The last: "
-                    f"{description}. If the loss is acceptable, run again with --set run.error_budget={bad}."
+                    f"{description}. If the loss is acceptable, run again with {setting('run.error_budget', bad)}."
                 )
 
         return on_quarantined

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from corpusmill.display import setting
 from corpusmill.engine.plan.inputs import MEGABYTE, suffix, unit_bytes
 from corpusmill.engine.plan.plan import RunPlan
 from corpusmill.engine.work.pass_parts import InputPieces
@@ -27,7 +28,7 @@ def too_few_units(plan: RunPlan, units: Sequence[Unit], workers: int) -> str:
     if size == 1:
         return f"{have} of at most 1 MB of text, the least"
     smaller = max(1, min(size // 2, int(total / MEGABYTE / workers)))
-    return f"{have} of at most {size} MB of text. For smaller ones: --set run.unit_mb={smaller}"
+    return f"{have} of at most {size} MB of text. For smaller ones: {setting('run.unit_mb', smaller)}"
 
 
 def _texts_of(plan: RunPlan, unit: Unit) -> float:

@@ -71,7 +71,11 @@ def identity(work: Any) -> Identity:
         if cls.__module__.partition(".")[0] == PACKAGE.name:
             modules |= closure(cls.__module__)
         for own in (*([] if cls.__module__.partition(".")[0] == PACKAGE.name else [cls]), *_used(part)):
-            code[f"{own.__module__}:{own.__qualname__}"] = code_version(own)
+            name, own_version = f"{own.__module__}:{own.__qualname__}", code_version(own)
+            # Lambdas share a name.
+            code[name] = (
+                own_version if code.get(name, own_version) == own_version else digest([code[name], own_version])
+            )
             source = getattr(sys.modules.get(own.__module__), "__file__", None)
             if source:
                 ours, others = imports(Path(source))

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
+from corpusmill.display import setting
 from corpusmill.errors import CorpusmillError, InputError, RecipeError, StorageError, raised
 from corpusmill.read import FilePiece, ReadCounts, content_of
 from corpusmill.recipe.names import name_of, short_name
@@ -89,7 +90,7 @@ def look(
     hint = f" It {description}." if description and reader != short_name(name_of(source.reader)) else ""
     raise InputError(
         f"{which}: not one record can be read: {reason}.{hint} If they are to be passed over, "
-        "--set run.error_budget=1 allows it."
+        f"{setting('run.error_budget', 1)} allows it."
     )
 
 

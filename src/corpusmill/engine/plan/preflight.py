@@ -6,6 +6,7 @@ be wrong, too: sources, steps, models, the folder.
 
 import os
 import pickle
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -44,6 +45,7 @@ from corpusmill.recipe.override import Overrides
 from corpusmill.recipe.parts import Sections, Source
 from corpusmill.recipe.tree import Position
 from corpusmill.steps import ComparesWithEarlierRuns, Pack, ReadsAssets, Tokenize, UsesCode
+from corpusmill.steps.functions import OfFunction
 from corpusmill.storage import refuse_alike
 from corpusmill.store.run_folder import RunFolder
 
@@ -301,7 +303,7 @@ def check_assets(step: Any) -> None:
 
 def _importable(recipe: Recipe, findings: Findings) -> None:
     """Whether workers can be sent the steps, readers and writers that are a user's own."""
-    if recipe.run.executor == "serial":
+    if recipe.run.executor == "serial" or (recipe.run.executor == "processes" and only_here(recipe)):
         return
     components = [
         *(("read", index, source.reader) for index, source in enumerate(recipe.read)),
@@ -321,6 +323,15 @@ def _importable(recipe: Recipe, findings: Findings) -> None:
                     section,
                     index,
                 )
+
+
+def only_here(recipe: Recipe) -> list[str]:
+    """The names of functions and classes in a recipe that no other process can import."""
+    parts = [*(source.reader for source in recipe.read if isinstance(source, Source)), *recipe.steps, *recipe.write]
+    names = [part.name for part in parts if isinstance(part, OfFunction) and not part.is_importable]
+    if not hasattr(sys.modules["__main__"], "__file__"):  # a notebook, or a prompt
+        names += [type(part).__name__ for part in parts if type(part).__module__ == "__main__"]
+    return list(dict.fromkeys(names))
 
 
 def _put_through(

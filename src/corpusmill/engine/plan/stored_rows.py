@@ -121,7 +121,7 @@ def lines(rows: Rows) -> Iterator[bytes]:
         if value is not None and not isinstance(value, str):
             raise InputError(
                 f'{where}: the column "{name}" holds {type(value).__name__} ({value!r:.40}), not text. Convert it, or '
-                "leave such rows out; None is counted as a record without text"
+                "leave such rows out; None is passed over as an empty text"
             )
         yield _line(row, where)
     if number < 0:

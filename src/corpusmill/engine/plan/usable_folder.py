@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from corpusmill import storage
+from corpusmill.display import is_command
 from corpusmill.errors import RecipeError
 from corpusmill.store import owned
 from corpusmill.store.run_folder import INPUTS, RunFolder
@@ -30,7 +31,9 @@ def refuse_if_unusable(run: RunFolder, inputs: Sequence[str], places: Sequence[s
         run.refuse_if_not_its_own()
         return
     folder = run.path.resolve()
-    elsewhere = f"Name another folder, as in run.folder: runs/{folder.stem or 'new'}, or with --folder."
+    elsewhere = (
+        f"Name another folder, as in run.folder: runs/{folder.stem or 'new'}{', or with --folder' * is_command()}."
+    )
     if folder.exists() and not folder.is_dir():
         raise RecipeError(f"run.folder: {run.place} is a file, not a folder. {elsewhere}")
     above = next(pattern for pattern in (folder, *folder.parents) if pattern.exists())

@@ -12,7 +12,8 @@ from corpusmill.steps.functions import Document, OfFunction, reason, step_of
 def as_filter(function: Callable[[Document], bool | str]) -> "FilterFunction":
     """The step `filter/function` of a function, for recipes in Python; also a decorator.
 
-    Raises RecipeError for a lambda, and for a function inside another one: workers could not import it.
+    A lambda, a function inside another one and one of a notebook cannot be imported by other processes: a run with one
+    does all in this process, and says so. Raises RecipeError for what is no function.
     """
     return step_of(FilterFunction, function)
 

@@ -15,7 +15,8 @@ TEXT = DOCUMENT.get_field_index("text")
 def as_map(function: Callable[[Document], str]) -> "MapFunction":
     """The step `map/function` of a function, for recipes in Python; also a decorator.
 
-    Raises RecipeError for a lambda, and for a function inside another one: workers could not import it.
+    A lambda, a function inside another one and one of a notebook cannot be imported by other processes: a run with one
+    does all in this process, and says so. Raises RecipeError for what is no function.
     """
     return step_of(MapFunction, function)
 
