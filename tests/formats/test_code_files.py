@@ -2,7 +2,8 @@
 
 import pytest
 
-from corpusmill.formats.code.code_files import find_language, interpreter_of, kind_of, language_of, marks_of
+from corpusmill.formats.code.code_files import find_language, interpreter_of, kind_of, language_of, languages, marks_of
+from growth import assert_linear
 
 
 @pytest.mark.parametrize(("path", "text", "language"), [
@@ -18,6 +19,14 @@ from corpusmill.formats.code.code_files import find_language, interpreter_of, ki
     ("a.ts", "export const a: number = 1\n", "TypeScript"),
     ("a.d.ts", "export const a: number\n", "TypeScript"),
     ("A.PY", "", "Python"),
+    ("a.md", "", "Markdown"),
+    ("a.txt", "text\n vim:tw=78:ft=help:norl:\n", "Vim Help File"),
+    ("a.txt", "text\n vim: set ft=help : a\n", "Vim Help File"),
+    ("a.txt", "text\n vim: set tw=78 ft=help\n", "Text"),  # "set" ends with a colon
+    ("a.txt", "text\n vim:ft=helper:\n", "Text"),
+    ("a.pod", "  =begin pod\n", "Pod 6"),
+    ("run", "#!python3.11.2\n", "Python"),
+    ("a.h", "\ud800 int b(void);\n", "C"),
     ("a.nothing-known", "", None),
     ("a", "", None),
 ])  # fmt: skip
@@ -58,3 +67,20 @@ def test_a_mark(path, text, mark):
 ])  # fmt: skip
 def test_a_file_without_marks(path, text):
     assert not any(vars(marks_of(path, text, language_of(path, text))).values())
+
+
+@pytest.mark.parametrize("char", ["\n", " ", "a", "#", ".", "(", "a ", ": ", "1.", "* ", "- ", '"', "@a\n"])
+def test_languages_take_linear_time(char):
+    """Of every ending that several languages share, at the length to which it is looked at."""
+
+    def all_of_them(text):
+        return [language_of(f"a{ending}", text) for ending in languages().rules]
+
+    assert_linear(all_of_them, lambda size: char * (size // len(char)), 12_000)
+
+
+@pytest.mark.parametrize("char", ["a", "/", ".", "a/", "-min", "Test", "prototype", "1"])
+def test_marks_and_interpreters_take_linear_time(char):
+    assert_linear(lambda path: marks_of(path, "", None), lambda size: char * (size // len(char)) + "y", 1024)
+    assert_linear(interpreter_of, lambda size: "#!" + char * (size // len(char)) + "a", 1 << 18)
+    assert_linear(lambda text: marks_of("a.js", text, "JavaScript"), lambda size: char * (size // len(char)), 1 << 18)

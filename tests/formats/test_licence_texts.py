@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from corpusmill.formats.code.licence_texts import licence_list, licence_of_source, licence_of_text, of_files
+from growth import assert_linear
 
 ISC = """Copyright (c) 2019, Some One <one@made.example>
 
@@ -62,3 +63,12 @@ def test_every_licence_of_the_list_is_found_in_its_own_sketch():
     licences = licence_list()
     assert len(licences.ids) > 500 and licences.sizes.min() >= 10
     assert (licences.sizes <= licences.grams).all()
+
+
+@pytest.mark.parametrize("part", [
+    "\n", " ", "a", "1.", "+", "(c)\n", "copyright ", "license ", "mit license\n", "#\n", "---", "[", "<a", "any or later ",
+    "SPDX-License-Identifier: ", "MIT AND ", "((((", "gnu general public license ", "spdx.org/licenses/", "all rights reserved\n",
+])  # fmt: skip
+def test_licences_take_linear_time(part):
+    assert_linear(licence_of_text, lambda size: part * (size // len(part)), 1 << 15)
+    assert_linear(licence_of_source, lambda size: "# license " + part * (size // len(part)), 1 << 11)

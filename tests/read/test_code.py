@@ -276,3 +276,17 @@ def test_git_archive_is_read(tmp_path):
     subprocess.run([*asked, "archive", "--format=tar.gz", "--prefix=repo-1/", "-o", str(out), "HEAD"], check=True)
     commits = {row["commit"] for place in (made, out) for row in documents(place)[0]}
     assert len(commits) == 1 and None not in commits
+
+
+def test_a_path_that_is_longer_than_any_is_a_dead_letter(tmp_path):
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as file:
+        for name in ("a.py", "b/" * 3000 + "c.py", "b/" * 3000 + ".gitignore"):
+            member = tarfile.TarInfo(name)
+            member.size = 6
+            file.addfile(member, io.BytesIO(b"x = 1\n"))
+    (tmp_path / "r.tar").write_bytes(out.getvalue())
+    rows, dead, _ = documents(tmp_path / "r.tar")
+    assert [json.loads(row["metadata"])["path"] for row in rows] == ["a.py"]
+    assert briefly(dead) == [(1, "too_large", True), (2, "too_large", True)]
+    assert dead[1]["reason"].endswith("…: its path has 6004 characters, and at most 4096 are read")

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from corpusmill.errors import RecipeError, RecordError, did_you_mean
 from corpusmill.formats.code.code_files import KINDS, find_language, kind_of, language_of, languages, marks_of
-from corpusmill.formats.code.gitignore import Attributes, Ignored
+from corpusmill.formats.code.gitignore import LONGEST_PATH, Attributes, Ignored
 from corpusmill.formats.code.imports import RepositoryPaths, go_module, in_order, needed_by
 from corpusmill.formats.code.licence_texts import MAX_CHARACTERS, licence_of_source, of_files
 from corpusmill.read import END, FilePiece, _lines, whole_file
@@ -234,9 +234,14 @@ class Repository:
         if reason.said is None:
             self.docs.counts.skip(reason.kind)
         else:
-            self.docs.dead(position, reason.kind, f"{entry.path}: {reason.said}", expected=reason.kind == "too_large")
+            name = entry.path if len(entry.path) <= LONGEST_PATH else f"{entry.path[:80]}…"
+            self.docs.dead(position, reason.kind, f"{name}: {reason.said}", expected=reason.kind == "too_large")
 
     def _file(self, entry: TreeFile) -> File:
+        if len(entry.path) > LONGEST_PATH:
+            raise NotRead(
+                "too_large", f"its path has {len(entry.path)} characters, and at most {LONGEST_PATH} are read"
+            )
         if self.ignored.is_ignored(entry.path):
             raise NotRead("ignored")
         if entry.size > self.limit:
@@ -323,7 +328,8 @@ class Repository:
 
     def _texts(self, name: str) -> Iterator[tuple[str, str]]:
         for entry in self.tree.entries:
-            if entry.path.rpartition("/")[2] == name and entry.size <= self.limit:
+            is_read = entry.size <= self.limit and len(entry.path) <= LONGEST_PATH
+            if is_read and entry.path.rpartition("/")[2] == name:
                 yield entry.path, self._text(entry)
 
     def _licences(self) -> Iterator[tuple[str, str]]:

@@ -7,11 +7,15 @@ first line names, by its ending, and, where several languages share that, by Lin
 import json
 import lzma
 import re
+import string
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from corpusmill import assets
 
@@ -20,6 +24,7 @@ HEAD_CHARACTERS = 50_000  # characters that patterns are tried on, as Linguist d
 KINDS = ("programming", "markup", "prose", "data")
 ORDER = {kind: place for place, kind in enumerate(KINDS)}
 SHEBANG = re.compile(r"#!\s*(\S+)(?:[ \t]+(.*))?")
+ANYTHING = re.compile(r"^\((?:\.\*\??|\[\^\\s\]\*)\)")
 MINIFIED = 110  # characters of a line on average
 MAY_BE_MINIFIED = frozenset({"JavaScript", "CSS", "TypeScript", "HTML", "JSON", "SVG"})
 
@@ -57,11 +62,16 @@ class LanguageRule:
     """One language of an ending that several share: every list must have a pattern in the text, and `none` must not."""
 
     language: str
-    every: tuple[re.Pattern[str], ...]
-    none: re.Pattern[str] | None
+    every: tuple[str, ...]
+    none: str | None
 
-    def fits(self, head: str) -> bool:
-        return all(pattern.search(head) for pattern in self.every) and not (self.none and self.none.search(head))
+    def fits(self, head: pa.StringArray) -> bool:
+        """Whether the head of a file is in this language. The patterns are RE2's, which is linear."""
+        return all(_occurs(pattern, head) for pattern in self.every) and not (self.none and _occurs(self.none, head))
+
+
+def _occurs(pattern: str, text: pa.StringArray) -> bool:
+    return bool(pc.match_substring_regex(text, pattern)[0].as_py())
 
 
 @dataclass(frozen=True)
@@ -101,15 +111,17 @@ def language_of(path: str, text: str) -> str | None:
     starts = [at for at, letter in enumerate(lowered) if letter == "."]
     for at in starts:  # the longest ending first: ".d.ts" before ".ts"
         if candidates := lists.endings.get(lowered[at:]):
-            return _chosen(lowered[at:], candidates, text[:HEAD_CHARACTERS])
+            head = text[:HEAD_CHARACTERS].encode("utf-8", "replace").decode()
+            return _chosen(lowered[at:], candidates, head)
     return matches[0] if matches else None
 
 
 def _chosen(ending: str, candidates: tuple[str, ...], head: str) -> str:
     if len(candidates) == 1:
         return candidates[0]
+    text = pa.array([head])
     for rule in _rules(ending):
-        if rule.language in candidates and rule.fits(head):
+        if rule.language in candidates and rule.fits(text):
             return rule.language
     return candidates[0]
 
@@ -128,7 +140,8 @@ def interpreter_of(text: str) -> str | None:
         words = [argument for argument in words[1:] if not argument.startswith("-") and "=" not in argument]
     name = words[0].rpartition("/")[2] if words else ""
     interpreters = languages().interpreters
-    for shorter in (name, re.sub(r"\.\d+$", "", name), re.sub(r"[\d.]+$", "", name)):
+    bare = name.rstrip(string.digits)
+    for shorter in (name, bare.removesuffix(".") if bare != name else name, name.rstrip(f"{string.digits}.")):
         if shorter.lower() in interpreters:
             return shorter.lower()
     return name.lower() or None
@@ -212,7 +225,8 @@ def _read(path: Path) -> LanguageLists:
         {ending: tuple(item[-1] for item in sorted(languages_of)) for ending, languages_of in endings.items()},
         aliases,
         rules,
-        re.compile("|".join(f"(?:{pattern})" for pattern in linguist["vendored"])),
+        # What may be long before the name that counts says nothing in a search, and takes the square of a path.
+        re.compile("|".join(f"(?:{re.sub(ANYTHING, '', pattern)})" for pattern in linguist["vendored"])),
         re.compile("|".join(f"(?:{pattern})" for pattern in linguist["documentation"])),
     )
 
@@ -227,5 +241,5 @@ def _rule(rule: Mapping[str, Any]) -> LanguageRule:
     return LanguageRule(str(rule["language"]), required, _any(rule["not"]) if rule["not"] else None)
 
 
-def _any(patterns: list[str]) -> re.Pattern[str]:
-    return re.compile(patterns[0] if len(patterns) == 1 else "|".join(f"(?:{pattern})" for pattern in patterns), re.M)
+def _any(patterns: list[str]) -> str:
+    return "(?m)" + (patterns[0] if len(patterns) == 1 else "|".join(f"(?:{pattern})" for pattern in patterns))

@@ -36,8 +36,8 @@ EXPRESSION = re.compile(r"\(*[A-Za-z0-9][\w.+-]*\)*(?:\s+(?:AND|OR|WITH|and|or|w
 WORD = re.compile(r"[a-z0-9]+(?:\.[0-9]+)*\+?")
 PLACEHOLDER = re.compile(r"<[^<>\n]{1,60}>|\[[^\[\]\n]{1,60}\]")
 COPYRIGHT = re.compile(
-    r"^\W*(?:copyright\b(?!\s+(?:notice|holder|owner|law|licen|interest|and))|\(c\)|©).{0,200}$"
-    r"|^\W*all rights reserved\W*$",
+    r"^[^\w\n]*(?:copyright\b(?!\s+(?:notice|holder|owner|law|licen|interest|and))|\(c\)|©).{0,200}$"
+    r"|^[^\w\n]*all rights reserved\W*$",
     re.M | re.I,
 )
 VERSION = re.compile(r"v?(\d+(?:\.\d+)*)\+?")
@@ -45,7 +45,7 @@ LATER = re.compile(r"\b(?:any|or)(?: \(?at your option\)?,?)? (?:later|newer|sub
 SPELT = {"licence": "license", "licenced": "licensed", "licences": "licenses", "sublicence": "sublicense"}
 DROPPED = frozenset({"the", "version", "v", "ver"})
 MAY_NAME = re.compile(r"licen[sc]e|copying|public domain|redistribut|permission (?:is|to)\b", re.I)
-CALLED_SO = re.compile(r"\b([a-z0-9+.]+)(?:[- ]style)?\s+licen[sc]e\b")
+CALLED_SO = re.compile(r"(?<![\w+.])[+.]*+([a-z0-9][a-z0-9+.]*+)(?:[- ]style)?\s++licen[sc]e\b")
 ADDRESS = re.compile(r"(?:opensource|spdx)\.org/licen[sc]es?/([A-Za-z0-9.+-]*[A-Za-z0-9+])")
 # Exceptions that are added to the GPL, by words that no licence has.
 EXCEPTIONS = (
