@@ -1,5 +1,6 @@
 """A run removes and replaces what its own records name, and nothing else, whatever is in the folder that it is given."""
 
+import getpass
 import json
 import os
 from pathlib import Path
@@ -59,10 +60,11 @@ def tree(folder: Path) -> dict[str, bytes]:
     }
 
 
-def plant(folder: Path, name: str) -> None:
-    path = folder / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(MINE)
+def plant(folder: Path, *names: str) -> None:
+    for name in names:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(MINE)
 
 
 @pytest.mark.parametrize("command", [["run"], ["run", "--restart"], ["check"], ["work"], ["work", "--prepare"]])
@@ -260,30 +262,82 @@ def test_an_export_is_made_beside_nobodys_files(made):
     assert not (made.parent / ".lines.part").exists()
 
 
-@pytest.mark.skipif(os.name == "nt", reason="links want a right on Windows")
-def test_the_cache_of_a_machine_removes_what_it_has_fetched_alone(tmp_path, monkeypatch):
+@pytest.fixture
+def remote():
     fs = fsspec.filesystem("memory")
     for number in range(3):
         fs.pipe_file(f"/owned-cache/run/{number}.bin", bytes(100))
-    plant(tmp_path, "photos/0123456789abcdef/1.jpg")
+    return [f"memory://owned-cache/run/{number}.bin" for number in range(3)]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links want a right on Windows")
+def test_the_cache_of_a_machine_removes_what_it_has_fetched_alone(tmp_path, remote):
+    plant(tmp_path, "photos/0123456789abcdef/1.jpg", "photos/0123456789abcdef/.corpusmill-cache")
     root = tmp_path / "cache"
-    plant(root, "files/mine.txt")
-    plant(root, "files/photos/1.jpg")
+    plant(
+        root, "files/mine.txt", "files/photos/1.jpg", "files/fedcba9876543210/1.jpg", "blocks/boot/fedcba9876543210/1"
+    )
     (root / "files" / "0123456789abcdef").symlink_to(tmp_path / "photos" / "0123456789abcdef")
+    (root / "files" / "fedcba9876543210" / ".corpusmill-cache").symlink_to(tmp_path / "photos")
+    before = tree(tmp_path)
     cache = NodeCache("memory://owned-cache/run", root, limit=150)
-    for number in range(3):
-        cache.fetch(f"memory://owned-cache/run/{number}.bin")
-    for name in ("photos/0123456789abcdef/1.jpg", "cache/files/mine.txt", "cache/files/photos/1.jpg"):
-        assert (tmp_path / name).read_text() == MINE
+    paths = [cache.fetch(name) for name in remote]
+    assert [path.exists() for path in paths] == [False, False, True]
+    after = tree(tmp_path)
+    assert {name: after.get(name) for name in before} == before
     linked = tmp_path / "linked"
     linked.mkdir()
     (linked / "files").symlink_to(tmp_path / "photos")
     NodeCache("memory://owned-cache/run", linked, limit=0)._make_room(linked)
     assert (tmp_path / "photos/0123456789abcdef/1.jpg").exists()
-    import getpass
 
-    monkeypatch.delenv("CORPUSMILL_NODE_CACHE", raising=False)
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "photos"))
-    (tmp_path / "photos" / f"corpusmill-{getpass.getuser()}").symlink_to(tmp_path)
+
+def test_a_folder_that_the_cache_has_not_made_is_refused_and_left_alone(tmp_path, remote):
+    cache = NodeCache("memory://owned-cache/run", tmp_path, limit=150)
+    top = cache.fetch(remote[0]).parent
+    (top / ".corpusmill-cache").unlink()
+    plant(top, "mine.txt")
+    for use in (cache.fetch, cache.forget, cache.blocks):
+        with pytest.raises(StorageError, match="the cache has not made this, and leaves it alone"):
+            use(remote[1])
+    assert (top / "mine.txt").read_text() == MINE
+    assert (top / "0.bin").exists()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="folders have no owner and mode there")
+@pytest.mark.parametrize("chosen", [True, False])
+def test_a_cache_that_others_could_have_filled_is_refused(tmp_path, monkeypatch, chosen):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    root = tmp_path / f"corpusmill-{getpass.getuser()}"
+    if chosen:
+        monkeypatch.setenv("CORPUSMILL_NODE_CACHE", str(root))
+    else:
+        monkeypatch.delenv("CORPUSMILL_NODE_CACHE", raising=False)
+    NodeCache.at("memory://owned-cache/run")
+    assert root.stat().st_mode & 0o777 == 0o700
+    for mode in (0o777, 0o770, 0o702):
+        root.chmod(mode)
+        with pytest.raises(StorageError, match=rf"others can write to it \(mode {mode:o}\).*chmod go-w"):
+            NodeCache.at("memory://owned-cache/run")
+    root.chmod(0o755)
+    NodeCache.at("memory://owned-cache/run")
+    monkeypatch.setattr(os, "getuid", lambda: 65534)
     with pytest.raises(StorageError, match="is a link, or another user's"):
+        NodeCache.at("memory://owned-cache/run")
+
+
+def test_a_link_in_the_temporary_folder_is_no_cache(tmp_path, monkeypatch):
+    monkeypatch.delenv("CORPUSMILL_NODE_CACHE", raising=False)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    (tmp_path / "photos").mkdir()
+    (tmp_path / f"corpusmill-{getpass.getuser()}").symlink_to(tmp_path / "photos")
+    with pytest.raises(StorageError, match="is a link, or another user's"):
+        NodeCache.at("memory://owned-cache/run")
+
+
+@pytest.mark.parametrize("size", ["many", "-1", "nan", "inf", ""])
+def test_the_size_of_the_cache_is_a_number(tmp_path, monkeypatch, size):
+    monkeypatch.setenv("CORPUSMILL_NODE_CACHE", str(tmp_path))
+    monkeypatch.setenv("CORPUSMILL_NODE_CACHE_GB", size)
+    with pytest.raises(InputError, match="CORPUSMILL_NODE_CACHE_GB must be a number of gigabytes"):
         NodeCache.at("memory://owned-cache/run")

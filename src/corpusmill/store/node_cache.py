@@ -5,8 +5,8 @@ Files that count in a run never change, so what is here under a name is what is 
     $CORPUSMILL_NODE_CACHE, else <the system's folder for temporary files>/corpusmill-<user>/node
 
 and holds at most $CORPUSMILL_NODE_CACHE_GB (20) gigabytes of fetched files: the least recently used are removed first.
-Only folders that are named as this names them are looked into, and no link is followed. One in the system's folder must
-be this user's own: another user could have made it first, and have put links there.
+It must be this user's own, and nobody else may write to it: others could put links there. A run's folder in it is made
+with a mark, and where that is missing nothing is written or removed.
 A file that a worker has mapped can be removed meanwhile; the system keeps its pages. Of files that are too large
 together, of which each unit reads a slice, the blocks alone are fetched that are read: see `FetchedBlocks`.
 """
@@ -18,7 +18,6 @@ import json
 import mmap
 import os
 import stat
-import string
 import tempfile
 import weakref
 from collections import Counter
@@ -38,8 +37,9 @@ BLOCK = 1 << 12
 APART = 16  # blocks between two that are wanted, which are fetched with them in one request
 MOST = 1 << 10  # blocks of a request: more are several
 OF_RUN = 16  # letters in the name of a run's folder
+MARK = ".corpusmill-cache"  # a file in every folder of a run that the cache has made
 CHECKED = 64  # how often the folder's size is looked at while as much as it may hold is fetched in blocks
-BOOT = ""  # of a machine that lost power a block may be marked and not be there: what it had is not read
+BOOT = "boot"  # of a machine that lost power a block may be marked and not be there: what it had is not read
 with contextlib.suppress(OSError):
     BOOT = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
 _fetched = Counter[str]()  # folder -> bytes in blocks since it was looked at, by this process
@@ -55,10 +55,11 @@ class NodeCache:
 
     @staticmethod
     def at(location: str) -> "NodeCache":
-        root = os.environ.get("CORPUSMILL_NODE_CACHE")
-        folder = Path(root) if root else _of_this_user(Path(tempfile.gettempdir()) / f"corpusmill-{getpass.getuser()}")
-        limit = float(os.environ.get("CORPUSMILL_NODE_CACHE_GB", GIGABYTES))
-        return NodeCache(location, folder, int(limit * 1e9))
+        if root := os.environ.get("CORPUSMILL_NODE_CACHE"):
+            folder = _own_folder(Path(root).absolute().resolve())
+        else:
+            folder = _own_folder(Path(tempfile.gettempdir()) / f"corpusmill-{getpass.getuser()}") / "node"
+        return NodeCache(location, folder, _limit(os.environ.get("CORPUSMILL_NODE_CACHE_GB", str(GIGABYTES))))
 
     def fetch(self, name: str) -> Path:
         """Where a remote file is on this machine."""
@@ -125,8 +126,11 @@ class NodeCache:
 
     def _path(self, kind: str, name: str) -> Path:
         below = name.removeprefix(self.place.rstrip("/")).lstrip("/")
-        run = hashlib.sha256(self.place.encode()).hexdigest()[:OF_RUN]
-        return self.root / kind / run / below
+        run = hashlib.sha256(f"{MARK} {self.place}".encode()).hexdigest()[:OF_RUN]
+        top = self.root / kind / run
+        if not _is_marked(top):
+            _make_marked(top)
+        return top / below
 
     def _make_room(self, newest: Path) -> None:
         """Remove the least recently used files while there are more bytes than `limit`."""
@@ -139,7 +143,7 @@ class NodeCache:
                         status = path.lstat()
                     except FileNotFoundError:  # another process made room
                         continue
-                    if not stat.S_ISREG(status.st_mode):
+                    if name == MARK or not stat.S_ISREG(status.st_mode):
                         continue
                     size = min(status.st_size, getattr(status, "st_blocks", 1 << 60) * 512)  # not the holes
                     files.append((status.st_mtime_ns, size, path))
@@ -152,25 +156,59 @@ class NodeCache:
                 size -= bytes_
 
     def _tops(self) -> Iterator[Path]:
-        """The folders of runs in the cache, of which no part is a link."""
+        """The folders of runs in the cache that it has made, of which no part is a link."""
         for above in (self.root / "files", *(self.root / "blocks").glob("*")):
-            if not any(folder.is_symlink() for folder in (self.root, self.root / "blocks", above)):
-                for top in above.glob("?" * OF_RUN):
-                    if set(top.name) <= set(string.hexdigits) and not top.is_symlink():
-                        yield top
+            if not any(folder.is_symlink() for folder in (self.root / "blocks", above)):
+                yield from filter(_is_marked, above.glob("?" * OF_RUN))
 
 
-def _of_this_user(folder: Path) -> Path:
-    """The cache in a folder that is made for this user alone. Raises StorageError if another user has made it."""
+def _limit(gigabytes: str) -> int:
+    """Bytes. Raises InputError for what is no number of gigabytes."""
+    with contextlib.suppress(ValueError, OverflowError):
+        if (limit := int(float(gigabytes) * 1e9)) >= 0:
+            return limit
+    raise InputError(f"CORPUSMILL_NODE_CACHE_GB must be a number of gigabytes, got {gigabytes!r}; 20 is usual")
+
+
+def _own_folder(folder: Path) -> Path:
+    """A folder, made for this user alone. Raises StorageError if it is a link, or others own it or may write to it."""
     with contextlib.suppress(FileExistsError):
-        folder.mkdir(0o700)
+        folder.mkdir(0o700, parents=True)
     status = folder.lstat()
     if not stat.S_ISDIR(status.st_mode) or (hasattr(os, "getuid") and status.st_uid != os.getuid()):
         raise StorageError(
             f"{folder}: is a link, or another user's, so no files are kept there. Name a folder of your own: "
             "CORPUSMILL_NODE_CACHE=…"
         )
-    return folder / "node"
+    if hasattr(os, "getuid") and status.st_mode & 0o022:
+        mode = f"{status.st_mode & 0o777:o}"
+        raise StorageError(
+            f"{folder}: others can write to it (mode {mode}), so no files are kept there. Empty it if you do not trust "
+            f"them, then: chmod go-w {folder}; or name a folder of your own: CORPUSMILL_NODE_CACHE=…"
+        )
+    return folder
+
+
+def _is_marked(top: Path) -> bool:
+    """Whether the cache has made a run's folder."""
+    return not top.is_symlink() and (top / MARK).is_file() and not (top / MARK).is_symlink()
+
+
+def _make_marked(top: Path) -> None:
+    """Make a run's folder, with its mark from the beginning. Raises StorageError if something else has its name."""
+    top.parent.mkdir(0o700, parents=True, exist_ok=True)
+    draft = Path(tempfile.mkdtemp(prefix="half-", dir=top.parent))
+    (draft / MARK).touch()
+    with contextlib.suppress(OSError):
+        draft.rename(top)
+        return
+    (draft / MARK).unlink()
+    draft.rmdir()
+    if not _is_marked(top):  # another process may have been faster
+        raise StorageError(
+            f"{top}: the cache has not made this, and leaves it alone. Move it away, or name another folder: "
+            "CORPUSMILL_NODE_CACHE=…"
+        )
 
 
 class FetchedBlocks:

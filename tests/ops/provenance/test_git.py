@@ -1,5 +1,6 @@
 """What is said of the repository that a file is in."""
 
+import os
 import shutil
 import subprocess
 
@@ -51,4 +52,81 @@ def test_nothing_is_said_where_there_is_nothing_to_say(recipe, tmp_path, monkeyp
     assert git_state(recipe) is None
     monkeypatch.undo()
     monkeypatch.setenv("PATH", str(tmp_path))
+    assert git_state(recipe) is None
+
+
+def run_git(folder, *words):
+    subprocess.run(["git", "-C", folder, *words], check=True, capture_output=True)
+
+
+def trap(folder, kind, marker):
+    """Make a repository whose own configuration names a command, which makes a file."""
+    command = f"touch {marker}; cat"
+    if kind == "filter":
+        run_git(folder, "config", "filter.a.clean", command)
+        run_git(folder, "config", "filter.b.process", command)
+        (folder / ".git" / "info" / "attributes").write_text("*.yaml filter=a\n*.txt filter=b\n")
+        (folder / "a.txt").write_text("b\n")
+        (folder / "recipes" / "web.yaml").write_text("read: y\n")
+    elif kind == "filter with =":
+        run_git(folder, "config", "filter.a=b.clean", command)
+        (folder / ".git" / "info" / "attributes").write_text("*.yaml filter=a=b\n")
+        (folder / "recipes" / "web.yaml").write_text("read: y\n")
+    elif kind == "fsmonitor":
+        run_git(folder, "config", "core.fsmonitor", command)
+    elif kind == "hook":
+        for name in ("post-index-change", "pre-commit", "post-checkout"):
+            (folder / ".git" / "hooks").mkdir(exist_ok=True)
+            path = folder / ".git" / "hooks" / name
+            path.write_text(f"#!/bin/sh\ntouch {marker}\n")
+            path.chmod(0o755)
+        run_git(folder, "config", "core.hooksPath", str(folder / ".git" / "hooks"))
+        (folder / "recipes" / "web.yaml").touch()
+    else:  # what is missing is fetched by a command that the repository names
+        for name, value in (("core.repositoryFormatVersion", "1"), ("extensions.partialClone", "origin"),
+                            ("remote.origin.promisor", "true"), ("remote.origin.url", str(folder)),
+                            ("protocol.allow", "always"), ("protocol.file.allow", "always"),
+                            ("remote.origin.uploadpack", command)):  # fmt: skip
+            run_git(folder, "config", name, value)
+        for path in (folder / ".git" / "objects").rglob("*"):
+            if path.is_file():
+                path.rename(path.with_name(f"{path.name}.gone")) if not keeps(folder, path) else None
+
+
+def keeps(folder, path):
+    """Whether an object is the commit itself."""
+    head = subprocess.run(["git", "-C", folder, "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout
+    return f"{path.parent.name}{path.name}" == head.strip()
+
+
+@pytest.mark.parametrize("kind", ["filter", "filter with =", "fsmonitor", "hook", "fetch"])
+def test_no_command_that_a_repository_names_is_run(recipe, tmp_path, kind):
+    folder, marker = recipe.parent.parent, tmp_path / "marker"
+    (folder / "a.txt").write_text("a\n")
+    run_git(folder, "add", ".")
+    run_git(
+        folder, "-c", "user.name=n", "-c", "user.email=e@x.org", "-c", "commit.gpgsign=false", "commit", "-qm", "two"
+    )
+    trap(folder, kind, marker)
+    marker.unlink(missing_ok=True)
+    state = git_state(recipe)
+    assert not marker.exists()
+    assert state is not None and state["tracked"]
+    assert state["dirty"] is (False if kind in ("fsmonitor", "hook") else None)
+    subprocess.run(["git", "-C", folder, "status"], check=False, capture_output=True)
+    assert marker.exists()  # git itself would have run it
+
+
+def test_a_bare_repository_among_the_files_is_not_asked(recipe):
+    bare = recipe.parent / "bare"
+    subprocess.run(["git", "clone", "-q", "--bare", str(recipe.parent.parent), str(bare)], check=True)
+    (bare / "web.yaml").write_text("read: x\n")
+    assert git_state(bare / "web.yaml") is None
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="another owner takes root")
+def test_a_repository_of_another_user_is_not_asked(recipe, monkeypatch):
+    monkeypatch.delenv("SUDO_UID", raising=False)
+    os.chown(recipe.parent.parent, 65534, 65534)
+    os.chown(recipe.parent.parent / ".git", 65534, 65534)
     assert git_state(recipe) is None
