@@ -1,13 +1,17 @@
 """The parts of which LaTeX sources are read: groups, arguments, macros, comments."""
 
+from contextlib import suppress
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from corpusmill.errors import RecordError
+from corpusmill.formats import latex
 from corpusmill.formats.latex import (
+    MAX_BRACES,
     MAX_DEPTH,
     MAX_OPTIONAL,
-    MAX_UNCLOSED,
     Expander,
     Macro,
     TooMuch,
@@ -15,11 +19,14 @@ from corpusmill.formats.latex import (
     body,
     expanded,
     group,
+    most_open,
     optional,
     take_macros,
-    unclosed,
     without_comments,
 )
+from corpusmill.formats.latex_text import latex_text
+from corpusmill.read.latex import assembled
+from growth import assert_linear
 
 
 @pytest.mark.parametrize(
@@ -86,7 +93,7 @@ def test_no_text_breaks_the_parts_and_each_goes_on(text, at):
         if parsed is not None:
             content, after = parsed
             assert at < after <= len(text) and content in text
-    assert unclosed(text) <= text.count("{")
+    assert most_open(text) <= text.count("{")
 
 
 @pytest.mark.parametrize(
@@ -182,9 +189,10 @@ def test_macros_nested_too_deep_are_refused():
 
 
 def test_a_source_of_open_braces_is_refused_before_each_is_looked_for():
-    with pytest.raises(TooMuch, match=f"it has {MAX_UNCLOSED + 1} braces without an end, more than {MAX_UNCLOSED}"):
-        expanded("{" * (MAX_UNCLOSED + 1), 1000)
-    assert expanded("{" * MAX_UNCLOSED, 1000) == ("", "{" * MAX_UNCLOSED)
+    for braces in ("{" * (MAX_BRACES + 1), "{" * (MAX_BRACES + 1) + "}" * (MAX_BRACES + 1)):
+        with pytest.raises(TooMuch, match=f"{MAX_BRACES + 1} braces are open at a time, more than {MAX_BRACES}"):
+            expanded(braces, 1000)
+    assert expanded("{" * MAX_BRACES, 1000) == ("", "{" * MAX_BRACES)
 
 
 @pytest.mark.parametrize(
@@ -199,3 +207,54 @@ def test_a_source_of_open_braces_is_refused_before_each_is_looked_for():
 )
 def test_the_title_and_the_body_are_expanded(source, title, text):
     assert expanded(source, 1000) == (title, text)
+
+
+@given(
+    st.lists(st.sampled_from(["{", "}", "a", "\\{", "\\\\", "b" * 30]), max_size=60).map("".join), st.integers(0, 60)
+)
+def test_the_end_of_a_long_group_is_the_one_that_is_looked_for(text, at):
+    at = text.find("{", min(at, len(text)))
+    if at < 0 or (at - len(text[:at].rstrip("\\"))) % 2:
+        return
+    near = group(text, at)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(latex, "LONG", 0)
+        assert group(text, at) == near
+
+
+PARTS = [
+    "\\", "%", "%\n", "{}", "[", "\\begin{a}", "\\begin{equation}", "\\begin{equation}a\\end{equation}", "\\begin{verbatim}", "$", "$$", "\\[", "\\(",
+    "\\verb|", "\\verb|a", "\\item[", "\\section{a}", "\\input ", "\\input[", "\\input{a}", "\\newcommand{\\a}[1]", "\\def\\a#1", "\\title", "\\'",
+    "\\texttt{a}", "\\hline", "\\\\", "\\\\[", "&", " ", "\n", "\n\n", "\n ", "-", "`", "\\cite[", "\\%", "%\\begin{verbatim}", "\\begin{tabular}{a}",
+    "\\begin{itemize}", "\\begin{itemize}\\item a\n\n", "\\begin{thebibliography}", "\\multicolumn{2}{a}", "\\lstinline!", "\\begin{minted}", "\\begin{minipage}{a}",
+    "a&a\\\\", "\\label{a}", " ,",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("begin", ["", "\\newcommand{\\a}[1]{x#1}\\begin{document}", "\\begin{tabular}{a}"])
+def test_hostile_sources_take_linear_time(begin, part):
+    def use(source):
+        with suppress(TooMuch):
+            latex_text(source, "markdown", 16_000_000)
+            latex_text(source, "latex", 16_000_000)
+        assembled(source, "", lambda _: None, 16_000_000)
+
+    assert_linear(use, lambda size: begin + part * (size // len(part)), 1 << 14)
+
+
+@pytest.mark.parametrize(
+    "part", ["\\section{", "\\texttt{", "\\newcommand{", "\\input{", "\\'{", "\\caption{", "\\item[{"]
+)
+def test_groups_in_groups_end_somewhere(part):
+    source = part * 400 + "}" * 400 + "a" * 1000
+    assert len(latex_text(source, "markdown", 16_000_000)) < 4000
+    with pytest.raises(RecordError, match="600 braces are open at a time"):
+        assembled(part * 600, "", lambda _: None, 16_000_000)
+
+
+def test_a_table_and_a_list_of_markdown_grow_as_their_source():
+    wide = "\\begin{tabular}{a}" + "a&" * 3000 + "\\\\" + "a\\\\" * 3000 + "\\end{tabular}"
+    assert len(latex_text(wide, "markdown", 16_000_000)) < 8 * len(wide)
+    deep = "\\begin{itemize}\\item a" * 2000
+    assert len(latex_text(deep, "markdown", 16_000_000)) < 8 * len(deep)

@@ -140,7 +140,7 @@ class Dates:
         return {"date.txt": data}
 
     def check(self, folder: Path) -> str:
-        from corpusmill.read._columns import iso
+        from corpusmill.read._dates import iso
 
         text = (folder / "date.txt").read_bytes().decode("utf-8", "replace")
         values: list[Any] = [text]

@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import subprocess
 import tarfile
 import zipfile
@@ -290,3 +291,28 @@ def test_a_path_that_is_longer_than_any_is_a_dead_letter(tmp_path):
     assert [json.loads(row["metadata"])["path"] for row in rows] == ["a.py"]
     assert briefly(dead) == [(1, "too_large", True), (2, "too_large", True)]
     assert dead[1]["reason"].endswith("…: its path has 6004 characters, and at most 4096 are read")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there are no pipes on Windows")
+def test_a_pipe_is_no_archive_and_no_file(tmp_path):
+    folder = make_folder(tmp_path / "repo")
+    os.mkfifo(folder / "pipe.py")
+    assert "pipe.py" not in {json.loads(row["metadata"])["path"] for row in documents(folder)[0]}
+    os.mkfifo(tmp_path / "pipe.tar")
+    with pytest.raises(InputError, match="neither a folder nor an archive"):
+        files_at(CodeReader(), [str(tmp_path / "pipe.tar")])
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there are no pipes on Windows")
+@pytest.mark.parametrize(
+    "head", ["ref: ../../secret", "ref: refs/heads/secret", "ref: refs/heads/pipe", "ref: refs/../../secret"]
+)
+def test_the_commit_of_a_clone_is_a_commit(tmp_path, head):
+    folder = make_folder(tmp_path / "repo")
+    (tmp_path / "secret").write_text("a password")
+    (folder / ".git" / "refs" / "heads").mkdir(parents=True)
+    (folder / ".git" / "refs" / "heads" / "secret").symlink_to(tmp_path / "secret")
+    os.mkfifo(folder / ".git" / "refs" / "heads" / "pipe")
+    os.mkfifo(folder / ".git" / "packed-refs")
+    (folder / ".git" / "HEAD").write_text(head)
+    assert json.loads(documents(folder)[0][0]["metadata"])["commit"] is None

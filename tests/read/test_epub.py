@@ -9,6 +9,7 @@ from reading import briefly, read_all, save
 from corpusmill.errors import RecipeError
 from corpusmill.read.epub import EpubReader
 from corpusmill.steps.extract.blocks import Blocks
+from growth import assert_linear
 
 CONTAINER = '<container><rootfiles><rootfile full-path="OPS/book.opf"/></rootfiles></container>'
 PACKAGE = """<?xml version="1.0" encoding="utf-8"?><!DOCTYPE package>
@@ -87,3 +88,32 @@ def test_encrypted_fonts_do_not_matter_and_parameters_are_checked(tmp_path):
     assert len(read_all(EpubReader(), save(tmp_path, "a.epub", data))[0]) == 1
     with pytest.raises(RecipeError, match='document must be one of book, chapter, got "boek"; did you mean "book"'):
         EpubReader(document="boek")  # type: ignore[arg-type]
+
+
+def long_book(spine: str, body: str, title: str = "t") -> bytes:
+    package = (
+        f"<package><metadata><title>{title}</title></metadata><manifest>"
+        f'<item id="a" href="a.xhtml" media-type="text/html"/></manifest><spine>{spine}</spine></package>'
+    )
+    return book(**{"OPS/book.opf": package, "OPS/a.xhtml": body})
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda size: long_book('<itemref idref="a"/>', "<body>" * (size // 6)),
+        lambda size: long_book('<itemref idref="a"/>', "<body>" + "</body " * (size // 7)),
+        lambda size: long_book('<itemref idref="a"/>', "<body></body>" * (size // 13)),
+        lambda size: long_book('<itemref idref="a"/>', "<body" + " " * size),
+        lambda size: long_book('<itemref idref="a"/>' * (size // 40), "<body>a</body>", "t" * size),
+    ],
+)
+@pytest.mark.parametrize("document", ["book", "chapter"])
+def test_hostile_books_take_linear_time(tmp_path, document, make):
+    assert_linear(lambda data: read_all(EpubReader(document=document), save(tmp_path, "a.epub", data)), make, 1 << 16)
+
+
+def test_a_body_is_from_its_first_beginning_to_its_last_end(tmp_path):
+    body = "x<body a='1'>one<body>two</body>three</BODY >four"
+    rows, _, _ = read_all(EpubReader(), save(tmp_path, "a.epub", long_book('<itemref idref="a"/>', body)))
+    assert b"<body>one<body>two</body>three</body>" in rows[0]["raw"]

@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import os
 import tarfile
 
 import pytest
@@ -105,3 +106,24 @@ def test_an_included_name_that_no_file_can_have_is_left_out(tmp_path):
     text = MAIN.replace("parts/one", "no\0name").replace("The river.", "\\input{\ud800} The river.")
     rows, dead, _ = read_all(LatexReader(), save(tmp_path, "a.tex", text.encode("utf-8", "surrogatepass")))
     assert not dead and b"The river." in rows[0]["raw"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="pipes and links want a right on Windows")
+def test_what_is_included_is_a_file_of_the_folder(tmp_path):
+    paper = tmp_path / "paper"
+    paper.mkdir()
+    (tmp_path / "secret.tex").write_text("a secret")
+    (paper / "own.tex").write_text("of its own")
+    (paper / "near.tex").symlink_to("own.tex")
+    (paper / "link.tex").symlink_to(tmp_path / "secret.tex")
+    (paper / "out").symlink_to(tmp_path)
+    os.mkfifo(paper / "pipe.tex")
+    inputs = "".join(f"\\input{{{name}}}." for name in ("own", "near", "link", "out/secret", "pipe"))
+    source = "\\documentclass{article}\\begin{document}" + inputs + "\\end{document}"
+    rows, dead, _ = read_all(LatexReader(), save(paper, "a.tex", source.encode()))
+    assert not dead and b"{document}of its own.of its own....\\end" in rows[0]["raw"]
+
+
+def test_a_source_of_open_braces_is_a_dead_letter(tmp_path):
+    data = b"\\documentclass{article}" + b"\\input{" * 600
+    assert briefly(read_all(LatexReader(), save(tmp_path, "a.tex", data))[1]) == [(0, "damaged", False)]

@@ -12,6 +12,7 @@ from reading import briefly, read_all, save
 
 from corpusmill.errors import RecipeError
 from corpusmill.read.mediawiki import MediawikiReader
+from growth import assert_linear
 
 HEAD = """<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/" version="0.11" xml:lang="de">
   <siteinfo><sitename>Made</sitename><dbname>madewiki</dbname><base>https://made.org/wiki/Start</base>
@@ -162,3 +163,28 @@ def test_parameters_are_checked():
         MediawikiReader(revisions="lates")  # type: ignore[arg-type]
     with pytest.raises(RecipeError, match="name one at least"):
         MediawikiReader(namespaces=())
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda size: b"<mediawiki>" + b"<siteinfo>" * (size // 10),
+        lambda size: b"<mediawiki " * (size // 11),
+        lambda size: b"<page><revision></revision></page>" * (size // 34),
+        lambda size: export(wiki_page(1, revision("[[" * (size // 2)))),
+        lambda size: export(wiki_page(1, revision("[[ " * (size // 3)))),
+        lambda size: export(wiki_page(1, revision("[[Datei" * (size // 7)))),
+        lambda size: export(wiki_page(1, revision("[[" + "_" * size))),
+    ],
+)
+def test_hostile_exports_take_linear_time(tmp_path, make):
+    assert_linear(lambda data: read_all(MediawikiReader(), save(tmp_path, "a.xml", data)), make, 1 << 16)
+
+
+def test_a_wiki_has_as_many_names_for_a_namespace_as_are_looked_for(tmp_path):
+    many = "".join(f'<namespace key="6">Datei{number}</namespace>' for number in range(5000))
+    data = export(wiki_page(1, revision("[[Datei:a.jpg]] [[datei3 : b.jpg]] [[Datei4000:c]]"))).replace(
+        b'<namespace key="14">', f'{many}<namespace key="14">'.encode()
+    )
+    rows, _, _ = read_all(MediawikiReader(), save(tmp_path, "a.xml", data))
+    assert texts(rows) == ["[[File:a.jpg]] [[File: b.jpg]] [[Datei4000:c]]"]

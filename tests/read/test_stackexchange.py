@@ -11,6 +11,7 @@ from reading import briefly, read_all, save
 
 from corpusmill.errors import RecipeError
 from corpusmill.read.stackexchange import StackexchangeReader
+from growth import assert_linear
 
 QUESTION, ANSWER, WIKI = 1, 2, 4
 
@@ -86,11 +87,12 @@ def test_the_pieces_of_a_file_give_what_the_file_gives(tmp_path_factory, kinds, 
         for at, (kind, number) in enumerate(kinds)
     ]
     file = save(tmp_path_factory.mktemp("posts"), "Posts.xml", posts(*made))
-    whole, _, counts = read_all(StackexchangeReader(answered=False), file)
-    assert len(whole) == sum(kind == QUESTION for kind, _ in kinds)
-    rows, _, in_pieces = read_all(StackexchangeReader(answered=False), file, target=target)
-    assert rows == whole and in_pieces.skipped == counts.skipped
-    for doc, (number, own) in zip(whole, [(n, at) for at, (kind, n) in enumerate(kinds) if kind == QUESTION]):
+    whole, dead, counts = read_all(StackexchangeReader(answered=False), file)
+    assert len(whole) == len({number for kind, number in kinds if kind == QUESTION})
+    rows, in_pieces, split = read_all(StackexchangeReader(answered=False), file, target=target)
+    assert rows == whole and in_pieces == dead and split.skipped == counts.skipped
+    first = {number: at for at, (kind, number) in reversed([*enumerate(kinds)]) if kind == QUESTION}
+    for doc, (number, own) in zip(whole, sorted(first.items(), key=lambda item: item[1]), strict=True):
         answers = {str(at) for at, (kind, parent) in enumerate(kinds) if kind == ANSWER and parent == number}
         assert set(bodies([doc])[0]) == answers | {str(own)}
 
@@ -108,3 +110,41 @@ def test_a_compressed_file_and_rows_that_are_wrong(tmp_path):
     assert briefly(read_all(StackexchangeReader(), save(tmp_path, "Posts.xml", b""))[1]) == [(0, "empty_file", True)]
     with pytest.raises(RecipeError, match="order must be one of accepted, score, date"):
         StackexchangeReader(order="best")  # type: ignore[arg-type]
+
+
+def test_of_questions_of_one_number_the_first_of_the_file_counts(tmp_path):
+    rows = [row(7, ANSWER, ParentId=1, Body="<p>early</p>"), *(row(1, QUESTION, Body=f"<p>{n}</p>") for n in range(40))]
+    rows += [
+        row(2, QUESTION, Body="<p>two</p>"),
+        row(8, ANSWER, ParentId=1, Body="<p>a</p>"),
+        row(9, ANSWER, ParentId=2),
+    ]
+    file = save(tmp_path, "Posts.xml", posts(*rows))
+    for target in (1 << 40, file.size // 5):
+        documents, dead, counts = read_all(StackexchangeReader(), file, target=target)
+        assert bodies(documents)[0] == ["0", "early", "a"] and len(documents) == 2
+        assert len(dead) == 39 and counts.skipped["answer"] == 3
+        assert {letter["reason"] for letter in dead} == {"an earlier question has the number 1, too"}
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda count: row(1, QUESTION) * count + row(2, ANSWER, ParentId=1) * count,
+        lambda count: row(1, QUESTION) + row(2, ANSWER, ParentId=1) * count,
+        lambda count: "  <row " + 'Id="' * count + "/>\n",
+        lambda count: "  <row Id='1' " + "".join(f'a{number}="" ' for number in range(count)) + "/>\n",
+    ],
+)
+def test_hostile_files_take_linear_time(tmp_path, make):
+    assert_linear(
+        lambda data: read_all(StackexchangeReader(), save(tmp_path, "Posts.xml", data)),
+        lambda size: posts(make(size)),
+        1500,
+    )
+
+
+def test_a_score_that_is_too_large_for_any_is_none(tmp_path):
+    rows = posts(row(1, QUESTION, Score=10**30), row(2, ANSWER, ParentId=1, Score=-(10**25)))
+    documents, _, _ = read_all(StackexchangeReader(), save(tmp_path, "Posts.xml", rows))
+    assert orjson.loads(documents[0]["metadata"])["score"] == 0

@@ -1,11 +1,14 @@
 """Wikitext to text and Markdown, by small pages whose rendering is known."""
 
+from contextlib import suppress
+
 import pytest
 
 pytest.importorskip("mwparserfromhell")
 
 from corpusmill.errors import DocumentError, RecipeError
 from corpusmill.steps.extract.wikitext import Wikitext
+from growth import assert_linear
 
 
 def text(wikitext: str, **parameters) -> str:
@@ -84,7 +87,25 @@ def test_a_template_is_what_the_recipe_says():
 
 
 def test_a_page_that_opens_and_never_closes_is_refused():
-    with pytest.raises(DocumentError, match="opens 20000 templates, links or tags without an end, more than 1000"):
+    with pytest.raises(
+        DocumentError, match="opens 20000 templates, links, tags or comments without an end, more than 1000"
+    ):
         text("{{a|" * 20000)
     with pytest.raises(RecipeError, match='markup must be text or markdown, got "html"'):
         Wikitext(markup="html")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("part", ["<!--", "<!-- a\n", "<!-- -->", "-->"])
+def test_comments_without_an_end_take_linear_time(part):
+    def use(wikitext):
+        with suppress(DocumentError):
+            text(wikitext)
+
+    assert_linear(use, lambda size: part * (size // len(part)), 1 << 14)
+
+
+def test_tables_and_lists_of_markdown_grow_as_their_source():
+    wide = "{|\n|-\n" + "| a " * 400 + "\n" + "|-\n| a\n" * 400 + "|}"
+    assert len(markdown(wide)) < 20 * len(wide)
+    deep = "*" * 2000 + " a" + "<br>b" * 500
+    assert len(markdown(deep)) < 80 * len(deep)

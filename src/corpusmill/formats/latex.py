@@ -5,13 +5,18 @@ by text are left as they are. Formulae are kept as they are written, macros in t
 """
 
 import re
-from collections.abc import Callable
+from array import array
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 Markup = Literal["latex", "text", "markdown"]
 MAX_OPTIONAL = 1000  # characters of an optional argument
-MAX_UNCLOSED = 500  # braces without an end: each is looked for up to the end of the source
+MAX_BRACES = 500  # braces that are open at a time: the content of each is looked at
+LONG = 4096  # characters of a group from which on the ends of all groups of a text are looked up, and not looked for
+MAX_VERB = 1000  # characters of \\verb, which ends on its line
 MAX_DEPTH = 64  # of macros in macros, and of groups in groups
 MATH = frozenset(
     "equation align gather multline eqnarray displaymath math flalign alignat split dmath subequations".split()
@@ -63,6 +68,7 @@ def _uncommented(text: str) -> str:
 def _outside_verbatim(source: str, change: Callable[[str], str]) -> str:
     parts: list[str] = []
     at = 0
+    endless: set[str] = set()  # ends that do not come any more
     while match := VERBATIM_BEGIN.search(source, at):
         before = source[at : match.start()]
         if "%" in before.rpartition("\n")[2].replace("\\%", ""):  # it begins inside a comment
@@ -72,10 +78,13 @@ def _outside_verbatim(source: str, change: Callable[[str], str]) -> str:
             at = end
             continue
         if match[1]:
-            end = source.find(f"\\end{{{match[1]}{match[2]}}}", match.end())
+            mark = f"\\end{{{match[1]}{match[2]}}}"
+            end = -1 if mark in endless else source.find(mark, match.end())
+            if end < 0:
+                endless.add(mark)
         else:
-            line = source.find("\n", match.end())
-            end = source.find(source[match.end()], match.end() + 1, None if line < 0 else line)
+            line = source.find("\n", match.end(), match.end() + MAX_VERB)
+            end = source.find(source[match.end()], match.end() + 1, match.end() + MAX_VERB if line < 0 else line)
             end = end + 1 if end >= 0 else -1
         end = match.end() if end < 0 else end
         parts += [change(before), source[match.start() : end]]
@@ -105,7 +114,30 @@ def group(text: str, at: int) -> tuple[str, int] | None:
             depth -= 1
             if depth == 0:
                 return text[at + 1 : match.start()], match.end()
-    return None
+        if match.start() - at > LONG:
+            break
+    else:
+        return None
+    begins, ends = _groups(text)
+    place = bisect_left(begins, at)
+    if place == len(begins) or begins[place] != at:  # an escaped brace, which is no group's
+        return None
+    end = ends[place]
+    return (text[at + 1 : end], end + 1) if end >= 0 else None
+
+
+@lru_cache(4)
+def _groups(text: str) -> tuple[Sequence[int], Sequence[int]]:
+    """(where each group begins, where it ends or -1) of a text, in the order of the beginnings."""
+    begins, ends, open_now = array("q"), array("q"), array("q")
+    for match in BRACE.finditer(text):
+        if match[0] == "{":
+            open_now.append(len(begins))
+            begins.append(match.start())
+            ends.append(-1)
+        elif match[0] == "}" and open_now:
+            ends[open_now.pop()] = match.start()
+    return begins, ends
 
 
 BRACE = re.compile(r"\\.|[{}]", re.S)
@@ -259,24 +291,25 @@ PARAMETER = re.compile(r"#([1-9])")
 def expanded(source: str, limit: int) -> tuple[str, str]:
     """(title, body), macros expanded wherever they are used.
 
-    Raises TooMuch if they grow to more than `limit` characters, or if more than MAX_UNCLOSED braces are not closed.
+    Raises TooMuch if they grow to more than `limit` characters, or if more than MAX_BRACES braces are open at a time.
     """
     macros: dict[str, Macro] = {}
     text = without_comments(source)
-    if (count := unclosed(text)) > MAX_UNCLOSED:
-        raise TooMuch(f"it has {count} braces without an end, more than {MAX_UNCLOSED}")
+    if (count := most_open(text)) > MAX_BRACES:
+        raise TooMuch(f"{count} braces are open at a time, more than {MAX_BRACES}")
     preamble, text = body(take_macros(text, macros))
     expander = Expander(macros, limit)
     title = _title(preamble) or _title(text)
     return expander.expand(title), expander.expand(text)
 
 
-def unclosed(text: str) -> int:
-    """How many braces are opened and never closed."""
-    count = 0
+def most_open(text: str) -> int:
+    """How many braces are open at a time at most: those that others are in, and those that have no end."""
+    count = most = 0
     for match in BRACE.finditer(text):
         count = count + 1 if match[0] == "{" else max(0, count - 1) if match[0] == "}" else count
-    return count
+        most = max(most, count)
+    return most
 
 
 def _title(text: str) -> str:

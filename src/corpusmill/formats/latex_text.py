@@ -55,8 +55,9 @@ RULES = re.compile(
 )
 BLANKS = re.compile(r"[ \t\n]+")
 CELL = re.compile(r"(?<!\\)&")
-ROW = re.compile(r"\\\\(?:\s*\[[^\]]*\])?|\\tabularnewline\b")
+ROW = re.compile(r"\\\\(?:\s*\[[^\]]{0,1000}\])?|\\tabularnewline\b")
 MAX_NESTED = 20
+MAX_PADDED = 100_000  # cells of a table of Markdown whose short rows are filled up
 
 
 def latex_text(source: str, markup: Markup, limit: int) -> str:
@@ -90,10 +91,10 @@ def cleaned(text: str) -> str:
 def _end_of(text: str, name: str, at: int) -> tuple[int, int]:
     """(where the environment that was begun ends, the position after that); the end of the text if it does not."""
     depth = 1
-    for match in re.finditer(rf"\\(begin|end)\s*\{{{re.escape(name)}\}}", text[at:]):
+    for match in re.compile(rf"\\(begin|end)\s*\{{{re.escape(name)}\}}").finditer(text, at):
         depth += 1 if match[1] == "begin" else -1
         if depth == 0:
-            return at + match.start(), at + match.end()
+            return match.start(), match.end()
     return len(text), len(text)
 
 
@@ -107,6 +108,7 @@ class LatexWriter:
     lists: list[tuple[str, int]] = field(default_factory=list)
     items: set[int] = field(default_factory=set)  # the blocks that are items of lists
     item: str = ""  # what begins the item that is being written
+    endless: set[str] = field(default_factory=set)  # ends of formulae that do not come any more
 
     def text(self) -> str:
         self.flush()
@@ -123,7 +125,7 @@ class LatexWriter:
         if text := "\n".join(line for line in lines if line):
             text = re.sub(r" +([,.;:)])", r"\1", text)
             if self.markup == "markdown" and self.lists:
-                indent = "   " * (len(self.lists) - 1)
+                indent = "   " * min(len(self.lists) - 1, MAX_NESTED)
                 text = f"{indent}{self.item or '   '}{text}"
                 self.items.add(len(self.blocks))
             self.blocks.append(text)
@@ -135,9 +137,9 @@ class LatexWriter:
         if text.strip():
             self.blocks.append(text.strip("\n").rstrip())
 
-    def heading(self, level: int, title: str) -> None:
+    def heading(self, level: int, title: str, depth: int = 0) -> None:
         self.flush()
-        if words := self.inline(title):
+        if words := self.inline(title, depth):
             self.blocks.append(f"{'#' * level} {words}" if self.markup == "markdown" else words)
 
     def inline(self, text: str, depth: int = 0) -> str:
@@ -150,6 +152,7 @@ class LatexWriter:
     def write(self, text: str, depth: int = 0) -> None:
         if depth > MAX_NESTED:
             return
+        self.endless.clear()
         at = 0
         while match := TOKEN.search(text, at):
             self.line.append(text[at : match.start()])
@@ -213,7 +216,11 @@ class LatexWriter:
 
     def _formula(self, text: str, opens: str, at: int) -> int:
         closes = CLOSES[opens]
-        end = re.compile(rf"(?<!\\)(?:\\\\)*{re.escape(closes)}").search(text, at)
+        end = None
+        if closes not in self.endless:
+            end = re.compile(rf"(?<!\\)(?:\\\\)*{re.escape(closes)}").search(text, at)
+        if end is None:
+            self.endless.add(closes)
         if end is None or (opens == "$" and "\n\n" in text[at : end.start()]):
             self.line.append(opens if "$" in opens else "")
             return at
@@ -235,7 +242,7 @@ class LatexWriter:
             braces = group(text, option[1] if option else at)
             if braces is None:
                 return at
-            self.heading(SECTIONS[plain], braces[0])
+            self.heading(SECTIONS[plain], braces[0], depth)
             return braces[1]
         if plain == "item":
             self.flush()
@@ -310,7 +317,9 @@ class LatexWriter:
         lines = [" | ".join(cells) for cells in rows]
         if self.markup == "markdown":
             width = max(map(len, rows))
-            full = [[*(cell.replace("|", "\\|") for cell in cells), *[""] * (width - len(cells))] for cells in rows]
+            full = [[cell.replace("|", "\\|") for cell in cells] for cells in rows]
+            if width * len(rows) <= MAX_PADDED:
+                full = [[*cells, *[""] * (width - len(cells))] for cells in full]
             lines = ["| " + " | ".join(cells) + " |" for cells in full]
             lines.insert(1, "|" + " --- |" * width)
         self.block("\n".join(lines))

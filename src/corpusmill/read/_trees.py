@@ -29,6 +29,7 @@ from corpusmill.storage import FOLDER, FileInfo, by_real_path, expand, has_endin
 VCS = frozenset({".git", ".hg", ".svn", ".bzr", "CVS", "_darcs"})
 ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz", ".tar.zst", ".zip")
 ENDING = re.compile(r"\.(?:tar(?:\.\w+)?|t[gbx]z2?|zip)$", re.I)
+MAX_NOTE = 64 << 20  # bytes of a file of .git
 COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 REMOTE = re.compile(r'\[remote "origin"\][^\[]*?url\s*=\s*(\S+)')
 T = TypeVar("T")
@@ -98,7 +99,7 @@ def _matching(path: str) -> list[str]:
 def _below(path: str) -> Iterator[tuple[str, str]]:
     """(repository, the folder that its name is relative to) of the repositories at a path."""
     if not os.path.isdir(path):
-        if not has_ending(path, ARCHIVES):
+        if not has_ending(path, ARCHIVES) or not os.path.isfile(path):
             raise InputError(f"{path}: neither a folder nor an archive ({', '.join(ARCHIVES)})")
         yield path, os.path.dirname(path) or "."
         return
@@ -110,7 +111,7 @@ def _below(path: str) -> Iterator[tuple[str, str]]:
 
 def _repositories(folder: str) -> Iterator[str]:
     entries = sorted(os.listdir(folder))
-    files = [name for name in entries if not os.path.isdir(os.path.join(folder, name)) and name != ".DS_Store"]
+    files = [name for name in entries if os.path.isfile(os.path.join(folder, name)) and name != ".DS_Store"]
     if ".git" in entries or any(not has_ending(name, ARCHIVES) for name in files):
         yield folder
         return
@@ -118,7 +119,7 @@ def _repositories(folder: str) -> Iterator[str]:
         inside = os.path.join(folder, name)
         if name in files:
             yield inside
-        elif name not in VCS and not os.path.islink(inside):
+        elif name not in VCS and not os.path.islink(inside) and os.path.isdir(inside):
             yield from _repositories(inside)
 
 
@@ -343,24 +344,32 @@ def _commit(folder: str) -> str | None:
     git = Path(folder) / ".git"
     with contextlib.suppress(OSError, UnicodeDecodeError):
         if git.is_file():  # a worktree or a submodule
-            git = Path(folder, git.read_text("utf-8").partition("gitdir:")[2].strip())
-        head = (git / "HEAD").read_text("utf-8").strip()
+            git = Path(folder, _note(git).partition("gitdir:")[2].strip())
+        head = _note(git / "HEAD")
         if COMMIT.fullmatch(head):
             return head
         ref = head.removeprefix("ref:").strip()
-        common = git / (git / "commondir").read_text("utf-8").strip() if (git / "commondir").is_file() else git
-        if (common / ref).is_file():
-            return (common / ref).read_text("utf-8").strip() or None
-        for line in (common / "packed-refs").read_text("utf-8").splitlines():
-            if line.endswith(f" {ref}"):
-                return line.split()[0]
+        common = git / _note(git / "commondir") if (git / "commondir").is_file() else git
+        if ref.startswith("refs/") and (common / ref).is_file():
+            return commit if COMMIT.fullmatch(commit := _note(common / ref)) else None
+        for line in _note(common / "packed-refs").splitlines():
+            commit = line.partition(" ")[0]
+            if line.endswith(f" {ref}") and COMMIT.fullmatch(commit):
+                return commit
     return None
+
+
+def _note(path: Path) -> str:
+    """What git has noted in a file. Raises OSError for what is no file, as a pipe, or is too large for a note."""
+    if not path.is_file() or path.stat().st_size > MAX_NOTE:
+        raise OSError(f"{path}: not a note of git's")
+    return path.read_text("utf-8").strip()
 
 
 def _remote(folder: str) -> str | None:
     """Where a clone is from: "github.com/owner/name", without user, password and ".git"."""
     with contextlib.suppress(OSError, UnicodeDecodeError):
-        if url_match := REMOTE.search((Path(folder) / ".git" / "config").read_text("utf-8")):
+        if url_match := REMOTE.search(_note(Path(folder) / ".git" / "config")):
             config_path = re.sub(r"^\w+://", "", url_match[1])
             config_path = config_path.rpartition("@")[2].replace(":", "/", 1) if "@" in config_path else config_path
             return config_path.removesuffix("/").removesuffix(".git")

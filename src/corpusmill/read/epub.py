@@ -22,7 +22,9 @@ from corpusmill.storage import open_read
 CONTAINER = "META-INF/container.xml"
 ENCRYPTION = "META-INF/encryption.xml"
 PAGES = ("application/xhtml+xml", "text/html")
-BODY = re.compile(r"<body\b[^<>]*>(.*)</body\s*>", re.I | re.S)
+BODY = re.compile(r"<body\b[^<>]*>", re.I)
+BODY_END = re.compile(r"</body\s*>", re.I)
+MAX_ABOUT = 1000  # characters of what a book says of itself in one field: each chapter repeats it
 METADATA_FIELDS = ("title", "creator", "language", "identifier", "publisher", "rights", "date")
 LARGEST_XML = 4_000_000  # bytes of a list of what is in a book
 ZIP_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, KeyError, OSError, ValueError)
@@ -67,7 +69,7 @@ class EpubReader(FileReader):
     def documents(self, piece: FilePiece, docs: DocumentBatches) -> Iterator[pa.RecordBatch]:
         try:
             with open_read(piece.file.path) as opened, zipfile.ZipFile(opened) as archive:
-                self._book(archive, docs)
+                yield from self._book(archive, docs)
         except Unreadable as error:
             docs.dead(0, error.kind, str(error), expected=error.expected)
         except RuntimeError as error:  # what zipfile raises where a password is needed
@@ -76,7 +78,7 @@ class EpubReader(FileReader):
             docs.dead(0, "damaged", f"the file cannot be read as a ZIP archive: {error}")
         yield from docs.full()
 
-    def _book(self, archive: zipfile.ZipFile, docs: DocumentBatches) -> None:
+    def _book(self, archive: zipfile.ZipFile, docs: DocumentBatches) -> Iterator[pa.RecordBatch]:
         book = book_of(archive)
         budget = limit = int(self.max_mb * 1e6)
         bodies: list[str] = []
@@ -86,8 +88,7 @@ class EpubReader(FileReader):
                 raise Unreadable("too_large", f"the pages of the book have more than {limit} bytes", True)
             budget -= len(page)
             text = decode(page, None)
-            inside = BODY.search(text)
-            bodies.append(inside[1] if inside else text)
+            bodies.append(_body(text))
         if not any(body.strip() for body in bodies):
             raise Unreadable("empty_page", "the book has no pages in its spine", True)
         title = escape(book.about.get("title", ""))
@@ -101,6 +102,14 @@ class EpubReader(FileReader):
                 about |= {"chapter": at + 1, "chapter_file": book.chapters[at]}
             raw = f"<html><head><title>{title}</title></head><body>{part}</body></html>"
             docs.add(at, raw=raw.encode("utf-8", "replace"), charset="utf-8", metadata=as_json(about))
+            yield from docs.full()
+
+
+def _body(page: str) -> str:
+    """What is between the first beginning of a page's body and its last end; the page where there is none."""
+    begin = BODY.search(page)
+    ends = [match.start() for match in BODY_END.finditer(page, begin.end())] if begin else []
+    return page[begin.end() : ends[-1]] if begin and ends else page
 
 
 def book_of(archive: zipfile.ZipFile) -> Book:
@@ -123,7 +132,7 @@ def book_of(archive: zipfile.ZipFile) -> Book:
         elif name == "itemref" and part.get("linear") != "no" and part.get("idref") in pages:
             chapters.append(pages[part.get("idref", "")])
         elif name in METADATA_FIELDS and name not in about and (part.text or "").strip():
-            about[name] = " ".join((part.text or "").split())
+            about[name] = " ".join((part.text or "").split())[:MAX_ABOUT]
     members = set(archive.namelist())
     chapters = [name for name in chapters if name in members]
     if ENCRYPTION in members:  # fonts are often, which does not matter

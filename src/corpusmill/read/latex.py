@@ -7,25 +7,26 @@ import tarfile
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO, Any, cast
 
 import pyarrow as pa
 
 from corpusmill.errors import InputError, RecordError
-from corpusmill.formats.latex import group, without_comments
+from corpusmill.formats.latex import MAX_BRACES, group, most_open, without_comments
 from corpusmill.read import FilePiece, PageKind
 from corpusmill.read._bytes import Damaged, blocks, endings
 from corpusmill.read._documents import DocumentBatches, FileReader, as_json
 from corpusmill.read._lines import TooLong
 from corpusmill.read._trees import StrictTarInfo
 from corpusmill.read.text import KINDS
-from corpusmill.storage import FileInfo, has_ending, open_read
+from corpusmill.storage import FileInfo, has_ending, is_local, local_path, open_read
 
 SOURCES = (".tex", ".ltx", ".latex", ".sty", ".cls")
 CLASS = re.compile(r"\\document(?:class|style)\b")
 BEGINS = re.compile(r"\\begin\s*\{document\}")
 INCLUDES = re.compile(
-    r"\\(input|include|subfile|subfileinclude|import|subimport|usepackage|RequirePackage)\b\s*(?:\[[^\]]*\])?\s*"
+    r"\\(input|include|subfile|subfileinclude|import|subimport|usepackage|RequirePackage)\b\s*(?:\[[^\]]{0,1000}\])?\s*"
 )
 BARE = re.compile(r"[^\s{}\\%]+")  # of \input name
 ARXIV = re.compile(r"(?:[a-z-]+(?:\.[A-Z]{2})?)?\d{7}|\d{4}\.\d{4,5}")
@@ -88,6 +89,8 @@ class LatexReader(FileReader):
 
             def read_near(path: str) -> str | None:
                 try:
+                    if is_local(file.path) and not _is_inside(Path(local_path(file.path)).parent, path):
+                        return None
                     with open_read(posixpath.join(folder, path)) as opened:
                         data = opened.read(budget[0] + 1)
                 except (InputError, OSError, ValueError):  # ValueError: a null character, which no name has
@@ -240,6 +243,12 @@ def _stem(name: str) -> str:
     return re.sub(r"(?:\.(?:tar|tgz|gz|bz2|xz|tex|pdf))+$", "", name)
 
 
+def _is_inside(folder: Path, path: str) -> bool:
+    """Whether a path leads to a file in a folder: not to a pipe, and by no link to elsewhere."""
+    place = (folder / path).resolve()
+    return place.is_relative_to(folder.resolve()) and place.is_file()
+
+
 def _text(data: bytes) -> str:
     """UTF-8, or else Latin-1, in which sources were written before."""
     try:
@@ -278,6 +287,8 @@ def assembled(text: str, folder: str, lookup: Lookup, limit: int) -> str:
         budget[0] -= len(text)
         if budget[0] < 0:
             raise TooLong(f"the source with what it includes has more than {limit} characters")
+        if (count := most_open(text)) > MAX_BRACES:
+            raise Damaged(f"{count} braces are open at a time, more than {MAX_BRACES}")
         parts: list[str] = []
         at = 0
         while match := INCLUDES.search(text, at):

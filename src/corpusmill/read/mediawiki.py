@@ -19,8 +19,8 @@ from corpusmill.read.text import KINDS
 from corpusmill.storage import FileInfo
 
 MAX_HEAD = 1 << 20  # bytes of an export in which its <siteinfo> ends
-SITE = re.compile(rb"<siteinfo>.*?</siteinfo>", re.S)
 LANGUAGE = re.compile(rb'<mediawiki\b[^>]{0,2000}?\sxml:lang="([A-Za-z0-9-]{1,32})"')
+MAX_NAMES = 32  # of a namespace: its own and some of other spellings
 REDIRECT = re.compile(r"\s*#REDIRECT\s*:?\s*\[\[", re.I)
 FILE, CATEGORY = "6", "14"  # numbers of namespaces
 WIKITEXT = ("", "wikitext")
@@ -176,16 +176,19 @@ def site_of(path: str) -> Site:
                 break
     language = LANGUAGE.search(head)
     spoken = language[1].decode() if language else ""
-    site_match = SITE.search(head)
+    start = head.find(b"<siteinfo>")
+    end = head.find(b"</siteinfo>", start) if start >= 0 else -1
     try:
-        site = ElementTree.fromstring(bytes(site_match[0]).decode("utf-8", "replace")) if site_match else None
+        site = ElementTree.fromstring(head[start : end + 11].decode("utf-8", "replace")) if end >= 0 else None
     except ElementTree.ParseError:
         site = None
     if site is None:
         return Site(language=spoken)
     names: dict[str, list[str]] = {}
     for namespace in site.iterfind("namespaces/namespace"):
-        names.setdefault(namespace.get("key", ""), []).append(namespace.text or "")
+        of_key = names.setdefault(namespace.get("key", ""), [])
+        if len(of_key) < MAX_NAMES:
+            of_key.append(namespace.text or "")
     base = _text(site, "base")
     return Site(_text(site, "dbname"), base.rpartition("/")[0] + "/" if "/" in base else "", spoken, names)
 
@@ -194,7 +197,7 @@ def with_common_names(text: str, site: Site) -> str:
     """Wikitext whose links to files and categories say File and Category, whatever these are called in the wiki."""
     for number, common in ((FILE, "File"), (CATEGORY, "Category")):
         if names := [re.escape(name) for name in site.names.get(number, []) if name and name != common]:
-            text = re.sub(rf"\[\[[ _]*(?:{'|'.join(names)})[ _]*:", f"[[{common}:", text, flags=re.I)
+            text = re.sub(rf"\[\[[ _]*+(?:{'|'.join(names)})[ _]*+:", f"[[{common}:", text, flags=re.I)
     return text
 
 

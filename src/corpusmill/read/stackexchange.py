@@ -31,6 +31,7 @@ KIND = re.compile(rb'\sPostTypeId="(\d{1,3})"')
 SITE = re.compile(r"(?:^|/)([a-z0-9-]+(?:\.[a-z0-9-]+)+)(?:/|$)")
 TAGS = re.compile(r"[^<>|]+")
 QUESTION, ANSWER = b"1", b"2"
+LARGEST = 1 << 63
 # Of what was written before the data said it: the licence by the day (stackoverflow.com/help/licensing).
 LICENCES = (("2011-04-08", "CC BY-SA 2.5"), ("2018-05-02", "CC BY-SA 3.0"), ("9999", "CC BY-SA 4.0"))
 Row = dict[str, str]
@@ -51,9 +52,9 @@ class StackexchangeReader(FileReader):
     min_answer_score, max_answers   which answers are taken, the first of the order
     answered        questions without an answer that is taken are counted as `no_answer`
 
-    Faults: `bad_xml`, `truncated`, `damaged`. Answers are counted as `answer`, other posts as `other_post`. A large
-    file that is not compressed is split by questions, into 16 pieces at most, each of which reads all of the file and
-    sorts its posts into temporary files, so memory is bounded.
+    Faults: `bad_xml` (also of a question whose number an earlier one has), `truncated`, `damaged`. Answers are counted as
+    `answer`, other posts as `other_post`. A large file that is not compressed is split by questions, into 16 pieces at
+    most, each of which reads all of the file and sorts its posts into temporary files, so memory is bounded.
     """
 
     order: Literal["accepted", "score", "date"] = "accepted"  # of the answers
@@ -90,7 +91,7 @@ class StackexchangeReader(FileReader):
         questions = _questions(piece, limit, docs)
         if len(questions.positions):
             with tempfile.TemporaryDirectory(prefix="corpusmill-posts-") as folder:
-                for number in range(_distribute(piece, limit, questions, Path(folder))):
+                for number in range(_distribute(piece, limit, questions, Path(folder), docs)):
                     for position, question, answers in _bucket(Path(folder, str(number)), docs):
                         self._document(position, question, answers, site, docs)
                         yield from docs.full()
@@ -160,9 +161,10 @@ def _score(row: Row) -> int:
 
 def _number(row: Row, name: str) -> int:
     try:
-        return int(row.get(name, "0"))
+        number = int(row.get(name, "0"))
     except ValueError:
         return 0
+    return number if abs(number) < LARGEST else 0
 
 
 def _rows(piece: FilePiece, limit: int) -> Iterator[tuple[int, bytes | RecordError]]:
@@ -202,26 +204,37 @@ def _questions(piece: FilePiece, limit: int, docs: DocumentBatches) -> Questions
     return Questions(np.array(positions, np.int64), order, ids[order])
 
 
-def _distribute(piece: FilePiece, limit: int, questions: Questions, folder: Path) -> int:
+def _distribute(piece: FilePiece, limit: int, questions: Questions, folder: Path, docs: DocumentBatches) -> int:
     """Write each post of the piece's questions to the file of its bucket; returns how many buckets there are.
 
-    Buckets are ranges of positions, so that documents come out in the order of the file.
+    Buckets are ranges of positions, so that documents come out in the order of the file. Of questions of one number the
+    first of the file counts, or each would take all answers.
     """
     many = len(questions.positions)
+    has_come = np.zeros(many, bool)  # by the first place of a number: whether a question of that number has come
     count = int(min(MAX_BUCKETS, max(1, -(-piece.size // BUCKET)), many))
     files = [Path(folder, str(number)).open("wb") for number in range(count)]  # noqa: SIM115 - closed below
     try:
         for position, line in _rows(FilePiece(piece.file), limit):
             if isinstance(line, RecordError) or (kind := KIND.search(line)) is None:
                 continue
-            places: list[int] = []
-            if kind[1] == QUESTION and piece.start <= position < piece.stop:
-                places = [int(np.searchsorted(questions.positions, position))]
-            elif kind[1] == ANSWER and (parent := PARENT.search(line)):
-                first, last = np.searchsorted(questions.numbers, [int(parent[1]), int(parent[1]) + 1])
-                places = questions.by_number[first:last].tolist()
-            for bucket in sorted({index * count // many for index in places}):
-                files[bucket].write(b"%d %s\n" % (position, line.strip()))
+            is_question = kind[1] == QUESTION
+            name = ROW_ID if is_question else PARENT
+            if kind[1] not in (QUESTION, ANSWER) or (match := name.search(line)) is None:
+                continue
+            number = int(match[1])
+            first = int(np.searchsorted(questions.numbers, number))
+            if first == many or questions.numbers[first] != number:  # of another piece
+                continue
+            place = int(questions.by_number[first])
+            if is_question and piece.start <= position < piece.stop:
+                if has_come[first]:
+                    docs.dead(position, "bad_xml", f"an earlier question has the number {number}, too")
+                    continue
+                place = int(np.searchsorted(questions.positions, position))
+            has_come[first] |= is_question
+            if not is_question or piece.start <= position < piece.stop:
+                files[place * count // many].write(b"%d %s\n" % (position, line.strip()))
     finally:
         for file in files:
             file.close()

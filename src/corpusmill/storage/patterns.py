@@ -348,6 +348,10 @@ def _nothing(pattern: str, suffixes: tuple[str, ...]) -> str:
         ending = f" that ends in {', '.join(plain)}" if plain else ""
         entries = sorted(entry.name for entry in Path(pattern).iterdir())[:5]
         return f"{pattern}: the folder has no file{ending}. It holds: {', '.join(entries) or 'nothing'}."
+    if Path(pattern).exists():
+        return (
+            f"{pattern}: a pipe or a device, which cannot be read twice. Write what it gives to a file, and name that."
+        )
     folder = os.path.dirname(pattern) or "."
     if not Path(folder).is_dir():
         return f"{pattern}: there is no folder {folder}"

@@ -52,8 +52,11 @@ TEMPLATES = {
     "pi": "π",
     "nbsp": " ",
 }
-PAIRS = re.compile(r"\{\{|\}\}|\{\||\|\}|\[|\]|</|/>|<(?=[a-zA-Z])")
-ENDS = {"}}": ("{", -1), "|}": ("{", -1), "]": ("[", -1), "</": ("<", -1), "/>": ("<", -1)}
+PAIRS = re.compile(r"<!--|-->|\{\{|\}\}|\{\||\|\}|\[|\]|</|/>|<(?=[a-zA-Z])")
+ENDS = {"<!": ("<!--", 1), "--": ("<!--", -1),
+        "}}": ("{", -1), "|}": ("{", -1), "]": ("[", -1), "</": ("<", -1), "/>": ("<", -1)}  # fmt: skip
+MAX_PADDED = 100_000  # cells of a table of Markdown whose short rows are filled up
+MAX_NESTED = 20  # lists in lists that are indented
 ARGUMENT = re.compile(r"\{([^{}]+)\}")
 
 
@@ -190,7 +193,9 @@ class WikitextWriter:
         lines = [" | ".join(row) for row in rows]
         if self.markup == "markdown":
             width = max(map(len, rows))
-            rows = [[*(cell.replace("|", "\\|") for cell in row), *[""] * (width - len(row))] for row in rows]
+            rows = [[cell.replace("|", "\\|") for cell in row] for row in rows]
+            if width * len(rows) <= MAX_PADDED:
+                rows = [[*row, *[""] * (width - len(row))] for row in rows]
             lines = ["| " + " | ".join(row) + " |" for row in rows]
             lines.insert(1, "|" + " --- |" * width)
         above = f"\n{caption}\n\n" if caption else ""
@@ -260,7 +265,7 @@ class WikitextWriter:
             return ""
         if self.markup == "text" or marks[-1] in ":;":
             return item
-        depth = len(marks)
+        depth = min(len(marks), MAX_NESTED)
         del counts[depth:]
         counts += [0] * (depth - len(counts))
         counts[-1] = counts[-1] + 1 if marks[-1] == "#" else 0
@@ -270,11 +275,11 @@ class WikitextWriter:
 
 
 def unclosed(text: str) -> int:
-    """How many templates, links, tables and tags are opened and never closed, of each kind the most.
+    """How many templates, links, tables, tags and comments are opened and never closed, of each kind the most.
 
     For each of them the parser reads on to the end of the page and comes back.
     """
-    open_now = {"{": 0, "[": 0, "<": 0}
+    open_now = {"{": 0, "[": 0, "<": 0, "<!--": 0}
     for match in PAIRS.finditer(text):
         kind, step = ENDS[match[0][:2]] if match[0][:2] in ENDS else (match[0][0], 1)
         open_now[kind] = max(0, open_now[kind] + step)

@@ -11,9 +11,7 @@ from corpusmill.errors import DocumentError, RecipeError
 from corpusmill.steps.extract._page import extract_pages, read_page
 from corpusmill.steps.extract._wikitext import TEMPLATES, Markup, WikitextWriter, unclosed
 
-MAX_UNCLOSED = (
-    1000  # templates, links or tags: parsing takes three seconds for these, and six minutes for ten times more
-)
+MAX_UNCLOSED = 1000  # templates, links …: parsing takes three seconds for these, and six minutes for ten times more
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,9 +26,9 @@ class Wikitext:
                 leave nothing, but for some thirty whose arguments are words of the sentence: `lang`, `convert`,
                 `nowrap` …
 
-    Templates are not expanded. A page of more than `max_mb`, or with more than 1,000 templates, links or tags that are
-    not closed, is a DocumentError. A page without text is dropped as `empty`. Documents without a page are passed
-    through. Needs the extra `mediawiki`.
+    Templates are not expanded. A page of more than `max_mb`, or with more than 1,000 templates, links, tags or comments
+    that are not closed, is a DocumentError. A page without text is dropped as `empty`. Documents without a page are
+    passed through. Needs the extra `mediawiki`.
     """
 
     extras: ClassVar[tuple[Extra, ...]] = (MEDIAWIKI,)
@@ -61,7 +59,7 @@ class Wikitext:
         library = _library()
         if (count := unclosed(wikitext)) > MAX_UNCLOSED:
             raise DocumentError(
-                f"the page opens {count} templates, links or tags without an end, more than {MAX_UNCLOSED}"
+                f"the page opens {count} templates, links, tags or comments without an end, more than {MAX_UNCLOSED}"
             )
         try:
             code = library.parse(wikitext, skip_style_tags=True)
