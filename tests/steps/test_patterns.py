@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from conftest import docs
 from corpusmill.engine.work.batch import Batch
-from corpusmill.errors import RecipeError
+from corpusmill.errors import DocumentError, RecipeError
+from corpusmill.steps import own_patterns
 from corpusmill.steps.filter.patterns import Patterns
 
 PATTERNS = (("word", "lorem|ipsum"), ("digits", "[0-9]+"), ("start", "(?m)^#+"), ("first", "^."), ("accent", "é|日本"))
@@ -69,3 +70,13 @@ def test_the_reason_names_the_pattern():
 def test_patterns_that_cannot_be_meant_are_refused(parameters, message):
     with pytest.raises(RecipeError, match=message):
         Patterns(**parameters)
+
+
+def test_a_document_whose_matches_take_the_square_of_its_length_is_an_error(monkeypatch):
+    monkeypatch.setattr(own_patterns, "SECONDS", 0.05)
+    step = Patterns(patterns=(("a", "a.*b|a"),), max_count=1)
+    other = docs("ab " * 20_000, "b" * 100_000)  # as long, and each match looks at one word
+    assert step.signals(docs("a" * 1000))["a_count"].to_pylist() == [1000]
+    assert Patterns(patterns=(("a", "ab|a"),), max_count=1).signals(other)["a_count"].to_pylist() == [20_000, 0]
+    with pytest.raises(DocumentError, match=r"the pattern a\.\*b\|a takes more than .* seconds"):
+        step.signals(docs("b", "a" * 400_000))

@@ -3,7 +3,8 @@
 import pytest
 
 from conftest import docs
-from corpusmill.errors import RecipeError
+from corpusmill.errors import DocumentError, RecipeError
+from corpusmill.steps import own_patterns
 from corpusmill.steps.clean.replace import Replace
 
 
@@ -44,3 +45,9 @@ def test_lower_case_comes_first():
 def test_a_pattern_that_cannot_be_meant_is_refused(patterns, message):
     with pytest.raises(RecipeError, match=f"clean/replace: .*{message}"):
         Replace(patterns=tuple(patterns.items()))
+
+
+def test_a_document_whose_matches_take_the_square_of_its_length_is_an_error(monkeypatch):
+    monkeypatch.setattr(own_patterns, "SECONDS", 0.05)
+    with pytest.raises(DocumentError, match=r"takes more than .* seconds"):
+        Replace(patterns=(("a.*b|a", ""),)).transform(docs("b", "a" * 400_000))

@@ -52,9 +52,9 @@ class StackexchangeReader(FileReader):
     min_answer_score, max_answers   which answers are taken, the first of the order
     answered        questions without an answer that is taken are counted as `no_answer`
 
-    Faults: `bad_xml` (also of a question whose number an earlier one has), `truncated`, `damaged`. Answers are counted as
-    `answer`, other posts as `other_post`. A large file that is not compressed is split by questions, into 16 pieces at
-    most, each of which reads all of the file and sorts its posts into temporary files, so memory is bounded.
+    Faults: `bad_xml` (also of a question whose number an earlier one has), `truncated`, `damaged`. Answers are counted
+    as `answer`, other posts as `other_post`. A large file that is not compressed is split by questions, into 16 pieces
+    at most, each of which reads all of the file and sorts its posts into temporary files, so memory is bounded.
     """
 
     order: Literal["accepted", "score", "date"] = "accepted"  # of the answers

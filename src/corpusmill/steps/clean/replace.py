@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from corpusmill.errors import RecipeError
+from corpusmill.steps.own_patterns import replace_matches
 from corpusmill.text.rewrite import masked, with_text
 
 
@@ -18,8 +19,9 @@ class Replace:
 
     An expression is followed by what replaces each match: "" removes it, `\1` is its first group, `\0` the match, `\\`
     a backslash. `lower=True` first puts all letters into lower case. To remove whole lines, match their end:
-    `(?m)^Advertisement\n`. Patterns are RE2's, linear in time; "(?i)" ignores case, "(?m)" lets ^ and $ match at line
-    ends, "(?s)" lets . match a line feed. Signal: `replaced`, whether the text was changed.
+    `(?m)^Advertisement\n`. Patterns are RE2's, without look-around; "(?i)" ignores case, "(?m)" lets ^ and $ match at
+    line ends, "(?s)" lets . match a line feed. A document whose matches take more than 10 seconds is a
+    DocumentError. Signal: `replaced`, whether the text was changed.
     """
 
     patterns: tuple[tuple[str, str], ...]  # regular expression -> replacement
@@ -37,7 +39,7 @@ class Replace:
         before = docs["text"]
         text = pc.utf8_lower(before) if self.lower else before
         for pattern, replacement in self.patterns:
-            replaced = partial(pc.replace_substring_regex, pattern=pattern, replacement=replacement)
+            replaced = partial(replace_matches, pattern=pattern, replacement=replacement)
             text = masked(text, pc.match_substring_regex(text, pattern), replaced)
         changed = pc.not_equal(text, before)
         return with_text(docs, text).append_column("replaced", changed)

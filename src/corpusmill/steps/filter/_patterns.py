@@ -1,4 +1,4 @@
-"""Regular expressions of a recipe's own, in RE2: matched in linear time, whatever the pattern and the text."""
+"""Regular expressions of a recipe's own, in RE2: each search takes linear time, whatever the pattern and the text."""
 
 import re
 
@@ -8,6 +8,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from corpusmill.errors import RecipeError
+from corpusmill.steps.own_patterns import replace_matches
 
 Patterns = tuple[tuple[str, str], ...]
 
@@ -45,6 +46,6 @@ def match_counts(texts: pa.LargeStringArray, pattern: str, chars: NDArray[np.int
     chars   (texts,) characters of each
     """
     # Arrow's own count begins a new text after each match, so that ^ matches there again: one mark a match is counted.
-    marked = pc.replace_substring_regex(texts, pattern, r"\0#")
+    marked = replace_matches(texts, pattern, r"\0#")
     counts: NDArray[np.int64] = pc.utf8_length(marked).to_numpy().astype(np.int64) - chars
     return counts

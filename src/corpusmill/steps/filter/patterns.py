@@ -12,6 +12,7 @@ from corpusmill.steps import Columns
 from corpusmill.steps.filter._patterns import Patterns as Named
 from corpusmill.steps.filter._patterns import check_patterns, match_counts, matches
 from corpusmill.steps.measures import ratio
+from corpusmill.steps.own_patterns import replace_matches
 from corpusmill.steps.verdict import join_reasons
 from corpusmill.text.shapes import line_shapes, line_texts
 
@@ -29,8 +30,9 @@ class Patterns:
         share        characters of these, of all characters
         line_share   lines with a match, of all lines that are not blank
 
-    Patterns are RE2's, linear in time; "(?i)" ignores case, "(?m)" lets ^ and $ match at line ends. Signals:
-    `NAME_count`, `NAME_share`, `NAME_line_share`, None where no bound is about them.
+    Patterns are RE2's, without look-around; "(?i)" ignores case, "(?m)" lets ^ and $ match at line ends. A document
+    whose matches take more than 10 seconds is a DocumentError. Signals: `NAME_count`, `NAME_share`,
+    `NAME_line_share`, None where no bound is about them.
     """
 
     patterns: Named  # name -> regular expression
@@ -73,7 +75,7 @@ class Patterns:
             if self.max_count is not None:
                 columns[f"{name}_count"] = pa.array(match_counts(text, pattern, chars))
             if self.max_share is not None:
-                unmatched = pc.utf8_length(pc.replace_substring_regex(text, pattern, "")).to_numpy().astype(np.int64)
+                unmatched = pc.utf8_length(replace_matches(text, pattern, "")).to_numpy().astype(np.int64)
                 columns[f"{name}_share"] = pa.array(ratio(chars - unmatched, chars))
             if self.max_line_share is not None:
                 hit = np.bincount(lines["document"], matches(line, pattern), len(docs)).astype(np.int64)
