@@ -7,6 +7,7 @@ import csv
 import gzip
 import json
 from random import Random
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -192,7 +193,7 @@ def test_what_cannot_be_exported_is_said(done, tmp_path, format, settings, error
 @pytest.mark.parametrize("format", ["llmc", "olmo"])
 def test_content_that_contradicts_itself_is_reported(done, tmp_path, format):
     """Without checksums, too: by the header, and by the table of documents."""
-    split = {"val_fraction": 0} if format == "llmc" else {}
+    split: dict[str, Any] = {"val_fraction": 0} if format == "llmc" else {}
     folder = export(done.folder, format, tmp_path / "out", **split).folder
     (folder / ".SHA256SUMS").unlink()
     path = next(path for path in sorted(folder.iterdir()) if path.suffix in (".bin", ".npy"))

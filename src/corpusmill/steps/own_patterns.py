@@ -36,7 +36,7 @@ def _check_time(text: pa.LargeStringArray, pattern: str) -> None:
     while pc.binary_length(marked(max_replacements=most))[0].as_py() - size >= most:
         if thread_time() - start > SECONDS:
             raise DocumentError(
-                f"the pattern {pattern} takes more than {SECONDS:g} seconds: for each of {most} matches it looks at much "
-                f"of what follows, as `.*` does. Let it look less far, as with [^\\n]{{0,100}}"
+                f"the pattern {pattern} takes more than {SECONDS:g} seconds: for each of {most} matches it looks at "
+                f"much of what follows, as `.*` does. Let it look less far, as with [^\\n]{{0,100}}"
             )
         most *= MORE
