@@ -24,6 +24,8 @@ from hypothesis import strategies as st
 from conftest import docs
 from corpusmill import read, steps
 from corpusmill.engine.work.batch import Batch
+from corpusmill.engine.work.sinks import count_flow
+from corpusmill.engine.work.step_chain import StepChain
 from corpusmill.errors import DocumentError, MissingExtraError
 from corpusmill.recipe.names import name_of
 from corpusmill.recipe.order import BEFORE_TEXT, RecipePart, misplaced
@@ -430,7 +432,7 @@ def test_a_document_of_which_a_step_leaves_nothing_is_dropped_as_empty(name):
     step = steps.find(name)(**parameters)
     emptied = judged(step, batch([(text, None), ("\u3000\t", None)], pages=False))
     assert emptied["dropped"] == [0, 0]
-    assert [reason.partition(",")[0] for reason in emptied["reasons 0"]] == ["empty", "empty"]
+    assert [reason.rpartition(",")[2] for reason in emptied["reasons 0"]] == ["empty", "empty"]
 
 
 def test_a_document_of_which_a_cut_leaves_nothing_is_dropped_as_empty():
@@ -438,6 +440,20 @@ def test_a_document_of_which_a_cut_leaves_nothing_is_dropped_as_empty():
     through.cut(0, "line", np.array([[0, 0, 5], [1, 0, 5]]), pa.nulls(3, pa.string()))
     assert through.dropped.tolist() == [-1, 0, -1]
     assert through.reasons[0][1].to_pylist() == [None, "empty", None]
+
+
+def test_a_step_that_judges_what_it_empties_gives_its_own_reason_first():
+    line = "The river that runs to the sea has to be crossed with care."
+    step, facts = steps.find("filter/c4")(), dict[str, Any]()
+    through = Batch(batch([("short line", None), (line, None), ("\n".join([line] * 5), None)], pages=False))
+    through.apply(0, "c4", step)
+    through.finish()
+    assert [(label, reasons.to_pylist()) for label, reasons in through.reasons] == [
+        ("c4", ["min_sentences,empty", "min_sentences", None])
+    ]
+    assert through.all_reasons().to_pylist() == ["c4.min_sentences,c4.empty", "c4.min_sentences", None]
+    count_flow(through, StepChain(steps=(("c4", step),)), None, facts)
+    assert facts["reasons"] == {"c4": {"made": {"min_sentences": 2}}}
 
 
 @pytest.mark.parametrize("step", of_kind("Filter"))

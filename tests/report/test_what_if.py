@@ -51,6 +51,7 @@ OTHERS = [
     ["language.min_scores=[[en,0.9]]", "c4.min_sentences=2"],
     ["keep_where.condition=bytes > 2000 or gopher_quality.stop_words > 7", "url.max_soft_words=0"],
     ["keep_where.condition=url.domain is not null and language.score > 0.9", "code.max_code_score=0.2"],
+    ["c4.min_sentences=0"],  # what has no text left stays dropped
 ]
 
 

@@ -75,7 +75,7 @@ def test_the_sentences_of_the_remaining_text_are_counted(sentences, reason):
 
 
 def test_nothing_left_is_dropped_for_having_no_sentences():
-    assert run(C4(), "menu\nhome\n")[:2] == ("", "min_sentences")
+    assert run(C4(), "menu\nhome\n")[:2] == ("", "min_sentences,empty")
 
 
 def test_lines_can_be_judged_without_being_removed():

@@ -38,7 +38,8 @@ Columns = Mapping[str, pa.Array]
 class Transform(Protocol):
     """Changes documents. Rows are neither removed nor reordered; columns that are not in DOCUMENT become signals.
 
-    A document whose `text` comes back null, or with nothing but white space, is dropped with the reason `<step>.empty`.
+    A document whose `text` comes back null, or with nothing but white space, is dropped with the reason `<step>.empty`,
+    after the reasons that the step gives as a Filter.
     """
 
     def transform(self, docs: pa.RecordBatch) -> pa.RecordBatch: ...

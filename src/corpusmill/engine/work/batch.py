@@ -90,7 +90,6 @@ class Batch:
             self._note(label, {name: changed[name] for name in changed.schema.names if name not in DOCUMENT.names})
             # With these, and the bytes at the end, the flow of bytes can be counted again for other thresholds.
             self._note(label, {"bytes_before": pa.array(self.sizes[-1])})
-            self._drop(index, label, empty(filled))
         if isinstance(step, Annotate):
             measured = self._guarded(label, lambda docs, _: answers.signals(label, step.signals(docs), docs))
             self._note(label, measured)
@@ -103,6 +102,8 @@ class Batch:
             )
             self._drop(index, label, judged)
             self._note(label, {rule.signal: signals[rule.signal] for rule in rules_of(step)})
+        if isinstance(step, Transform):
+            self._drop(index, label, empty(self.docs["text"]))
 
     def skip_step(self, signals: Mapping[str, pa.DataType]) -> None:
         """Skip a step that is not for these documents. The columns that it leaves of others, `signals`, are null."""
@@ -255,6 +256,11 @@ class Batch:
     def _drop(self, index: int, label: str, reasons: pa.Array) -> None:
         if reasons.null_count == len(reasons):
             return
+        if self.reasons and self.reasons[-1][0] == label:  # the step judges documents, and has emptied some
+            before = self.reasons.pop()[1]
+            joined = pc.binary_join_element_wise(pc.fill_null(before, ""), pc.fill_null(reasons, ""), ",")
+            joined = pc.utf8_trim(joined, ",")
+            reasons = pc.if_else(pc.equal(joined, ""), NOTHING, joined)
         self.reasons.append((label, reasons))
         failing = reasons.is_valid().to_numpy(zero_copy_only=False)
         self.dropped[failing & (self.dropped == KEPT)] = index

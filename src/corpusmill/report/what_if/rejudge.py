@@ -60,7 +60,7 @@ class RejudgedVerdicts:
             code, values = coded(judge.reasons(judge.after, saved))
             first = [self._firsts[f"{judge.label}.{v.partition(',')[0]}" if v else None] for v in values]
             own = np.array(first, np.int64)[code]
-            earlier = (own != 0) & (judge.index < drops_at)
+            earlier = (own != 0) & (judge.index <= drops_at)  # its own reasons come before that a text is empty
             drops_at[earlier], after[earlier] = judge.index, own[earlier]
         if not self.all_measured and (drops_at > dropped_at).any():
             row_passed = int(np.argmax(drops_at > dropped_at))
@@ -224,10 +224,10 @@ def _by_step(reasons: str | None) -> dict[str, list[str]]:
 
 
 def _unjudged(judge: Judge, by_step: Mapping[str, list[str]]) -> list[str]:
-    """What a step drops for without judging: a text that it leaves null."""
-    rules = by_step.get(judge.label, [])
-    return rules[:1] if rules[:1] == ["empty"] and isinstance(judge.before, Transform) else []
+    """What a step drops for without judging: a text of which it leaves nothing."""
+    return ["empty"] if isinstance(judge.before, Transform) and "empty" in by_step.get(judge.label, []) else []
 
 
 def _judged(judge: Judge, by_step: Mapping[str, list[str]]) -> list[str]:
-    return by_step.get(judge.label, [])[len(_unjudged(judge, by_step)) :]
+    unjudged = _unjudged(judge, by_step)
+    return [rule for rule in by_step.get(judge.label, []) if rule not in unjudged]
