@@ -217,7 +217,8 @@ def use(kind: str, folder: Path) -> None:
 
     values = ["the river ran past the mill a b", "", " \n", "x" * 300, "é日本 </s> \u2028", "a b " * 200]
     texts = pa.array(values, pa.large_string())
-    path = next(path for path in folder.iterdir() if path.name not in ("config.json",) and path.name != "model.onnx")
+    others = ("config.json", "model.onnx", "kind.txt")
+    path = next(path for path in folder.iterdir() if path.name not in others)
     if kind == "fasttext":
         read_labels(path)
         FastText.load(path).predict(texts)

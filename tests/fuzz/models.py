@@ -78,7 +78,6 @@ class Models:
         from corpusmill.errors import AssetError, RecipeError
 
         kind = (folder / "kind.txt").read_text()
-        (folder / "kind.txt").unlink()
         try:
             self.use(kind, folder)
         except (AssetError, RecipeError) as error:
@@ -87,8 +86,6 @@ class Models:
             if len(str(error)) > 5000:
                 raise Wrong(f"a message of {len(str(error))} characters") from error
             return "refused"
-        finally:
-            (folder / "kind.txt").write_text(kind)
         return "right"
 
 

@@ -161,6 +161,7 @@ HOSTILE: list[tuple[str, str, bytes, str]] = [
     ("toxicity", "m.toxicity", toxicity(words=WORDS), "the length of a word is 40, must be 32 at most"),
     ("toxicity", "m.toxicity", toxicity(bias=NAN[:1]), "a weight is infinite, or none"),
     ("wide", "m.wide", wide_file({"depth": "x"}), "depth is 'x', must be a int"),
+    ("wide", "m.wide", wide_file({"depth": 2**63 - 1}), "depth is 9223372036854775807, must be from 1 to 64"),
     ("wide", "m.wide", wide_file({"classes": []}), r"classes is \[\], must be a list of names"),
     ("wide", "m.wide", wide_file({"groups": {"en": 5}}), "the groups of its languages are from -1 to 5"),
     ("wide", "m.wide", wide_file({"pairs": [["en", "xx"]]}), "KeyError: 'xx'"),

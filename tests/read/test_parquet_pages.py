@@ -19,7 +19,7 @@ def written(path, table, **settings):
 
 def at_once(path):
     with path.open("rb") as file:
-        return rows_at_once(file, pq.ParquetFile(path).metadata.row_group(0), ROWS)
+        return rows_at_once(file, 0, pq.ParquetFile(path).metadata.row_group(0).num_rows, ROWS)
 
 
 @pytest.mark.parametrize("version", ["1.0", "2.0"])

@@ -270,7 +270,8 @@ class ModelReader:
             raise wrong_value(self.path, "the bytes that a quantised matrix takes in memory", rows * dim * 4, most)
         matrix = self.quantiser(codes, rows, dim)
         if norms:
-            matrix *= self.quantiser(self.array(np.uint8, rows), rows, 1)
+            with np.errstate(over="ignore", invalid="ignore"):  # what is not finite then is refused
+                matrix *= self.quantiser(self.array(np.uint8, rows), rows, 1)
         return matrix
 
     def quantiser(self, codes: Bytes, rows: int, columns: int) -> Float32s:

@@ -45,7 +45,7 @@ def read_model(
         card = json.loads(bytes(arrays["card"]))
         format, selected = card["format"], {part: arrays[part] for part in parts}
     except DAMAGE as error:
-        why = f"{type(error).__name__}: {error}"
+        why = f"{type(error).__name__}: {str(error)[:200]}"
         raise AssetError(f"{path}: not a {kind} model, or a damaged one ({why}). {advice}") from error
     if format != version:
         raise AssetError(f"{path}: {kind} model of format {str(format)[:40]}; this reads {version}. {advice}")

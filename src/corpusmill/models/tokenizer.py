@@ -281,7 +281,12 @@ def _refuse_gaps(engine: Engine, definition: Definition) -> None:
 
 
 def _refuse_controls(engine: Engine, definition: Definition, controls: dict[str, int], lookalikes: list[str]) -> None:
-    ids, _ = engine.encode(pa.array(lookalikes, pa.large_string()))
+    try:
+        ids, _ = engine.encode(pa.array(lookalikes, pa.large_string()))
+    except (KeyboardInterrupt, SystemExit, MemoryError):
+        raise
+    except BaseException as error:  # the library raises bare Exception, and a panic in its Rust code is not one
+        raise AssetError(f"{definition.path}: {engine.name} cannot encode text by it: {error}") from error
     became = set(ids.tolist()) & (set(controls.values()) - {definition.unknown})
     if became:
         names = ", ".join(c for c, i in controls.items() if i in became)

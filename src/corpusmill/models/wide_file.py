@@ -9,6 +9,7 @@ import io
 import json
 import lzma
 import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from corpusmill.text.array_types import Int8s
 WIDE_MAGIC = b"CMWIDE1 "
 FORMAT = 3
 NOTHING = "zxx"  # py3langid's class of what is no language: never a name
+MAX_DEPTH = 64  # bytes of the longest n-gram
 LONGEST_CARD = 1 << 20  # bytes; that of the model that ships has 4 kB
 MAX_UNPACKED = 256 << 20  # bytes of all arrays, and of LZMA's memory
 ROW = 64  # bytes of a cache line
@@ -46,6 +48,8 @@ def read_card(path: Path) -> dict[str, Any]:
     for name, kind in {**kinds, "pairs": (list,)}.items():
         if not isinstance(card.get(name), kind):
             raise wrong_value(path, name, repr(card.get(name))[:40], f"a {kind[-1].__name__}")
+    if not 1 <= card["depth"] <= MAX_DEPTH:
+        raise wrong_value(path, "depth", card["depth"], f"from 1 to {MAX_DEPTH}")
     if not card["classes"] or not all(isinstance(name, str) for name in card["classes"]):
         raise wrong_value(path, "classes", repr(card["classes"])[:40], "a list of names")
     return card
@@ -83,8 +87,8 @@ def unpacked(path: Path) -> Tables:
             "table": aligned(table),
             "ceiling": table[:, [name != NOTHING for name in classes]].max(axis=1, initial=0),
         }
-    except (*DAMAGE, lzma.LZMAError, zipfile.BadZipFile, EOFError) as error:
-        why = f"{type(error).__name__}: {error}"
+    except (*DAMAGE, lzma.LZMAError, zipfile.BadZipFile, zlib.error, RuntimeError, EOFError) as error:
+        why = f"{type(error).__name__}: {str(error)[:200]}"
         raise AssetError(f"{path}: not a language model of corpusmill, or a damaged one ({why})") from error
 
 

@@ -67,7 +67,7 @@ class ParquetReader(TableReader):
                 position = sum(groups[:group])
                 end = position + groups[group]
                 try:
-                    count = rows_at_once(opened_file, file.metadata.row_group(group), ROWS_CONVERTED)
+                    count = rows_at_once(opened_file, group, groups[group], ROWS_CONVERTED)
                 except TooLarge as error:
                     docs.dead(position, "too_large", f"row group {group}, rows {position} to {end - 1}: {error}")
                     continue
