@@ -5,7 +5,7 @@
     archives    targets: readers of records and pages, every compression, bombs
     sources     targets: readers of wikis, forums, papers, books, PDF, code, and of signals beside documents
     wording     targets: recipes, conditions of keep_where, queries of `sql`
-    folders     targets: shards and the loader, the records of a run
+    folders     targets: shards and the loader, the records of a run, and what of others is in its folder
     case        one case, in a process of its own
     __main__    the schedule, the table, and what failed
 

@@ -276,5 +276,90 @@ class Records:
         return "right"
 
 
+OWN_NAMES = (
+    "output",
+    "stages",
+    "inputs",
+    "find",
+    "hub",
+    "forget",
+    "notes",
+    ".git",
+    "files",
+    "0123456789abcdef",
+    "jsonl",
+)
+ENDINGS = ("", ".json", ".jsonl", ".txt", ".part", ".md")
+
+
+class Foreign:
+    """Files of others in a run's folder, beside it and in the cache of a machine are as they were, whatever is done."""
+
+    name = "deleted"
+
+    def prepare(self, base: Path) -> None:
+        folder = made_run(base)
+        self.seed = {name: data for name, data in files_of(folder).items() if name != "done"}
+
+    def plain(self) -> list[Files]:
+        return [{**self.seed, "do.json": as_text({"do": ["run", "cache"], "foreign": []})}]
+
+    def make(self, random: Random) -> Files:
+        files, foreign = dict(self.seed), []
+        for _ in range(random.choice((1, 1, 2, 5))):
+            parts = random.choices(OWN_NAMES, k=random.choice((0, 1, 1, 2, 3)))
+            top = random.choice(("run", "run", "run", "cache", "."))
+            name = "/".join([top, *parts, f"{random.choice(OWN_NAMES)}{random.choice(ENDINGS)}"])
+            if name not in files and not any(
+                each.startswith(f"{name}/") or name.startswith(f"{each}/") for each in files
+            ):
+                files[name] = b"of others"
+                foreign.append(name)
+        do = random.choices(("run", "restart", "export", "cache"), k=random.choice((1, 1, 2, 3)))
+        return {**files, "do.json": as_text({"do": do, "foreign": foreign})}
+
+    def check(self, folder: Path) -> str:
+        from corpusmill.errors import CorpusmillError
+
+        given = json.loads((folder / "do.json").read_text())
+        refused, here = 0, Path.cwd()
+        os.chdir(folder)
+        try:
+            for action in given["do"]:
+                try:
+                    self._do(action)
+                except CorpusmillError:
+                    refused += 1
+        finally:
+            os.chdir(here)
+        for name in given["foreign"]:
+            if not (folder / name).is_file() or (folder / name).read_bytes() != b"of others":
+                raise Wrong(f"{given['do']}: {name} was removed or replaced")
+        return "refused" if refused else "right"
+
+    def _do(self, action: str) -> None:
+        import fsspec
+
+        import corpusmill
+        from corpusmill.execute.serial import Serial
+        from corpusmill.export import export
+        from corpusmill.store.node_cache import NodeCache
+        from corpusmill.store.restart import remove_all
+        from corpusmill.store.run_folder import RunFolder
+
+        if action == "run":
+            corpusmill.run("made.yaml", folder="run", executor=Serial(), progress=False)
+        elif action == "restart":
+            remove_all(RunFolder("run"))
+            corpusmill.run("made.yaml", folder="run", executor=Serial(), progress=False)
+        elif action == "export":
+            export("run", "megatron", "output")
+        else:
+            fsspec.filesystem("memory").pipe_file("/fuzz/run/a.bin", bytes(100))
+            cache = NodeCache("memory://fuzz/run", Path("cache").absolute(), limit=0)
+            cache.fetch("memory://fuzz/run/a.bin")
+            cache.forget("memory://fuzz/run/a.bin")
+
+
 def targets() -> list[Any]:
-    return [Folders(), Arguments(), Records()]
+    return [Folders(), Arguments(), Records(), Foreign()]

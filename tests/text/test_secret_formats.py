@@ -3,6 +3,7 @@
 import re
 import string
 
+import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from corpusmill.text.secrets import secret_spans
 from corpusmill.text.secrets.find import EXPRESSIONS, SECRET, WALLET, span_of
 from corpusmill.text.secrets.formats import FORMATS, Format
+from growth import assert_linear
 from text_strategies import strings
 
 FORMATS_BY_NAME = {form.name: form for form in FORMATS}
@@ -101,3 +103,18 @@ def test_spans_are_in_order_within_the_text(text):
     spans = secret_spans(strings("x", text)).tolist()
     assert all(0 <= a < b <= len(text.encode()) for d, _, a, b in spans if d == 1)
     assert spans == sorted(spans, key=lambda span: (span[0], span[2]))
+
+
+@pytest.mark.parametrize(
+    "part", ["sk-", "gldt-", "key-", "password=", "-----BEGIN ", "eyJ", "xoxb-", "AKIA", "0x", "ghp_"]
+)
+def test_beginnings_of_secrets_without_an_end_take_linear_time(part):
+    assert_linear(
+        lambda text: secret_spans(pa.array([text], pa.large_string())), lambda size: part * (size // len(part)), 1 << 13
+    )
+
+
+def test_a_secret_is_one_behind_other_beginnings():
+    key = "sk-proj-" + "a8Fk2Lq9Zx4Wc7Vb1Nm6Tr3Yp5Hd0"
+    text = f"{'sk-' * 40}. {key} {'sk-' * 40}"
+    assert secret_spans(pa.array([text], pa.large_string()), ("secret",)).tolist() == [[0, SECRET, 122, 122 + len(key)]]

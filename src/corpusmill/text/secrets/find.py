@@ -19,6 +19,8 @@ Place = tuple[int, int]  # document, byte from its beginning
 FAMILIES = ("secret", "wallet", "credential")
 SECRET, WALLET, CREDENTIAL = range(len(FAMILIES))
 
+MAX_TRIES = 8  # beginnings of one end: a text of "sk-" has one in three letters, and each check takes as long as it is
+
 # By family: the pattern for candidates. In a bytes pattern, `\w` and `\s` are ASCII only.
 EXPRESSIONS = (
     re.compile(expression().encode()),
@@ -74,6 +76,7 @@ def merged(weaker: Int64s, stronger: Int64s) -> Int64s:
 def _confirmed(data: memoryview, offsets: Int64s, places: list[Place], family: int) -> Int64s:
     """The matches of the family's expression at these places, which are in order."""
     spans, before, claimed = [], -1, 0
+    last, tries = 0, 0
     match_here = {SECRET: _secret_at, CREDENTIAL: match_at}.get(family, EXPRESSIONS[family].match)
     for document, offset in places:
         if document != before:
@@ -81,9 +84,12 @@ def _confirmed(data: memoryview, offsets: Int64s, places: list[Place], family: i
         base = int(offsets[document])
         if offset < claimed or not (match := match_here(data, base + offset, int(offsets[document + 1]))):
             continue
+        tries = tries + 1 if match.end() == last else 1
+        last = match.end()
         if span := span_of(match, family, base):
             spans.append((document, family, span[0] - base, span[1] - base))
-            claimed = match.end() - base
+        if span or tries == MAX_TRIES:
+            claimed = last - base
     return np.array(spans, np.int64).reshape(-1, 4)
 
 
