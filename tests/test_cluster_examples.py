@@ -27,7 +27,7 @@ def options():
 
 def test_they_use_options_that_there_are():
     for path in FOLDER.iterdir():
-        said = re.findall(r"--(?:folder|index|of|workers|lease|prepare|set)\b", path.read_text())
+        said = re.findall(r"--(?:folder|index|of|workers|processes|lease|prepare|set)\b", path.read_text())
         assert said and set(said) <= options(), path
 
 

@@ -14,7 +14,7 @@ app = modal.App("mill", image=image)
 @app.function(cpu=16, memory=32 << 10, timeout=24 * 3600, retries=8, secrets=[modal.Secret.from_name("bucket")])  # type: ignore[untyped-decorator,unused-ignore]
 def work(run: str, index: int, count: int) -> None:
     """One worker. Modal asks a container that it takes away to end, and calls the function again elsewhere."""
-    options = ["--index", str(index), "--of", str(count), "--workers", "16"]
+    options = ["--index", str(index), "--of", str(count), "--processes", "16"]
     subprocess.run(["corpusmill", "work", run, *options], check=True)
 
 

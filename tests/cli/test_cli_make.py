@@ -159,9 +159,9 @@ def test_json_says_which_paths_are_missing(corpusmill, tmp_path, monkeypatch):
     assert record_of(corpusmill, "new", "demo", "x.yaml") == {"file": "x.yaml", "missing": {}}
 
 
-def test_the_list_is_the_same_with_a_name_and_in_a_pipe(corpusmill, monkeypatch):
+def test_the_list_is_the_same_in_a_pipe(corpusmill, monkeypatch):
     out = corpusmill("new", "--list")[1]
-    assert corpusmill("new", "fineweb", "--list")[1] == out
+    assert corpusmill("new", "fineweb", "--list")[0] == 2
     monkeypatch.setenv("COLUMNS", "40")
     assert corpusmill("new", "--list")[1] == out, "lines of a pipe are left whole"
     assert [line.split()[0] for line in out.splitlines()[:-2]] == names()

@@ -49,6 +49,6 @@ def test_what_cannot_be_traced_is_refused(corpusmill, run):
     status, _, err = corpusmill("trace", run)
     assert status == 2 and "give --step, or --shard with --token" in err
     status, _, err = corpusmill("trace", run, "--shard", 0, "--token", 10**9)
-    assert status == 1 and "there is no token 1000000000 of shard 0; the folder has tokens 0 to" in err
+    assert status == 2 and "there is no token 1000000000 of shard 0; the folder has tokens 0 to" in err
     status, _, err = corpusmill("trace", run, "--shard", 9, "--token", 1)
-    assert status == 1 and "the folder has shards 0 to 0" in err
+    assert status == 2 and "the folder has shards 0 to 0" in err

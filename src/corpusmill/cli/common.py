@@ -171,6 +171,11 @@ def refuse_unused(options: str, why: str) -> None:
             raise InputError(f"{_given[name]} {why}")
 
 
+def is_given(option: str) -> bool:
+    """Whether the command line has an option, by the name of its parameter."""
+    return option in _given
+
+
 def must_be_writable(file: Path) -> None:
     """Raises InputError if a file cannot be written there: before it has taken hours to make it."""
     if file.is_dir() or not file.parent.is_dir():

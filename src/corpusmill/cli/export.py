@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from corpusmill.cli.common import Json, print_json, refuse_unused, say
+from corpusmill.cli.common import Json, is_given, print_json, refuse_unused, say
 from corpusmill.report.numbers import number, plural, size
 
 PROGRESS_SECONDS = 5.0  # seconds between lines of progress
@@ -34,11 +34,8 @@ def export(
         int | None, typer.Option(min=1, metavar="N", help="Tokens per file. [default: as in the shards, or 100 M]")
     ] = None,
     val_fraction: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SHARE", help="nanogpt, llmc, nanochat: share of the documents for validation. [default: 0.0005]"
-        ),
-    ] = None,
+        float, typer.Option(metavar="SHARE", help="nanogpt, llmc, nanochat: share of the documents for validation.")
+    ] = 0.0005,
     val_tokens: Annotated[
         int | None,
         typer.Option(min=0, metavar="N", help="nanogpt, llmc: the first N tokens are for validation instead."),
@@ -50,14 +47,11 @@ def export(
         bool, typer.Option("--single-file", help="Text, tokenized, parquet_tokens: write one file.")
     ] = False,
     sample: Annotated[
-        int | None,
+        int,
         typer.Option(
-            "-n",
-            min=1,
-            metavar="N",
-            help="argilla, label_studio: documents, kept and dropped for each reason. [default: 20]",
+            "-n", min=1, metavar="N", help="argilla, label_studio: documents, kept and dropped for each reason."
         ),
-    ] = None,
+    ] = 20,
     json: Json = False,
 ) -> None:
     """Export shards to another trainer's format, the kept text, or a sample."""
@@ -75,13 +69,15 @@ def export(
         settings["single_file"] = True
     if not eos:
         settings["eos"] = False
+    if is_given("val_fraction"):
+        settings["val_fraction"] = val_fraction
+    if is_given("sample"):
+        settings["sample"] = sample
     exported = carry_out(
         source,
         format,
         folder,
-        val_fraction=val_fraction,
         val_tokens=val_tokens,
-        sample=sample,
         progress=_Progress(json),
         **settings,
     )

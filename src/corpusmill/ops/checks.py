@@ -158,7 +158,7 @@ def _unexpressed(recipe: Recipe, samples: Sequence[SourceSample]) -> list[str]:
     texts = pc.drop_null(pa.concat_arrays([*batches, pa.array([], pa.large_string())]))
     sentences = []
     for step in recipe.steps:
-        if isinstance(step, Tokenize) and len(texts):
+        if isinstance(step, Tokenize) and len(texts) and not step.open().definition.expresses_all:
             measured = unexpressed(step.open(), texts, *step.encode(texts))
             if measured and (words := unexpressed_in_words(measured)):
                 sentences.append(f"{name_of(step)}: in a sample of the input, {words}")
