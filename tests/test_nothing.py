@@ -376,7 +376,7 @@ UNANSWERED: dict[str, dict[str, tuple[int, str]]] = {
         "audit RUN --prompt PROMPT": (1, ""),
         "trace RUN --step 0": ROWS_MISSING,
         "trace RUN --row 0 --seq-len 16": ROWS_MISSING,
-        "trace RUN --shard 0 --token 0": (1, "there is no token 0 of shard 0; the folder holds no tokens"),
+        "trace RUN --shard 0 --token 0": (2, "there is no token 0 of shard 0; the folder holds no tokens"),
         "find RUN ferry --steps": ROWS_MISSING,
         "plan RUN": ROWS_MISSING,
         "remove RUN IN --dry-run": (2, "nothing would be left of this source"),

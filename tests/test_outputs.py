@@ -16,7 +16,7 @@ import pytest
 import zstandard
 
 from corpusmill import Recipe, run
-from corpusmill.errors import InputError, MissingExtraError, RecipeError, ShardError
+from corpusmill.errors import InputError, MissingExtraError, RecipeError
 from corpusmill.execute.serial import Serial
 from corpusmill.export import export, formats
 from corpusmill.export.streams import chance
@@ -345,7 +345,7 @@ def test_an_index_of_another_library_is_compared_with_the_files(tmp_path, format
 
 
 def test_a_folder_that_is_not_an_output_is_reported(tmp_path):
-    with pytest.raises(ShardError, match=r"index\.json"):
+    with pytest.raises(InputError, match="nothing is there"):
         list(verify_place(str(tmp_path / "nowhere")))
     (tmp_path / "letter.txt").write_text("dear")
     with pytest.raises(InputError, match="holds no shards, and nothing else"):

@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 from conftest import docs
 from corpusmill.errors import AssetError, InputError, MissingExtraError, RecipeError
-from corpusmill.models.ngram import NgramModel, find
+from corpusmill.models.ngram import UNKNOWN_KEY, NgramModel, find
 from corpusmill.models.ngram_keys import END, START, UNKNOWN, extend
 from corpusmill.steps.annotate.perplexity import Perplexity
 from corpusmill.text.hashing import xxh64
+from corpusmill.text.lowlevel import NO_BITS
 from corpusmill.train.lm import LmSettings, train
 
 
@@ -131,6 +132,10 @@ def test_the_probabilities_of_all_next_words_add_up_to_one(sentences, before, or
     words = [*history[1:], END]
     log, _, _ = model.score(pa.array([" ".join(before)], pa.large_string()))
     assert log[0] == pytest.approx(sum(one(model, [START, *words[:i]], word) for i, word in enumerate(words)), abs=1e-5)
+
+
+def test_the_key_of_the_unknown_word_is_what_kernels_compute():
+    assert extend(NO_BITS, UNKNOWN) == UNKNOWN_KEY
 
 
 def test_a_model_is_the_same_after_it_was_saved_and_trained_twice(tmp_path):

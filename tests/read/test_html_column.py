@@ -82,11 +82,11 @@ def test_pages_may_be_bytes_whose_charset_is_to_be_found(tmp_path):
     file = stat(str(tmp_path / "a.parquet"))
     rows, dead, _ = read_all(ParquetReader(html="page", keep=()), file)
     assert (rows[0]["raw"], rows[0]["charset"], rows[0]["metadata"]) == (page, None, None)
-    assert briefly(dead) == [(1, "no_page", False)]
+    assert briefly(dead) == [(1, "empty_page", True)]
     with pytest.raises(InputError, match=r'the column "n" holds int64, not pages. Columns with pages: page\.'):
         ParquetReader(html="n").split([file], 1 << 20)
     rows, dead, _ = read_all(ParquetReader(text="page", keep=()), file)  # as UTF-8, which these are not
-    assert not rows and briefly(dead) == [(0, "bad_encoding", False), (1, "no_text", False)]
+    assert not rows and briefly(dead) == [(0, "bad_encoding", False), (1, "empty_text", True)]
 
 
 def test_pages_in_a_column_need_an_extractor():

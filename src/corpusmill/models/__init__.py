@@ -8,6 +8,7 @@ Tokenizers:
     tiktoken_file        tiktoken's ranks as a tokenizer.json
     sentencepiece_file   SentencePiece models through their library
     token_engines        the libraries that apply a vocabulary
+    unexpressed          characters of a text that a tokenizer has no token for
     token_breaks         after which tokens a paragraph or a sentence ends
     fill_in              fill in the middle: documents whose middle comes last, and back
     url_prefix           the host of a document as tokens before it

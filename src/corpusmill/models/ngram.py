@@ -39,6 +39,7 @@ LONGEST_RUN = 1 << 14
 SLOTS_AT_ONCE = 1 << 22
 SPACE = 32
 U = np.uint64
+UNKNOWN_KEY = U(0x8B2FAAB3724AC25B)  # extend(NO_BITS, UNKNOWN), which takes a compiler
 
 
 class NgramTable(NamedTuple):
@@ -123,7 +124,9 @@ def _check(path: Path, order: int, table: NgramTable) -> None:
         if (run := _longest_run(table.keys[begin:end])) > min(LONGEST_RUN, end - begin - 1):
             right = f"at most {min(LONGEST_RUN, end - begin - 1)} of {end - begin}: some are free"
             raise wrong_value(path, f"the number of slots in a row that {n}-grams take", run, right)
-    if find(table, 0, extend(NO_BITS, UNKNOWN)) < 0:
+    words = np.roll(table.keys[: first[1]], -int(UNKNOWN_KEY & U(first[1] - 1)))  # as `find` looks at them
+    at = np.flatnonzero((words == UNKNOWN_KEY) | (words == NO_BITS))[0]  # some are free
+    if words[at] != UNKNOWN_KEY:
         raise wrong_value(path, "the unknown word", "none of its words", "one: it stands for all that are not known")
     if not (np.isfinite(table.log).all() and np.isfinite(table.back).all()):
         raise wrong_value(path, "a probability or back-off weight", "infinite, or none", "a logarithm")
