@@ -15,8 +15,8 @@ from corpusmill import about
 from corpusmill.about import PACKAGE
 from corpusmill.engine.drive.listener import Silent
 from corpusmill.ops.kernels import warm_kernels
-from corpusmill.text import compile
-from corpusmill.text.compile import fingerprint, kernel
+from corpusmill.text import compile, warming
+from corpusmill.text.compile import fingerprint, inlined, kernel
 
 USE_A_KERNEL = """
 import tempfile
@@ -222,8 +222,8 @@ def test_what_the_other_process_has_compiled_is_kept_if_this_one_is_interrupted(
 
 def test_the_kernels_of_the_report_are_compiled_with_those_of_the_recipe(monkeypatch):
     asked = []
-    monkeypatch.setattr(compile, "is_warm", lambda modules: False)
-    monkeypatch.setattr(compile, "warm", lambda modules, *_: asked.extend(modules))
+    monkeypatch.setattr(warming, "is_warm", lambda modules: False)
+    monkeypatch.setattr(warming, "warm", lambda modules, *_: asked.extend(modules))
     warm_kernels(Silent())
     assert {"corpusmill.text.pii.find", "corpusmill.models.language", "corpusmill.text.lexicon"} <= set(asked)
 
@@ -286,6 +286,15 @@ def test_what_is_read_only_takes_the_code_of_what_is_not():
     assert expected == [(30, [True, True]), (30, [False, False])]
     assert isinstance(sum_of_pair, compile.Lazy)
     assert len(sum_of_pair.dispatcher.signatures) == 1
+
+
+@inlined
+def doubled(number):
+    return number * 2
+
+
+def test_a_helper_can_be_called_from_python_too():
+    assert doubled(21) == 42
 
 
 OLDER = """

@@ -124,7 +124,14 @@ class Lazy:
             return self._in_python(*args)
         if self._made is None and args and (_plain.within or _is_nothing(args[0])):
             return self._as_python(args)
-        return (self._made or self.dispatcher)(*map(_writable, args))
+        return self._entry(*map(_writable, args))
+
+    @property
+    def _entry(self) -> Any:
+        """What Python calls. Code of helpers has no entry point for it: they are compiled for this process."""
+        if self._make is _compiled_helper:
+            return _with_entry(self._function)
+        return self._made or self.dispatcher
 
     def _as_python(self, args: tuple[Any, ...]) -> Any:
         """Call the function itself, and in it those that it calls: its loops are over no documents. Where it needs an
@@ -138,7 +145,7 @@ class Lazy:
                 raise
         finally:
             _plain.within = before
-        return self.dispatcher(*map(_writable, args))
+        return self._entry(*map(_writable, args))
 
     def __reduce__(self) -> str:
         return self._function.__qualname__  # as functions are pickled
@@ -240,6 +247,13 @@ def _compiled_helper(function: Callable[..., Any]) -> Any:
     # For any number, not anew for each that a caller has in its source: LLVM sees them once the code is in the caller.
     compiled.get_call_template = lambda args, named: template(tuple(map(numba.types.unliteral, args)), named)
     return _without_extensions(compiled)
+
+
+@cache
+def _with_entry(function: Callable[..., Any]) -> Any:
+    import numba
+
+    return _without_extensions(numba.njit(**KERNEL)(function))
 
 
 def _as_intrinsic(function: Callable[..., Any]) -> Any:
