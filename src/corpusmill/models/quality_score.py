@@ -333,6 +333,4 @@ def warm_up() -> None:
     )  # fmt: skip
     measure_shapes(text, shift, classes(), rows, np.empty((1, SHAPE_FEATURES), np.float32))
     shape = np.zeros((SHAPE_FEATURES, 3), np.float32)
-    for array in (weights, lengths, shape):
-        array.flags.writeable = False
     score_texts(text, Linear(weights, lengths, bias[0], shift, shape), classes(), np.empty(1, np.float32))

@@ -58,18 +58,14 @@ def write(folder: Path, tables: Mapping[str, NDArray[Any]]) -> None:
 
 
 def read(folder: Path, mapped: Collection[str]) -> Tables | None:
-    """What `write` has written; None if it has changed.
-
-    Pages are copied where they are written to, which nothing does: so arrays are of the same type, for numba, as those
-    that were just made.
-    """
+    """What `write` has written; None if it has changed."""
     tables = {}
     try:
         for file, expected in json.loads((folder / SUMS).read_text("utf-8")).items():
             path = folder / file
             if checksum(np.memmap(path, np.uint8, "r")) != expected:
                 return None
-            tables[path.stem] = np.asarray(np.load(path, mmap_mode="c")) if path.stem in mapped else np.load(path)
+            tables[path.stem] = np.asarray(np.load(path, mmap_mode="r")) if path.stem in mapped else np.load(path)
     except (ValueError, AttributeError, FileNotFoundError):  # no JSON, no object, no array; an empty file
         return None
     return tables

@@ -402,8 +402,6 @@ def warm_up() -> None:
     """Compile all of this file."""
     slots = make_slots(np.ones(1, np.uint64), np.zeros(1, np.int64))
     table, weights = WordTable(slots, np.zeros(1, np.uint8)), np.zeros(1 + KIND_FEATURES, np.float32)
-    for array in (table.kinds, weights):
-        array.flags.writeable = False
     text = view(pa.array(["ab"], pa.large_string()))
     out = SentenceOutput(np.empty(1, np.float32), np.empty(1, np.int64), np.empty(1, np.float32), np.empty(1, np.int64))
     score_sentences(text, np.array([[0, 2]]), np.array([0, 1]), table, weights, 0.0, classes(), out)

@@ -298,7 +298,7 @@ def prepare(data: Bytes, first: Int64s, last: Int64s, bounds: Int64s) -> tuple[B
     changed = {int(i): plain(out[offsets[i] : offsets[i + 1]].tobytes()) for i in np.flatnonzero(odd)}
     changed = {i: new for i, new in changed.items() if new != out[offsets[i] : offsets[i + 1]].tobytes()}
     if not changed:
-        return read_only(out), offsets
+        return out, offsets
     pieces, at = [], 0
     for i, new in changed.items():
         pieces += [out[at : offsets[i]], np.frombuffer(new, np.uint8)]
@@ -306,13 +306,7 @@ def prepare(data: Bytes, first: Int64s, last: Int64s, bounds: Int64s) -> tuple[B
     lengths = np.diff(offsets)
     lengths[list(changed)] = [len(new) for new in changed.values()]
     joined = np.concatenate([*pieces, out[at : offsets[-1]], np.zeros(PAD, np.uint8)])
-    return read_only(joined), np.concatenate([[0], np.cumsum(lengths)])
-
-
-def read_only(data: Bytes) -> Bytes:
-    """The same array, for kernels of the type that Arrow's buffers have: each is compiled once, and not for both."""
-    data.setflags(write=False)
-    return data
+    return joined, np.concatenate([[0], np.cumsum(lengths)])
 
 
 def plain(text: bytes) -> bytes:

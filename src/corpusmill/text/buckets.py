@@ -396,8 +396,6 @@ def warm_up() -> None:
     candidate_pairs(bucket, np.arange(2), np.arange(2), np.zeros((2, 1), np.uint64), 4, 0.5, 0.9, no_leaders(1))
     sets = distinct(np.array([2, 1, 1], np.uint64), np.array([0, 1, 3]))
     similarity, _ = jaccard(np.array([0]), np.array([1]), *in_ways([sets, sets]))
-    for array in sets:  # as from a mapped file: another type to numba
-        array.setflags(write=False)
     take_sets(*sets, np.array([0]), np.array([0, 2]), np.empty(2, np.uint64))
     earlier, later = np.array([0], np.int32), np.array([1], np.int32)
     settle(later, earlier, similarity, 0.5, np.full(2, -1, np.int32), np.zeros(2))

@@ -71,8 +71,7 @@ def _offsets(texts: pa.LargeStringArray) -> Int64s:
 
 
 def _text(data: Bytes, offsets: Int64s) -> TextBuffer:
-    # Writable and read-only arrays are two types to numba, and kernels would be compiled for both.
-    data, offsets = data[:], offsets[:]
+    data, offsets = data[:], offsets[:]  # the caller's stay as they are
     data.setflags(write=False)
     offsets.setflags(write=False)
     return TextBuffer(data, offsets)

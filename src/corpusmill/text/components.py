@@ -118,6 +118,3 @@ def warm_up() -> None:
     weights = np.zeros(2, np.int32)
     state = np.full(2, -1, np.int32), np.full(2, -1, np.int64), np.zeros(2, np.int64)
     absorb(numbers, numbers, weights, 0, *state)
-    for array in (numbers, weights):  # as from a mapped file: another type to numba
-        array.setflags(write=False)
-    absorb(numbers, numbers, weights, 0, *state)

@@ -128,8 +128,6 @@ def build(
     keys, entry = table_of(unique_runs, np.arange(len(unique_runs), dtype=np.int32))
     telling_words = _telling(item[~in_template], at[~in_template], words, n)
     arrays = (filter_, keys, entry, lengths, shared, first, item, at, words, telling_words)
-    for array in arrays:  # one type to numba, whether mapped from files or not
-        array.setflags(write=False)
     return OverlapIndex(n, shortest if len(phrases) else n, template, shift, *arrays)
 
 

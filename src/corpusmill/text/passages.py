@@ -273,7 +273,8 @@ def _prefixes(data: Bytes, lo: int, hi: int, classes: Classes, first: UInt64s, s
 @kernel
 def _twice(array: UInt64s) -> UInt64s:
     longer = np.empty(2 * len(array), np.uint64)
-    longer[: len(array)] = array
+    for i in range(len(array)):
+        longer[i] = array[i]
     return longer
 
 

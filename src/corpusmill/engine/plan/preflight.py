@@ -57,7 +57,7 @@ Places = Mapping[str, Sequence[Position]]  # section -> where each of its parts 
 class PreflightResult:
     """A recipe that can run.
 
-    seen       what was seen of each source
+    seen          what was seen of each source
     read_as       (source, what was found out about its format, where the recipe leaves that open)
     warnings      what is probably wrong with the input, or forgotten in the recipe
     passed_over   (source, a sentence about what is in its folders or fits its patterns and is not read)
