@@ -1,6 +1,9 @@
 """PDF: the order of reading, what repeats on every page, words cut at the ends of lines."""
 
+import os
+import signal
 import sys
+import threading
 import zlib
 
 import orjson
@@ -170,3 +173,18 @@ def test_a_document_that_takes_gigabytes_or_does_not_end_is_a_dead_letter(tmp_pa
     rows, dead, _ = read_all(PdfReader(), save(tmp_path, "a.pdf", content), good)
     assert briefly(dead) == [(0, "too_large", True)] and len(rows) == 1
     assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < before + (500 << 10)  # kilobytes
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_a_document_is_not_lost_where_somebody_kills_its_parser(number):
+    process = _pdf_process.PdfProcess()
+    data, settings = made_pdf([(50, 700, "The river runs to the sea.")]), {"max_pages": 10, "scans": True}
+    expected = process.answer(data, settings)
+    child = process._running()
+    child.send_signal(signal.SIGSTOP)  # so that it is killed as it is asked
+    for after, sent in ((0.3, number), (0.4, signal.SIGCONT)):
+        threading.Timer(after, child.send_signal, [sent]).start()
+    assert process.answer(data, settings) == expected and expected.text.startswith("The river")
+    assert process._running().pid != child.pid
+    process.close()

@@ -17,6 +17,8 @@ import orjson
 
 MEMORY = 768 << 20  # bytes for a document beside its own, of which there are two copies
 SECONDS = 600  # of the processor, for a document; the 5,000 pages that are read at most take a tenth of it
+FROM_OUTSIDE = (-1, -2, -9, -15)  # SIGHUP, SIGINT, SIGKILL, SIGTERM: neither a bound nor a crash ends a process so
+ATTEMPTS = 3  # to ask about a document
 START = "from corpusmill.read.pdf import serve; serve()"
 
 
@@ -46,7 +48,28 @@ class PdfProcess:
         self._owner = 0
 
     def answer(self, data: bytes, settings: dict[str, Any]) -> PdfAnswer:
-        """What becomes of a document. The settings are those of `answer_to`."""
+        """What becomes of a document. The settings are those of `answer_to`.
+
+        A process that somebody else kills says nothing about the document, which another one is asked about.
+        """
+        for _ in range(ATTEMPTS):
+            process = self._running()
+            assert process.stdin and process.stdout
+            with contextlib.suppress(OSError):  # it died as it was read to
+                limits = {"memory": MEMORY + 2 * len(data), "seconds": SECONDS}
+                _send(process.stdin, orjson.dumps(settings | limits))
+                _send(process.stdin, data)
+            received = _receive(process.stdout)
+            if received is not None:
+                return PdfAnswer(**orjson.loads(received))
+            code = process.wait()
+            self.close()
+            if code not in FROM_OUTSIDE:
+                break
+        return TOO_MUCH
+
+    def _running(self) -> "subprocess.Popen[bytes]":
+        """The process, started if this one has none."""
         if self._process is None or self._owner != os.getpid() or self._process.poll() is not None:
             path = os.pathsep.join(filter(None, sys.path))
             self._process = subprocess.Popen(
@@ -55,20 +78,11 @@ class PdfProcess:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
                 env={**os.environ, "PYTHONPATH": path},
+                start_new_session=True,  # Ctrl-C is for the worker, which may go on to the end of its unit
             )
             self._owner = os.getpid()
             atexit.register(self.close)
-        process = self._process
-        assert process.stdin and process.stdout
-        with contextlib.suppress(OSError):  # it died as it was read to
-            limits = {"memory": MEMORY + 2 * len(data), "seconds": SECONDS}
-            _send(process.stdin, orjson.dumps(settings | limits))
-            _send(process.stdin, data)
-        got = _receive(process.stdout)
-        if got is None:
-            self.close()
-            return TOO_MUCH
-        return PdfAnswer(**orjson.loads(got))
+        return self._process
 
     def close(self) -> None:
         """End the process, if this one has started it."""
