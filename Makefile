@@ -112,7 +112,7 @@ bench-needs:
 bench-quick: $(READY) $(WORKLOAD)/truth.json ## a handful of figures in three minutes, beside the committed ones; WRITE=1 commits these
 	$(BIN)/python -m benchmarks.quick --workload $(WORKLOAD) $(if $(WRITE),--write)
 
-figures: build/peer-datatrove/.ready $(READY) $(WORKLOAD)/truth.json ## measure the figures of README and the start pages, and write them there; a quarter of an hour, and the network
+figures: build/peer-datatrove/.ready wheel $(WORKLOAD)/truth.json ## measure the figures of README and the start pages, and write them there; half an hour, and the network
 	$(BIN)/python -m benchmarks.figures --workload $(WORKLOAD)
 
 bench-linear: $(READY) ## seconds per GB at 1, 4 and 16 GB; takes hours and 60 GB of disk; SCALES="2 8" leaves the last out

@@ -1,9 +1,10 @@
 """The figures of README and the start pages: python -m benchmarks.figures --workload DIR --peer PYTHON
 
-What a newcomer meets, measured from a wheel in an environment and a home of its own: packages, megabytes, the first
-demo, which compiles the kernels, and the second. Then the figures of benchmarks/quick.py, and the pipeline of
+What a newcomer meets, from the wheels that `make wheel` has left in dist, each in an environment and a home of its own:
+packages, megabytes, the first demo with kernels and one that compiles them, `make demo` of a fresh clone, help, check,
+100 documents; each with the calibration loop beside it. Then the figures of benchmarks/quick.py, and the pipeline of
 datatrove beside ours, on the slice of the workload. They are written into RESULTS.md and into the tables and sentences
-of the pages; tests/test_figures.py says where these differ. It takes fifteen minutes on two cores on which nothing else
+of the pages; tests/test_figures.py says where these differ. It takes half an hour on two cores on which nothing else
 runs, and packages are installed from the network.
 """
 
@@ -16,12 +17,16 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping
+from contextlib import redirect_stdout
+from dataclasses import dataclass, field
+from io import StringIO
 from pathlib import Path
 from statistics import median
 
 from benchmarks import quick
 from benchmarks.calibration import calibrate
 from benchmarks.common import MB, ROOT, Workload, commit, processor
+from benchmarks.speed import startup
 from corpusmill.text import warming
 
 RESULTS = ROOT / "benchmarks" / "RESULTS.md"
@@ -49,8 +54,11 @@ def main() -> int:
     scratch = Path(tempfile.mkdtemp(prefix="corpusmill-"))
     try:
         loop = calibrate()
-        installed, sizes, first = newcomer(scratch / "newcomer")
+        (scratch / "newcomer").mkdir()
+        newcomer = Newcomer(scratch / "newcomer")
+        newcomer.measure()
         warming.warm()
+        small = small_runs(workload, scratch / "small")
         (scratch / "quick").mkdir()
         measured = quick.rounds(workload.slice, scratch / "quick")
     finally:
@@ -64,13 +72,22 @@ def main() -> int:
     ratio = re.findall(r"\| datatrove, as it comes .*?\| ([0-9.]+) times", pipelines)[0]
     peer = {"a pipeline with the same rules and language model, 46 MB: datatrove 0.10 takes": f"{ratio} times as long"}
     slow = {f"the loop of `benchmarks/calibration.py`, which a fast core does in .{FAST:.0f} s": f"{loop.wall:.2f} s"}
-    rows = {**slow, **speeds, **peer, **first}
+    rows = {**slow, **speeds, **peer, **newcomer.demos}
     said = [
         f"At {commit()}, on {processor()}, {os.cpu_count()} cores. Medians of up to three rounds, the first demo and "
         "datatrove once.\n",
         *table("", rows),
         "",
-        *table("installed from the wheel", installed | {f"{name}, MB": f"{size:.0f}" for name, size in sizes.items()}),
+        *table("installed from the wheel", newcomer.installed | large(newcomer.sizes)),
+        "",
+        "| the first minute | s | s of the loop then | times the loop |",
+        "|---|---:|---:|---:|",
+        *(
+            f"| {what} | {seconds:.1f} | {of_loop:.2f} | {seconds / of_loop:.1f} |"
+            for what, seconds, of_loop in newcomer.minute
+        ),
+        "",
+        small,
         "",
         pipelines,
     ]
@@ -80,40 +97,98 @@ def main() -> int:
     return 0
 
 
-def newcomer(scratch: Path) -> tuple[dict[str, str], dict[str, float], dict[str, str]]:
-    """What is installed; package -> MB; and how long the first and second demo take."""
-    wheels, environment, home = scratch / "wheels", scratch / "environment", scratch / "home"
-    home.mkdir(parents=True)
-    build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", str(wheels), str(ROOT)]
-    subprocess.run(build, check=True)
-    (wheel,) = wheels.iterdir()
-    subprocess.run([sys.executable, "-m", "venv", str(environment)], check=True)
-    python = str(environment / "bin" / "python")
-    start = time.monotonic()
-    subprocess.run([python, "-m", "pip", "install", "--quiet", "--no-cache-dir", str(wheel)], check=True)
-    took = time.monotonic() - start
-    sizes = package_sizes(python)
-    variables = {**os.environ, "HOME": str(home), "XDG_CACHE_HOME": str(home / "cache")}
-    variables.pop("CORPUSMILL_CACHE", None)
-    demo = [str(environment / "bin" / "corpusmill"), "demo"]
-    seconds = []
-    for folder in ("first", "second"):
-        (scratch / folder).mkdir()
-        start = time.monotonic()
-        subprocess.run(demo, cwd=scratch / folder, env=variables, check=True, stdout=subprocess.DEVNULL)
-        seconds.append(time.monotonic() - start)
-    installed = {
-        "wheel, MB": f"{wheel.stat().st_size / MB:.1f}",
-        "packages": str(len(sizes)),
-        "MB in all": f"{sum(sizes.values()):.0f}",
-        "pip install, s": f"{took:.0f}",
-    }
-    large = {name: size for name, size in sorted(sizes.items(), key=lambda item: -item[1]) if size >= SHOWN}
-    first = {
-        "`corpusmill demo` on a new machine, where the kernels are compiled first": f"{seconds[0]:.0f} s",
-        "`corpusmill demo` from then on": f"{seconds[1]:.0f} s",
-    }
-    return installed, large, first
+@dataclass
+class Newcomer:
+    """What somebody meets who has never run it.
+
+    installed   what is installed, and how much
+    sizes       package -> MB
+    demos       the demo, where the kernels are compiled first and from then on
+    minute      (what was done, wall seconds, wall seconds of the calibration loop just before)
+    """
+
+    scratch: Path
+    installed: dict[str, str] = field(default_factory=dict)
+    sizes: dict[str, float] = field(default_factory=dict)
+    demos: dict[str, str] = field(default_factory=dict)
+    minute: list[tuple[str, float, float]] = field(default_factory=list)
+
+    def measure(self) -> None:
+        wheels = self.scratch / "wheels"
+        subprocess.run(
+            [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", str(wheels), str(ROOT)], check=True
+        )
+        (pure,), (compiled,) = wheels.iterdir(), (ROOT / "dist").glob("corpusmill-*-cp*.whl")
+        python = self._install("compiled", compiled)
+        self.sizes = package_sizes(str(python))
+        self.installed = {
+            "wheel, MB": f"{pure.stat().st_size / MB:.1f}",
+            "wheel with kernels, MB": f"{compiled.stat().st_size / MB:.1f}",
+            "packages": str(len(self.sizes)),
+            "MB in all": f"{sum(self.sizes.values()):.0f}",
+            "pip install, s": f"{self.minute[-1][1]:.0f}",
+        }
+        command = str(python.parent / "corpusmill")
+        first = self._demo("`corpusmill demo`, kernels in the wheel", command, "compiled")
+        again = self._demo("the same again, in another folder", command, "compiled")
+        self._timed("`corpusmill --help`", [command, "--help"], "compiled", rounds=3)
+        page = ROOT / "src" / "corpusmill" / "data" / "demo" / "pages.warc.gz"
+        subprocess.run([command, "new", "web-en", "web.yaml", "--input", str(page)], cwd=self.scratch, check=True)
+        self._timed(
+            "`corpusmill check` of a recipe for web pages", [command, "check", "web.yaml"], "compiled", rounds=3
+        )
+        python = self._install("pure", pure)
+        compiling = self._demo("`corpusmill demo`, kernels compiled first", str(python.parent / "corpusmill"), "pure")
+        self.demos = {
+            "`corpusmill demo` on a new machine, from a wheel with kernels": f"{first:.0f} s",
+            "`corpusmill demo` on a new machine, where the kernels are compiled first": f"{compiling:.0f} s",
+            "`corpusmill demo` from then on": f"{again:.0f} s",
+        }
+        clone = self.scratch / "clone"
+        subprocess.run(["git", "clone", "--quiet", str(ROOT), str(clone)], check=True)
+        self._timed("`make demo` of a fresh clone, nothing in pip's cache", ["make", "-C", str(clone), "demo"], "clone")
+
+    def _install(self, name: str, wheel: Path) -> Path:
+        """The interpreter of a new environment with this wheel."""
+        environment = self.scratch / name
+        subprocess.run([sys.executable, "-m", "venv", str(environment)], check=True)
+        python = environment / "bin" / "python"
+        install = [str(python), "-m", "pip", "install", "--quiet", "--no-cache-dir", str(wheel)]
+        self._timed(f"`pip install` of the {name} wheel, nothing in its cache", install, name)
+        return python
+
+    def _demo(self, what: str, command: str, home: str) -> float:
+        return self._timed(what, [command, "demo", "--folder", f"demo-{len(self.minute)}"], home)
+
+    def _timed(self, what: str, command: list[str], home: str, rounds: int = 1) -> float:
+        """Wall seconds of a command with a home of this name, the median of some rounds."""
+        folder = self.scratch / f"home-{home}"
+        folder.mkdir(exist_ok=True)
+        variables = {**os.environ, "HOME": str(folder), "XDG_CACHE_HOME": str(folder / "cache")}
+        variables.pop("CORPUSMILL_CACHE", None)
+        loop, seconds = calibrate().wall, []
+        for _ in range(rounds):
+            start = time.monotonic()
+            subprocess.run(command, cwd=self.scratch, env=variables, check=True, stdout=subprocess.DEVNULL)
+            seconds.append(time.monotonic() - start)
+        self.minute.append((what, median(seconds), loop))
+        return median(seconds)
+
+
+def large(sizes: Mapping[str, float]) -> dict[str, str]:
+    """Rows of the packages that have one."""
+    ordered = sorted(sizes.items(), key=lambda item: -item[1])
+    return {f"{name}, MB": f"{size:.0f}" for name, size in ordered if size >= SHOWN}
+
+
+def small_runs(workload: Workload, scratch: Path) -> str:
+    """The table of benchmarks/speed/startup.py: whole runs of 100 documents, beside the calibration loop."""
+    scratch.mkdir()
+    crawl, short = startup.write_input(workload, scratch), scratch / "short.yaml"
+    short.write_text(startup.SHORT.format(input=scratch / "docs-0000.jsonl", folder=scratch / "short"), "utf-8")
+    with redirect_stdout(StringIO()) as printed:
+        startup.whole_runs({"a recipe of seven lines": short, "a crawl": crawl}, 3, scratch / "whole")
+    return printed.getvalue().strip()
 
 
 def package_sizes(python: str) -> dict[str, float]:
