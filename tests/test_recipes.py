@@ -13,6 +13,7 @@ from corpusmill import assets
 from corpusmill.execute.serial import Serial
 from corpusmill.ops.runs import run
 from corpusmill.recipe import Recipe, shipped
+from corpusmill.recipe.names import remarks
 from corpusmill.report.page import write_page
 from corpusmill.shards.reader import open_shards
 from corpusmill.write.parquet import ParquetWriter
@@ -24,6 +25,15 @@ RECIPES = [shipped.shipped(name) for name in shipped.names()]
 OTHERS = {"WIKIPEDIA": ROOT / "demo" / "prose" / "articles.txt", "GITHUB": ROOT / "demo" / "*.py"}
 BROKEN = ["run.error_budget=0.05"]  # more than 1 % of the first records of extra.jsonl.gz are broken on purpose
 FIRST = 150  # records of the demo's files are enough for each rule of a recipe to meet something
+
+
+@pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.name)
+def test_a_recipe_does_not_warn_of_what_it_asks_for(recipe, monkeypatch):
+    for variable in recipe.inputs:
+        monkeypatch.setenv(variable, "demo://extra.jsonl.gz")
+    loaded = Recipe.load(recipe.path)
+    assert not [remark for _, remark in remarks(loaded.steps) if remark.startswith("warning")]
+
 
 # Steps that must have dropped a document of the demo: a recipe in which one does nothing has lost its point.
 AT_WORK = {
