@@ -26,15 +26,6 @@ OTHERS = {"WIKIPEDIA": ROOT / "demo" / "prose" / "articles.txt", "GITHUB": ROOT 
 BROKEN = ["run.error_budget=0.05"]  # more than 1 % of the first records of extra.jsonl.gz are broken on purpose
 FIRST = 150  # records of the demo's files are enough for each rule of a recipe to meet something
 
-
-@pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.name)
-def test_a_recipe_does_not_warn_of_what_it_asks_for(recipe, monkeypatch):
-    for variable in recipe.inputs:
-        monkeypatch.setenv(variable, "demo://extra.jsonl.gz")
-    loaded = Recipe.load(recipe.path)
-    assert not [remark for _, remark in remarks(loaded.steps) if remark.startswith("warning")]
-
-
 # Steps that must have dropped a document of the demo: a recipe in which one does nothing has lost its point.
 AT_WORK = {
     "minimal": {"basic", "exact"},
@@ -131,3 +122,11 @@ def test_copies_are_compared_and_none_is_dropped(tmp_path, monkeypatch):
 
 def test_every_recipe_is_run_here_or_is_the_demo():
     assert set(shipped.names()) == {*AT_WORK, "compare-dedup", "demo"}
+
+
+@pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.name)
+def test_a_recipe_does_not_warn_of_what_it_asks_for(recipe, monkeypatch):
+    for variable in recipe.inputs:
+        monkeypatch.setenv(variable, "demo://extra.jsonl.gz")
+    loaded = Recipe.load(recipe.path)
+    assert not [remark for _, remark in remarks(loaded.steps) if remark.startswith("warning")]
