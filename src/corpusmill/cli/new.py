@@ -98,7 +98,7 @@ def new(
     except OSError as error:
         raise RecipeError(f"{file}: cannot be written: {error.strerror}") from error
     if json:
-        print_json({"file": file, "missing": missing(source, paths), "readers": readers})
+        print_json({"file": file, "missing": missing(source, paths)} | ({"readers": readers} if readers else {}))
     else:
         print(next_steps(source, file, paths, readers))
 
