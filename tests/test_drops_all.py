@@ -37,6 +37,42 @@ def recipe(tmp_path):
     return write
 
 
+SAMPLES = {
+    "Chinese or Japanese": "東京の北にある小さな町では、毎年の秋に川のほとりで市が立ち、農家の人びとが野菜や果物を並べる。"
+    * 4,
+    "Thai": "ทุกปีในฤดูใบไม้ร่วงชาวบ้านจะนำผักและผลไม้มาขายที่ตลาดริมแม่น้ำใกล้เมืองเล็กๆทางเหนือ" * 4,
+    "Cyrillic": "Каждую осень у реки открывается рынок, и крестьяне продают там овощи и фрукты из своих садов. " * 8,
+}
+
+
+@pytest.mark.parametrize("script", SAMPLES)
+def test_check_says_which_script_is_lost_to_rules_on_words(tmp_path, recipe, script):
+    """Among documents that are kept; and what the warning proposes keeps them."""
+    random = Random(3)
+    texts = [prose(random) for _ in range(40)] + [f"{i} {SAMPLES[script]}" for i in range(20)]
+    lines_of(tmp_path, "long.jsonl", texts)
+    (warning,) = [
+        text for text in check(recipe("  - filter/gopher_quality: {words: spacy}\n")).warnings if "script" in text
+    ]
+    assert warning.startswith(
+        f"gopher_quality drops 20 of 20 documents in {script} script in a sample of the input, for"
+    )
+    assert "filter/fineweb2 has others for each language; or give it `words: by_script`" in warning
+    rules = "words: by_script, min_mean_word_length: null, max_mean_word_length: null, min_stop_words: null"
+    assert not [
+        text for text in check(recipe(f"  - filter/gopher_quality: {{{rules}}}\n")).warnings if "script" in text
+    ]
+
+
+def test_few_documents_of_a_script_say_nothing_and_only_rules_on_words_are_meant(tmp_path, recipe):
+    random, thai = Random(3), SAMPLES["Thai"]
+    lines_of(tmp_path, "long.jsonl", [prose(random) for _ in range(40)] + [thai] * 7)
+    assert not [text for text in check(recipe("  - filter/gopher_quality\n")).warnings if "script" in text]
+    lines_of(tmp_path, "long.jsonl", [prose(random) for _ in range(40)] + [thai] * 20)
+    steps = "  - filter/language: {languages: [en]}\n  - filter/gopher_quality\n"
+    assert not [text for text in check(recipe(steps)).warnings if "script" in text]
+
+
 class Notes:
     """Listens to what a run says."""
 

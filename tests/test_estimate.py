@@ -142,6 +142,7 @@ def test_the_command_plans_with_what_a_recipe_will_give(corpusmill, tmp_path):
     status, _, err = corpusmill("plan", tmp_path / "mixed.yaml", "--prices", tmp_path / "none.csv")
     assert status == 2 and "none.csv: cannot be read as a table of prices" in err
     status, out, _ = corpusmill("plan", tmp_path / "mixed.yaml")
+    assert "(100.0 %; 96.0 MB are sampled at least, as less says little):" in out
     disk = next(line.split()[1] for line in out.splitlines() if line.startswith("  disk "))
     assert float(disk) == pytest.approx(float(size(run["disk"]).split()[0]), rel=0.01), "times in the records differ"
     status, _, err = corpusmill("plan", tmp_path / "mixed.yaml", "--sample", 0)

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import urllib.request
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from random import Random
@@ -20,12 +21,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import corpusmill
-from corpusmill.errors import InputError, MissingExtraError
+from corpusmill.errors import CorpusmillError, InputError, MissingExtraError
 from corpusmill.execute.serial import Serial
 from corpusmill.inspect.blind import DOCUMENTS_PER_ROUND, Review, agreement
 from corpusmill.inspect.listing import Listing
 from corpusmill.inspect.marks import MarkedSpan, marks, parts
 from corpusmill.inspect.sliders import NULL_CODE, Slider
+from corpusmill.inspect.thresholds import Thresholds
 from corpusmill.loader import TokenLoader
 from corpusmill.models.tokenizer import load
 from corpusmill.recipe.model import Recipe
@@ -258,6 +260,22 @@ def test_thresholds_are_saved_as_a_recipe(api):
 def test_a_wrong_move_is_told_what_is_wrong(api, asked, message):
     with pytest.raises(InputError, match=message):
         api("estimate", asked)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [1e308, -1e308, 2**63, -(2**64), 5e-324, float("inf"), float("nan"), 10**400, True],
+    ids=lambda value: f"{value!s:.25}",
+)
+def test_thresholds_at_the_ends_of_what_numbers_can_be(value):
+    """Answered, or refused in words; whole numbers and others."""
+    thresholds = Thresholds(RunTables(made_run()))
+    for key in ("gopher_quality.min_words", "fineweb.max_short_lines"):
+        for ask in (partial(thresholds.estimate, "pass-1"), thresholds.exact, thresholds.recipe):
+            try:
+                ask({key: value})
+            except CorpusmillError as error:
+                assert "threshold" in str(error) or "min_words" in str(error)
 
 
 numbers = st.one_of(st.none(), st.floats(-5, 5), st.integers(-3, 3).map(float), st.just(float("nan")))

@@ -64,6 +64,14 @@ def test_list_document_slider_review(browser, address, width, scheme):
     page.wait_for_selector(".detail pre")
     assert "newly kept" in page.inner_text(".detail") and "exact" in page.inner_text(".counts")
     assert page.query_selector_all(f"{slider} svg rect")
+    seen = set()
+    for key in ("Home", "ArrowRight", "ArrowRight", "PageUp", "End", "ArrowLeft"):  # the knob is below its line
+        page.keyboard.press(key)
+        seen.add(page.input_value(f"{slider} input[type=number]"))
+        knob = float(page.input_value(f"{slider} input[type=range]")) / 1000
+        line = float(page.get_attribute(f"{slider} line.threshold", "x1")) / 300
+        assert knob == pytest.approx(line, abs=0.005), key
+    assert len(seen) == 6, "keys go from value to value"
     fits()
     with page.expect_download() as saved:
         page.click("text=Save as recipe")

@@ -13,6 +13,7 @@ from corpusmill import assets
 from corpusmill.execute.serial import Serial
 from corpusmill.ops.runs import run
 from corpusmill.recipe import Recipe, shipped
+from corpusmill.recipe.names import remarks
 from corpusmill.report.page import write_page
 from corpusmill.shards.reader import open_shards
 from corpusmill.write.parquet import ParquetWriter
@@ -121,3 +122,11 @@ def test_copies_are_compared_and_none_is_dropped(tmp_path, monkeypatch):
 
 def test_every_recipe_is_run_here_or_is_the_demo():
     assert set(shipped.names()) == {*AT_WORK, "compare-dedup", "demo"}
+
+
+@pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.name)
+def test_a_recipe_does_not_warn_of_what_it_asks_for(recipe, monkeypatch):
+    for variable in recipe.inputs:
+        monkeypatch.setenv(variable, "demo://extra.jsonl.gz")
+    loaded = Recipe.load(recipe.path)
+    assert not [remark for _, remark in remarks(loaded.steps) if remark.startswith("warning")]

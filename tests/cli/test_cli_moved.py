@@ -1,12 +1,14 @@
 """Verbs of earlier versions: one line names the command that does the same now."""
 
+import json
 from typing import Any
 
 import pytest
 from typer.main import get_command
 
 from corpusmill.cli.app import VERB_MODULES, app
-from corpusmill.cli.help import MOVED_VERBS, RENAMED_OPTIONS, SHELL_SYNONYMS, SYNONYMS
+from corpusmill.cli.help import ABSENT_OPTIONS, MOVED_VERBS, RENAMED_OPTIONS, SHELL_SYNONYMS, SYNONYMS
+from made_run import made_corpus
 
 
 @pytest.mark.parametrize("verb", MOVED_VERBS)
@@ -66,6 +68,28 @@ def test_licence_may_be_spelled_either_way_and_help_shows_one(corpusmill, words)
     assert "--licence" not in corpusmill(*verb, "-h")[1]
     for option in ("--license", "--licence"):
         assert "No such option" not in corpusmill(*words.split(), option, "CC0-1.0")[2]
+
+
+@pytest.mark.parametrize("option", ABSENT_OPTIONS)
+def test_options_that_run_has_in_other_programs_are_answered(corpusmill, option):
+    status, _, err = corpusmill("run", "r.yaml", option)
+    assert status == 2 and f"run has no {option}: {ABSENT_OPTIONS[option]}" in err
+
+
+def test_where_output_goes_is_o_of_every_verb_that_has_an_option_for_it():
+    group: Any = get_command(app())
+    verbs = {**group.commands, **{f"train {name}": verb for name, verb in group.commands["train"].commands.items()}}
+    for name, verb in verbs.items():
+        for option in verb.params:
+            if option.name in ("out", "folder") and option.param_type_name == "option":
+                assert option.opts == ["-o", f"--{option.name}"], name
+
+
+@pytest.mark.parametrize("option", ["-o", "--out", "--out=", "--folder"])
+def test_a_run_folder_is_an_output_too(corpusmill, tmp_path, option):
+    place = [f"{option}{tmp_path / 'run'}"] if option.endswith("=") else [option, tmp_path / "run"]
+    _, out, _ = corpusmill("check", made_corpus(), *place, "--json")
+    assert json.loads(out)["folder"] == str(tmp_path / "run")
 
 
 def test_check_takes_the_options_of_run():

@@ -35,6 +35,42 @@ def test_a_written_recipe_is_that_which_ships_on_other_files(corpusmill, tmp_pat
     assert (made.name, made.read, made.steps, made.write) == ("web 2", of.read, of.steps, of.write)
 
 
+TEXTS = {"a.jsonl": '{"text": "The river runs."}\n', "a.csv": "text\nThe river runs.\n", "a.txt": "The river runs.\n"}
+
+
+@pytest.mark.parametrize("name", [name for name in names() if set(shipped(name).inputs.values()) == {"warc"}])
+@pytest.mark.parametrize("file", [*TEXTS, "folder"])
+def test_a_recipe_for_pages_reads_text_without_extraction(corpusmill, tmp_path, monkeypatch, name, file):
+    monkeypatch.chdir(tmp_path)
+    inside = tmp_path / "folder" / "inside" / "a.jsonl"
+    inside.parent.mkdir(parents=True)
+    for path, text in {**TEXTS, inside: TEXTS["a.jsonl"]}.items():
+        (tmp_path / path).write_text(text)
+    status, out, _ = corpusmill("new", name, "r.yaml", "--input", file)
+    reader = {"folder": "jsonl", "a.txt": "text"}.get(file, file.partition(".")[2])
+    assert status == 0 and f"It reads {file} by `{reader}` instead of `warc`, without extract/" in out
+    monkeypatch.setenv("INPUT", file)
+    steps = [step for step in Recipe.load(shipped(name).path).steps if "extract" not in type(step).__module__]
+    made = Recipe.load("r.yaml")
+    assert type(made.read[0].reader).__name__.lower() == f"{reader}reader" and list(made.steps) == steps
+    assert corpusmill("check", "r.yaml")[0] in ((0, 2) if name == "fineweb2" else (0,))  # which needs ftfy
+
+
+@pytest.mark.parametrize("name", ["minimal", "gopher", "c4"])
+def test_a_recipe_for_text_names_those_for_pages(corpusmill, tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    status, _, err = corpusmill("new", name, "--input", "crawl/*.warc.gz")
+    assert status == 2 and "pages, which `warc` reads" in err and "fineweb, fineweb2, lesson" in err
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_source_of_several_has_its_own_reader(corpusmill, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    status, out, _ = corpusmill("new", "mix", "--input", "web=w.parquet", "--input", "books=b.jsonl", "--json")
+    assert status == 0 and json.loads(out)["readers"] == {"WEB": "parquet"}
+    assert [type(source.reader).__name__ for source in Recipe.load("mix.yaml").read] == ["ParquetReader", "JsonlReader"]
+
+
 def test_without_inputs_it_says_what_to_put_where(corpusmill, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     status, out, _ = corpusmill("new", "mix")

@@ -14,7 +14,7 @@ from made_run import made_corpus, made_run
 
 RANGE = {"value": 100.0, "low": 80.0, "high": 120.0}
 COST = {
-    "bytes": 4_000_000, "sample_bytes": 40_000, "workers": 2, "hours": 0.5, "cpu": 3600.0, "disk": 12_000_000,
+    "bytes": 4_000_000, "sample_bytes": 40_000, "asked_share": 0.01, "workers": 2, "hours": 0.5, "cpu": 3600.0, "disk": 12_000_000,
     "memory": 100_000_000, "all_memory": 300_000_000, "documents": RANGE, "tokens": RANGE,
     "copies": {"value": 0.1, "low": 0.05, "high": 0.2},
     "stages": [{"stage": "pass-1", "seconds": 90.0, "bytes": 5_000}],
@@ -44,6 +44,19 @@ def test_an_estimate_has_a_line_for_each_thing_that_it_costs(capsys):
         "",
         "stage   worker time    disk",
     ]
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"sample_bytes": 4_000_000}, "(100.0 %; 96.0 MB are sampled at least, as less says little):"),
+        ({"bytes": 40_000_000_000, "sample_bytes": 2_000_000_000}, "(5.0 %; compressed files are read whole):"),
+        ({"sample_bytes": 40_500}, "(1.0 %):"),
+    ],
+)
+def test_a_sample_that_is_larger_than_was_asked_says_why(capsys, changes, said):
+    plan_cost.show({**COST, **changes})
+    assert capsys.readouterr().out.splitlines()[0].endswith(said)
 
 
 @pytest.mark.parametrize(

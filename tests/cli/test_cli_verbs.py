@@ -108,6 +108,15 @@ def test_peek_shows_why_a_document_is_dropped_without_obeying_it(corpusmill, run
     assert "\x1b" not in out and "\u202e" not in out and "␛[2J" in out
 
 
+@pytest.mark.parametrize("step", ["exact", "minhash"])
+def test_peek_names_what_is_kept_instead_of_a_duplicate(corpusmill, run, step):
+    _, out, _ = corpusmill("peek", run, "--dropped", step, "-n", "1", "--json")
+    (entry,) = json.loads(out)["documents"]
+    signals = entry["signals"]
+    _, out, _ = corpusmill("peek", run, "--dropped", step, "-n", "1")
+    assert f"duplicate of {signals[f'{step}.duplicate_of']}, similarity {signals[f'{step}.similarity']:.3f}" in out
+
+
 def test_what_the_demo_suggests_can_be_done(corpusmill, run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     suggested = [line.partition("  ")[0] for line in next_steps(str(run)).replace("\n  ", "\n").splitlines()[2:]]

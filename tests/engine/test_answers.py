@@ -130,5 +130,5 @@ def test_a_step_that_fails_on_no_documents_is_refused_with_its_error():
         def reasons(self, docs):
             return None
 
-    with pytest.raises(RecipeError, match=r"own: fails on no documents.*takes 2 positional arguments"):
+    with pytest.raises(RecipeError, match=r"own: fails on an empty batch.*takes 2 positional arguments"):
         batch().apply(0, "own", Wrong())

@@ -78,7 +78,7 @@ def test_a_step_that_needs_a_missing_signal_is_an_error_before_the_run(recipe, s
 
 def test_a_step_that_cannot_take_an_empty_batch_is_found_before_the_run(recipe):
     with pytest.raises(
-        RecipeError, match="fails_on_nothing: fails on no documents, with which every unit begins: IndexError"
+        RecipeError, match="fails_on_nothing: fails on an empty batch, with which every unit begins: IndexError"
     ):
         lower(recipe(FailsOnNothing())).check()
 

@@ -73,7 +73,7 @@ def test_a_short_number_is_near_what_it_is_of(value):
 
 
 def test_the_border_between_two_units_is_not_rounded_over():
-    assert [short(value) for value in (999, 999.4, 1000, 20_000)] == ["999", "999.4", "1k", "20k"]
+    assert [short(value) for value in (999, 999.4, 999.7, 1000, 20_000)] == ["999", "999", "1k", "1k", "20k"]
     assert size(999_949_999) == "999.9 MB" and size(999_950_000) == "1.0 GB"
     assert size(999) == "999 B" and size(1000) == "1.0 kB"
 

@@ -210,6 +210,19 @@ def test_what_is_no_threshold_is_refused_with_the_way_out(before, setting, said)
         what_if(before, [setting])
 
 
+@pytest.mark.parametrize("threshold", ["9223372036854775807", "9223372036854775808", "18446744073709551615"])
+@pytest.mark.parametrize("rule", ["c4.min_sentences", "gopher_quality.min_stop_words"])
+def test_a_bound_that_no_count_reaches_drops_all(before, rule, threshold):
+    assert what_if(before, [f"{rule}={threshold}"]).after[-1].documents_out == 0
+
+
+@pytest.mark.parametrize("text", ["1e308", "-1e308", "1e400", ".inf", ".nan", "inf", "9" * 30])
+def test_a_bound_that_is_no_whole_number_is_refused_in_a_few_words(before, text):
+    with pytest.raises(RecipeError, match="must be a whole number") as refused:
+        what_if(before, [f"gopher_quality.min_words={text}"])
+    assert len(str(refused.value)) < 200
+
+
 @pytest.mark.parametrize(
     "setting, said",
     [

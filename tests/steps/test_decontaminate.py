@@ -14,6 +14,7 @@ from corpusmill.errors import AssetError, RecipeError
 from corpusmill.steps.decontaminate import _benchmarks
 from corpusmill.steps.decontaminate._benchmarks import benchmarks
 from corpusmill.steps.decontaminate._items import Fields, FieldsOfFiles
+from corpusmill.steps.decontaminate._mapping import suggested
 from corpusmill.steps.decontaminate.ngrams import Ngrams
 from corpusmill.steps.verdict import rules_of
 from corpusmill.text.overlap import INDEX_ARRAYS
@@ -283,6 +284,25 @@ def test_a_line_that_is_not_an_item_is_reported_with_its_fields(tmp_path, line, 
     path = write(tmp_path / "b.jsonl", *items((HORSES, "")), line)
     with pytest.raises(AssetError, match=re.escape(message)):
         benchmarks((path,), FIELDS, 8, 8, 10, True)
+
+
+@pytest.mark.parametrize(
+    ("record", "question", "answer"),
+    [
+        ({"prompt": HORSES, "completion": "x"}, "prompt", "completion"),
+        ({"user_prompt": HORSES, "model_answer": "x"}, "user_prompt", "model_answer"),
+        ({"Problem": HORSES, "finalAnswer": 3, "level": 2}, "Problem", "finalAnswer"),
+        ({"inputs": HORSES, "targets": ["x"]}, "inputs", "targets"),
+        ({"question_text": HORSES, "answer_start": 3, "gold_answer": "x"}, "question_text", "gold_answer"),
+        ({"q": HORSES, "a": {"text": ["x"]}}, "q", "a.text"),
+        ({"text": HORSES, "level": 2}, "text", "null"),  # nothing there is like an answer
+    ],
+)
+def test_the_mapping_that_is_proposed_names_what_is_there(tmp_path, record, question, answer):
+    proposed = suggested(record, {"question": "question", "answer": "answer", "id": "id"})
+    assert proposed == f"{{question: {question}, answer: {answer}, id: null}}"
+    fields = Fields(question=question, answer=None if answer == "null" else answer, id=None)
+    assert len(benchmarks((write(tmp_path / "b.jsonl", record),), FieldsOfFiles(fields), 8, 8, 10, True).answers) == 1
 
 
 @pytest.mark.parametrize(

@@ -256,6 +256,7 @@ def test_the_table_of_the_docstring_is_that_of_the_formula():
     [
         ({"bands": 0}, "bands, rows >= 1"),
         ({"ngram": 0}, "need ngram"),
+        ({"ngram": 2**63}, "ngram is at most 1,000"),
         ({"threshold": 0.0}, "0 < threshold <= 1, got 0.0"),
         ({"unit": "letters"}, 'unit is "words" or "characters", got "letters"'),
     ],

@@ -71,6 +71,7 @@ def test_only_regular_files_are_files(tmp_path):
         ("{0}/a.text", r"/a\.text: no such file; did you mean \"a\.txt\""),
         ("{0}/none/a.txt", "there is no folder {0}/none"),
         ("{0}/*.csv", r"\*\.csv: no file matches\. Patterns are relative to "),
+        ("{0}/sub dir\\*.csv", r'Folders are separated by "/": {0}/sub dir/\*\.csv'),
         ("{0}/empty", r"the folder has no file\. It holds: nothing\."),
         ("{0}/hidden", r"the folder has no file\. It holds: \.x\."),
     ],

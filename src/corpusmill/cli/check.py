@@ -73,7 +73,8 @@ def check(
         print(f"  {stage}: {' → '.join(only.get(label, label) for label in labels) or 'read only, no steps'}")
     print(f"  stages: {' → '.join(checked.stages)}")
     busy = f"{number(min(checked.workers, ahead.units))} of {number(checked.workers)} workers"
-    print(f"  units: {number(ahead.units)} of about {size(ahead.text)} of text, for {busy}")
+    unit_text = min(ahead.text, sum(checked.text.values()))
+    print(f"  units: {number(ahead.units)} of about {size(unit_text)} of text, for {busy}")
     memory, disk = (f"{size(low)} to {size(high)}" for low, high in (checked.needs.memory, checked.needs.disk))
     print(f"  needs: roughly {memory} of memory over all processes, {disk} of disk")
     print(f"         (`corpusmill plan {quote(str(recipe))}` measures both on a sample)")

@@ -14,7 +14,9 @@ def add_to(app: typer.Typer) -> None:
 
 
 def demo(
-    folder: Annotated[str | None, typer.Option(metavar="FOLDER", help="The run folder, instead of runs/demo.")] = None,
+    folder: Annotated[
+        str | None, typer.Option("-o", "--folder", metavar="FOLDER", help="The run folder, instead of runs/demo.")
+    ] = None,
     workers: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Worker processes; one per core if not given.")
     ] = None,

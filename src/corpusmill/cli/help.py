@@ -60,12 +60,19 @@ SHELL_SYNONYMS = {
 }
 # Options that have another name now: they answer for one version. Of all verbs under "".
 RENAMED_OPTIONS = {
-    "": {"--licence": "--license"},
+    "": {"--licence": "--license", "--out": "--folder"},
     "find": {"--limit": "-n"},
     "audit": {"--sample": "-n"},
     "export": {"--sample": "-n"},
     "index": {"--step": "--dedup"},
     "work": {"--workers": "--processes"},
+}
+# Options of `run` in other programs -> what does it here.
+ABSENT_OPTIONS = {
+    "--dry-run": "`corpusmill check RECIPE` says what it would do, `corpusmill plan RECIPE` what that would take",
+    **dict.fromkeys(("-q", "--quiet"), "give --progress off"),
+    **dict.fromkeys(("-v", "--verbose"), "`corpusmill stats RUN` and the report say what a run did"),
+    "--log-file": "send stderr to a file: corpusmill run RECIPE --progress lines 2> FILE",
 }
 UNGROUPED_TITLE = "Verbs"  # those that are in no group
 NUMBER_FORM = r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?"
@@ -85,6 +92,9 @@ class Verb(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         end = args.index("--") if "--" in args else len(args)
+        absent = [word.partition("=")[0] for word in args[:end]] if self.name == "run" else []
+        if asked := next((name for name in absent if name in ABSENT_OPTIONS), None):
+            raise InputError(f"run has no {asked}: {ABSENT_OPTIONS[asked]}")
         words = [word for argument in args[:end] for word in self._renamed(argument)]
         return super().parse_args(ctx, [*words, *args[end:]])
 

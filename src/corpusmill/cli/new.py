@@ -1,12 +1,14 @@
 """corpusmill new [RECIPE]"""
 
 import json as json_format
+import os
 import re
 import shlex
 import shutil
 import sys
 import textwrap
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,6 +20,13 @@ from corpusmill.errors import InputError
 
 if TYPE_CHECKING:
     from corpusmill.recipe.shipped import Shipped
+
+
+# Readers that take the place of each other, by the endings of files: those that give text, and those that give pages.
+TEXT_READERS = ("jsonl", "parquet", "arrow", "csv", "text", "wet")
+PAGE_READERS = ("warc", "html")
+EXTRACTION = re.compile(r"^  - (extract/\w+).*", re.MULTILINE)  # a step
+MAX_FOLDERS = 100  # of a folder of inputs that are looked through
 
 
 def add_to(app: typer.Typer) -> None:
@@ -76,7 +85,8 @@ def new(
     source = shipped(recipe)
     paths = assigned(source, inputs or [])
     file = file or f"{source.name}.yaml"
-    text = recipe_text(source, paths, source.name if file == "-" else Path(file).stem)
+    readers = fitting_readers(source, paths)
+    text = recipe_text(source, paths, source.name if file == "-" else Path(file).stem, readers)
     if file == "-":
         print(text, end="")
         return
@@ -88,9 +98,9 @@ def new(
     except OSError as error:
         raise RecipeError(f"{file}: cannot be written: {error.strerror}") from error
     if json:
-        print_json({"file": file, "missing": missing(source, paths)})
+        print_json({"file": file, "missing": missing(source, paths)} | ({"readers": readers} if readers else {}))
     else:
-        print(next_steps(source, file, paths))
+        print(next_steps(source, file, paths, readers))
 
 
 def print_recipes(as_json: bool) -> None:
@@ -130,8 +140,58 @@ def assigned(recipe: "Shipped", inputs: Sequence[str]) -> dict[str, str]:
     return paths
 
 
-def recipe_text(recipe: "Shipped", paths: Mapping[str, str], name: str) -> str:
+def fitting_readers(recipe: "Shipped", paths: Mapping[str, str]) -> dict[str, str]:
+    """Variable -> the reader of its files, by their names, where the recipe has another one.
+
+    Raises RecipeError if the files hold pages, and the recipe has no step that extracts their text.
+    """
+    from corpusmill.errors import RecipeError
+    from corpusmill.read import REGISTRY
+    from corpusmill.recipe.shipped import names, shipped
+    from corpusmill.storage import has_ending
+
+    readers: dict[str, str] = {}
+    for variable, path in paths.items():
+        own = recipe.inputs[variable]
+        files = [path]
+        if Path(path).is_dir():
+            files = [name for _, _, inside in islice(os.walk(path), MAX_FOLDERS) for name in inside]
+        fits = [
+            reader
+            for reader in (own, *TEXT_READERS, *PAGE_READERS)
+            if any(has_ending(name, REGISTRY.find(reader).suffixes) for name in files)
+        ]
+        if own not in TEXT_READERS + PAGE_READERS or not fits or own in fits:
+            continue
+        if fits[0] in PAGE_READERS and own not in PAGE_READERS:
+            others = [name for name in names() if set(shipped(name).inputs.values()) & set(PAGE_READERS)]
+            raise RecipeError(
+                f"{path}: pages, which `{fits[0]}` reads, and {recipe.name} extracts no text from pages: it reads "
+                f"`{own}`. These extract it: {', '.join(others)}"
+            )
+        readers[variable] = fits[0]
+    return readers
+
+
+def with_readers(recipe: "Shipped", readers: Mapping[str, str]) -> str:
+    """The recipe's text with other readers, and without steps that extract text where no source has pages any more."""
+    text = recipe.text
+    for variable, reader in readers.items():
+        text = text.replace(
+            f'- {recipe.inputs[variable]}: {{paths: "${{{variable}}}"', f'- {reader}: {{paths: "${{{variable}}}"'
+        )
+    used = {**recipe.inputs, **readers}.values()
+    if readers and not set(used) & set(PAGE_READERS):
+        text = EXTRACTION.sub(
+            rf"  # \1 is left out: {' and '.join(sorted(set(readers.values())))} gives text, and no pages.", text
+        )
+    return text
+
+
+def recipe_text(recipe: "Shipped", paths: Mapping[str, str], name: str, readers: Mapping[str, str] = {}) -> str:
     """The recipe's text under another name, with paths in place of variables.
+
+    readers   variable -> the reader in place of the recipe's own
 
     An editor finds the schema by the first line. It names the file in the installed package, which is that of the
     version that runs the recipe: a copy beside the recipe would be out of date after the next update.
@@ -139,7 +199,7 @@ def recipe_text(recipe: "Shipped", paths: Mapping[str, str], name: str) -> str:
     from corpusmill.recipe.shipped import SCHEMA_FILE
     from corpusmill.recipe.tree import escape
 
-    text = recipe.text
+    text = with_readers(recipe, readers)
     for variable, path in paths.items():
         text = text.replace(f'"${{{variable}}}"', json_format.dumps(escape(path), ensure_ascii=False))
     plain = re.fullmatch(r"[A-Za-z][\w-]*", name) and name.lower() not in ("null", "true", "false")
@@ -152,11 +212,15 @@ def missing(recipe: "Shipped", paths: Mapping[str, str]) -> dict[str, str]:
     return {variable: reader for variable, reader in recipe.inputs.items() if variable not in paths}
 
 
-def next_steps(recipe: "Shipped", file: str, paths: Mapping[str, str]) -> str:
+def next_steps(recipe: "Shipped", file: str, paths: Mapping[str, str], readers: Mapping[str, str] = {}) -> str:
     """What was written, and two commands to go on with."""
     from corpusmill.recipe.shipped import DEMO_FILES
 
     lines = [f"{file} is written."]
+    for variable, reader in readers.items():
+        left_out = EXTRACTION.findall(recipe.text) if recipe.inputs[variable] in PAGE_READERS else []
+        without = f", without {' and '.join(left_out)}" if left_out and reader not in PAGE_READERS else ""
+        lines.append(f"It reads {paths[variable]} by `{reader}` instead of `{recipe.inputs[variable]}`{without}.")
     for variable, reader in missing(recipe, paths).items():
         trial = f", or {DEMO_FILES[reader]} to try it" if reader in DEMO_FILES else ""
         lines.append(f"Put the path of your files ({reader}) in place of ${{{variable}}}{trial}.")

@@ -98,6 +98,16 @@ def peek_repeated(run: str, tables: "RunTables", count: int, json: bool) -> None
             print(f"    | {excerpt(one_line(row['text']), MAX_REPEATED_CHARS)}")
 
 
+def duplicate_of(entry: Mapping[str, Any]) -> list[str]:
+    """Which document is kept instead of one that a dedup dropped, and how similar they are: a line, or none."""
+    original, similarity = (
+        entry["signals"].get(f"{entry['dropped_by']}.{name}") for name in ("duplicate_of", "similarity")
+    )
+    if original is None:
+        return []
+    return [f"duplicate of {original}" + ("" if similarity is None else f", similarity {similarity:.3f}")]
+
+
 def shown(entry: Mapping[str, Any], tables: "RunTables", full: bool) -> str:
     """A document or a dead letter, as text; with `full`, all signals and the whole text."""
     from corpusmill.report.numbers import measured
@@ -117,6 +127,7 @@ def shown(entry: Mapping[str, Any], tables: "RunTables", full: bool) -> str:
     if entry["dropped_by"]:
         lines.append(paint(f"dropped  by {entry['dropped_by']}", "yellow"))
         lines += [f"         {because(reason, entry['signals'], tables.bounds)}" for reason in entry["reasons"]]
+        lines += [f"         {line}" for line in duplicate_of(entry)]
     if full:
         lines += ["signals"]
         lines += [f"         {k} {one_line(measured(v))}" for k, v in entry["signals"].items() if v is not None]

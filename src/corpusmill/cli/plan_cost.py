@@ -32,12 +32,21 @@ def from_sample(
     hours = cost.wall(count) / 3600
     price = priced(cost.requests, cost.disk, hours * count, unit_prices)
     memory = {"all_memory": cost.all_memory(count)}
-    return {**cost.to_json(), "workers": count, "hours": hours, **memory, "price": price, "prices": str(table or "")}
+    asked = {"asked_share": share}
+    return {
+        **cost.to_json(),
+        **asked,
+        "workers": count,
+        "hours": hours,
+        **memory,
+        "price": price,
+        "prices": str(table or ""),
+    }
 
 
 def show(cost: Mapping[str, Any]) -> None:
     """Print what a run takes, stage by stage, and what it gives."""
-    part = share(cost["sample_bytes"], cost["bytes"])
+    part = share(cost["sample_bytes"], cost["bytes"]) + _more_than_asked(cost)
     workers = plural(cost["workers"], "worker")
     stages = [[stage["stage"], duration(stage["seconds"]), size(stage["bytes"])] for stage in cost["stages"]]
     sources = [
@@ -71,6 +80,17 @@ def show(cost: Mapping[str, Any]) -> None:
     print_table(["stage", "worker time", "disk"], stages)
     print()
     print_table(["source", "input", "documents kept", "tokens"], sources)
+
+
+def _more_than_asked(cost: Mapping[str, Any]) -> str:
+    """Why a sample is larger than `--sample` says, if it is by a tenth."""
+    from corpusmill.ops.estimate import MIN_SAMPLE_BYTES
+
+    asked = cost["asked_share"] * cost["bytes"]
+    if cost["sample_bytes"] <= 1.1 * asked:
+        return ""
+    least = f"{size(MIN_SAMPLE_BYTES)} are sampled at least, as less says little"
+    return f"; {least if asked < MIN_SAMPLE_BYTES else 'compressed files are read whole'}"
 
 
 def _range(value: Mapping[str, float]) -> str:

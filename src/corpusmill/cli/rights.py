@@ -17,7 +17,7 @@ def rights(
         list[str],
         typer.Argument(metavar="CRAWL", help="WARC or ARC files, folders or patterns.", show_default=False),
     ],
-    out: Annotated[Path, typer.Option(metavar="FILE", help="The table to write.", show_default=False)],
+    out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="The table to write.", show_default=False)],
     memory_mb: Annotated[
         int, typer.Option("--memory-mb", min=64, metavar="N", help="Above this, rows are sorted on disk.")
     ] = 1024,

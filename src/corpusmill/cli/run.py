@@ -31,7 +31,8 @@ Progress = Annotated[
     ProgressStyle, typer.Option(help="How progress is shown, on stderr: auto is bars in a terminal, lines elsewhere.")
 ]
 RunPlace = Annotated[
-    str | None, typer.Option(metavar="FOLDER", help="The run folder, instead of run.folder: a path, or a URL.")
+    str | None,
+    typer.Option("-o", "--folder", metavar="FOLDER", help="The run folder, instead of run.folder: a path, or a URL."),
 ]
 Workers = Annotated[int | None, typer.Option(min=1, metavar="N", help="Worker processes, instead of run.workers.")]
 Limit = Annotated[

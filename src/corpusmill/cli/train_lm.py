@@ -17,7 +17,9 @@ def lm(
     text: Annotated[
         list[str], typer.Option(metavar="PATH", help="Training text: files, folders, patterns.", show_default=False)
     ],
-    out: Annotated[Path, typer.Option(metavar="FILE", help="The model file to write.", show_default=False)],
+    out: Annotated[
+        Path, typer.Option("-o", "--out", metavar="FILE", help="The model file to write.", show_default=False)
+    ],
     order: Annotated[int, typer.Option(metavar="N", help="Order of the n-grams, in words.")] = 3,
     min_count: Annotated[int, typer.Option(metavar="N", help="Rarer words become the unknown word.")] = 2,
     prune: Annotated[

@@ -31,7 +31,10 @@ def mixture(
         ),
     ],
     out: Annotated[
-        Path, typer.Option(metavar="FILE", help="The file of weights to write, .yaml or .json.", show_default=False)
+        Path,
+        typer.Option(
+            "-o", "--out", metavar="FILE", help="The file of weights to write, .yaml or .json.", show_default=False
+        ),
     ],
     steps: Annotated[int, typer.Option(metavar="N", help="Training steps of each of the two models.")] = 1000,
     length: Annotated[int, typer.Option(metavar="N", help="Tokens per row.")] = 256,

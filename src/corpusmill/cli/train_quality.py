@@ -24,7 +24,9 @@ def quality(
     bad: Annotated[
         list[str], typer.Option(metavar="PATH", help="Bad documents: files, folders, patterns.", show_default=False)
     ],
-    out: Annotated[Path, typer.Option(metavar="FILE", help="The model file to write.", show_default=False)],
+    out: Annotated[
+        Path, typer.Option("-o", "--out", metavar="FILE", help="The model file to write.", show_default=False)
+    ],
     documents: Annotated[
         Literal["file", "line", "paragraph", "article"], typer.Option(help="How text files are split into documents.")
     ] = "file",

@@ -30,7 +30,9 @@ def tokenizer(
             metavar="N", help="Vocabulary size, including special tokens and the 256 bytes.", show_default=False
         ),
     ],
-    out: Annotated[Path, typer.Option(metavar="FILE", help="The tokenizer.json to write.", show_default=False)],
+    out: Annotated[
+        Path, typer.Option("-o", "--out", metavar="FILE", help="The tokenizer.json to write.", show_default=False)
+    ],
     special: Annotated[
         list[str] | None,
         typer.Option(

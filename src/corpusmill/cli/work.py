@@ -31,7 +31,9 @@ def work(
     settings: Settings = None,
     folder: Annotated[
         str | None,
-        typer.Option(metavar="FOLDER", help="The run folder, which all workers reach, instead of run.folder."),
+        typer.Option(
+            "-o", "--folder", metavar="FOLDER", help="The run folder, which all workers reach, instead of run.folder."
+        ),
     ] = None,
     index: Annotated[
         int | None,

@@ -9,7 +9,7 @@ What a document would meet that an earlier rule dropped is known as far as the r
 this is an estimate, and `what_if` counts exactly.
 """
 
-import math
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -162,7 +162,7 @@ def numeric_rules(tables: RunTables, number: int) -> list[tuple[str, str, str, i
 
 def is_threshold(value: Any) -> bool:
     """Whether a value of a parameter is a number that can be drawn and moved."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
 def _read(paths: Sequence[str], names: Sequence[str]) -> dict[str, pa.Array]:

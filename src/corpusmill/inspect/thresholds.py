@@ -1,18 +1,19 @@
 """What the page moves thresholds by: the sliders of each pass, the exact counts, and the recipe with what was set."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import asdict
 from threading import Lock
 from typing import Any
 
-import orjson
-
 from corpusmill.errors import AssetError, InputError, RecipeError
 from corpusmill.inspect.sliders import Signals, is_threshold, numeric_rules
 from corpusmill.recipe.names import labels
 from corpusmill.report.tables import RunTables
+from corpusmill.report.visible import excerpt
 from corpusmill.report.what_if import what_if
 
+MAX_VALUE_CHARS = 40  # of a wrong threshold in a message
 BORDER_EXAMPLES = 5  # documents at the border, for each reason
 Moved = Mapping[str, float | None]  # `step.parameter` -> threshold; None: the rule is off
 
@@ -92,7 +93,7 @@ def check(moved: Moved) -> None:
     """Raises InputError if a threshold is neither a finite number nor null."""
     for key, value in moved.items():
         if value is not None and not is_threshold(value):
-            value_text = orjson.dumps(value, default=str).decode()
+            value_text = excerpt(json.dumps(value, default=str), MAX_VALUE_CHARS)
             raise InputError(
                 f"{key}: a threshold must be a finite number, or null to switch the rule off; got {value_text}"
             )

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from corpusmill.display import table
-from corpusmill.engine.drive.drops_all import FEWEST, DropsAll, drops_all
+from corpusmill.engine.drive.drops_all import FEWEST, DropsAll, DropsScript, drops_all, drops_script
 from corpusmill.engine.drive.drops_all import in_words as drops_all_in_words
 from corpusmill.engine.plan import preflight
 from corpusmill.engine.plan.changes import Preview, preview
@@ -128,10 +128,11 @@ def check(
     workers = workers or recipe.run.workers or cpus.usable()
     ahead = preview(run_folder, plan)
     needs = forecast(plan, min(workers, ahead.units), ahead.text)
-    documents, lost = try_first_pass(recipe, plan, ready.seen)
+    documents, lost, scripts_lost = try_first_pass(recipe, plan, ready.seen)
     names, markup = [source.source for source in recipe.read], warnings(recipe, plan.inputs, ready.seen)
     markup += _unexpressed(recipe, ready.seen)
     drop_warnings = [drops_all_in_words(step, context=" in a sample of the input") for step in lost]
+    drop_warnings += map(str, scripts_lost)
     return Checked(
         recipe,
         run_folder.place,
@@ -193,14 +194,17 @@ def warnings(recipe: Recipe, inputs: Sequence[SourceFiles], samples: Sequence[So
     return in_words(recipe, counted, "before the first step, in a sample of the input")
 
 
-def try_first_pass(recipe: Recipe, plan: RunPlan, samples: Sequence[SourceSample]) -> tuple[int, list[DropsAll]]:
-    """How many documents of the input were put through the first pass, and the steps of it that drop all they see.
+def try_first_pass(
+    recipe: Recipe, plan: RunPlan, samples: Sequence[SourceSample]
+) -> tuple[int, list[DropsAll], list[DropsScript]]:
+    """How many documents of the input were put through the first pass, and the steps of it that drop all they see, or
+    nearly all of a script.
 
     None are where its kernels are not compiled, as `check` does not wait for minutes; nor of fewer than say anything.
     """
     work: Any = plan.stages[0].work
     if not isinstance(work, Pass) or not work.chain.steps or not warming.is_warm(warming.imported_kernels()):
-        return 0, []
+        return 0, [], []
     tried_batches: list[pa.RecordBatch] = []
     for source, source_files, first in zip(recipe.read, plan.inputs, samples):
         batches = first.batches
@@ -209,11 +213,11 @@ def try_first_pass(recipe: Recipe, plan: RunPlan, samples: Sequence[SourceSample
         tried_batches += [batch.slice(0, -(-TRIED_DOCUMENTS // len(batches))) for batch in batches]
     documents = sum(map(len, tried_batches))
     if documents < FEWEST:
-        return 0, []
+        return 0, [], []
     facts: Facts = {}
-    for batch in tried_batches:
-        work.try_on(batch, facts)
-    return documents, drops_all(plan.passes[0].labels, facts)
+    tried = [part for batch in tried_batches for part in work.try_on(batch, facts)]
+    stage_labels = plan.passes[0].labels
+    return documents, drops_all(stage_labels, facts), drops_script(stage_labels, tried)
 
 
 def sample(reader: Any, source: str, files: Sequence[FileInfo], rows: int | None = None) -> list[pa.RecordBatch]:

@@ -343,6 +343,7 @@ def _mismatch(node: Node, annotation: Any) -> Mismatch:
     return Mismatch(node.at, f"must be {words(annotation)}, got {describe_node(node)}{_advice(node, annotation)}")
 
 
+MAX_DIGITS = 20  # of a number that an error proposes: 64 bits
 TYPE_WORDS = {
     bool: ("true or false", "true or false"),
     int: ("a whole number", "whole numbers"),
@@ -415,7 +416,7 @@ def _advice(node: Node, annotation: Any) -> str:
             return f"; write {_quoted(node.text)}"
         if option is bool and spelling in ("yes", "on", "true", "no", "off", "false"):
             return f"; write {'true' if spelling in ('yes', 'on', 'true') else 'false'}"
-        if option in (int, float) and (number := _number(node, option)) is not None:
+        if option in (int, float) and (number := _number(node, option)) is not None and len(number) <= MAX_DIGITS:
             return f"; write {number}"
     return ""
 

@@ -27,10 +27,13 @@ def size(value: float) -> str:
 def short(value: float) -> str:
     """A count or a small value for an axis.
 
-    >>> short(20000), short(1500000), short(0.25), short(12)
-    ('20k', '1.5M', '0.25', '12')
+    >>> short(20000), short(1500000), short(0.25), short(12), short(0.0291667), short(999.7)
+    ('20k', '1.5M', '0.25', '12', '0.0292', '1k')
     """
-    return f"{value:.6g}" if abs(value) < 1000 else _scaled(value, ("k", "M", "G", "T"), "{:.3g}{}")
+    rounded = float(f"{value:.3g}")
+    if abs(rounded) < 1000:
+        return f"{rounded:g}"
+    return _scaled(value, ("k", "M", "G", "T"), "{:.3g}{}")
 
 
 def share(part: float, total: float) -> str:

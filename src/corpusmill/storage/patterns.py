@@ -341,6 +341,8 @@ def _nothing(pattern: str, suffixes: tuple[str, ...]) -> str:
     if not is_local(pattern):
         return _nothing_remote(name_of(remote(pattern).name(pattern)))
     pattern = local_path(pattern)
+    if "\\" in pattern and os.sep == "/":
+        return pattern + ': nothing has this name. Folders are separated by "/": ' + pattern.replace("\\", "/")
     if WILD & set(pattern):
         return f"{pattern}: no file matches. Patterns are relative to {os.getcwd()}."
     if Path(pattern).is_dir():

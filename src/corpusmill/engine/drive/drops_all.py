@@ -1,14 +1,22 @@
-"""Steps that drop every document they see: nearly always a mistake in the recipe, and the whole corpus is lost."""
+"""Steps that drop every document they see, or nearly every one of a script: nearly always a mistake in the recipe, and
+the whole corpus, or a language of it, is lost."""
 
-from collections.abc import Mapping, Sequence
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from shlex import quote
 
 from corpusmill.display import is_command
+from corpusmill.engine.work.batch import KEPT, Batch
 from corpusmill.store.facts import Facts, total
 
 FEWEST = 20  # documents that a step has seen: that it drops all of fewer says nothing
+FEWEST_OF_SCRIPT = 8  # the same, of a script among others
+NEARLY_ALL = 0.9  # of the documents of a script
 NAMED = 3  # reasons
+JUDGED_CHARS = 500  # of a text, by which its script is told
+EAST_ASIAN = dict.fromkeys(("CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA", "BOPOMOFO"), "Chinese or Japanese")
 
 
 @dataclass(frozen=True)
@@ -54,6 +62,64 @@ def drops_all(labels: Sequence[str], facts: Facts, draws: Sequence[str] = ()) ->
 def _ordered(reasons: Facts, sources: Sequence[str] | Mapping[str, int]) -> dict[str, int]:
     counted = total(reasons.get(source, {}) for source in sources)
     return dict(sorted(counted.items(), key=lambda item: (-item[1], item[0])))
+
+
+@dataclass(frozen=True)
+class DropsScript:
+    """A step whose rules on words drop nearly all documents of a script, in which words are others than in English.
+
+    documents, dropped   that came to it, and those of them that it drops for such a rule
+    reasons              first failing rule -> documents, the most frequent first
+    """
+
+    step: str
+    script: str
+    documents: int
+    dropped: int
+    reasons: Mapping[str, int]
+
+    def __str__(self) -> str:
+        counts = ", ".join(f"{name} ({count:,})" for name, count in [*self.reasons.items()][:NAMED])
+        return (
+            f"{self.step} drops {self.dropped:,} of {self.documents:,} documents in {self.script} script in a sample "
+            f"of the input, for {counts}: its words and bounds are those of English. filter/fineweb2 has others for "
+            "each language; or give it `words: by_script`, which cuts words where no spaces are, and null for the "
+            "rules that only English fits"
+        )
+
+
+def drops_script(labels: Sequence[str], batches: Iterable[Batch]) -> list[DropsScript]:
+    """Those of the steps of a pass that drop nearly all documents of a script but Latin for rules on words.
+
+    batches   as the steps have left them, in a run or a trial of one
+    """
+    reached, dropped = Counter[tuple[int, str]](), dict[tuple[int, str], Counter[str]]()
+    for batch in batches:
+        scripts = [main_script(text or "") for text in batch.counted_texts().to_pylist()]
+        reasons = {label: answer.to_pylist() for label, answer in batch.reasons}
+        for row, (script, at) in enumerate(zip(scripts, batch.dropped.tolist())):
+            reached.update((step, script) for step in range(len(labels) if at == KEPT else at + 1))
+            rule = "" if at == KEPT else (reasons[labels[at]][row] or "").partition(",")[0]
+            if "word" in rule:
+                dropped.setdefault((at, script), Counter())[rule] += 1
+    return [
+        DropsScript(labels[at], script, reached[at, script], rules.total(), dict(rules.most_common()))
+        for (at, script), rules in sorted(dropped.items())
+        if script not in ("", "Latin")
+        and reached[at, script] >= FEWEST_OF_SCRIPT
+        and rules.total() >= NEARLY_ALL * reached[at, script]
+    ]
+
+
+def main_script(text: str) -> str:
+    """The script of most letters at the beginning of a text, by their names in Unicode; "" without letters.
+
+    >>> main_script("Die Mühle"), main_script("東京の川はきれいです。"), main_script("реке"), main_script("12")
+    ('Latin', 'Chinese or Japanese', 'Cyrillic', '')
+    """
+    letters = (unicodedata.name(char, "").partition(" ")[0] for char in text[:JUDGED_CHARS] if char.isalpha())
+    scripts = Counter(EAST_ASIAN.get(name, name.capitalize()) for name in letters)
+    return max(scripts, key=lambda script: (scripts[script], script), default="")
 
 
 def in_words(finding: DropsAll, run: str | None = None, context: str = "") -> str:

@@ -307,7 +307,7 @@ class Batch:
                 raise
             cause = raised(error)
             if not len(self.docs):
-                raise RecipeError(f"{label}: fails on no documents, with which every unit begins: {cause}") from error
+                raise RecipeError(f"{label}: fails on an empty batch, with which every unit begins: {cause}") from error
         good = np.ones(len(self.docs), bool)
         for row in range(len(self.docs)):
             try:

@@ -75,8 +75,12 @@ class Pass:
             if isinstance(sink, DedupKeys):
                 sink.keys_of(nothing)
 
-    def try_on(self, docs: pa.RecordBatch, facts: Facts) -> None:
-        """Put some documents through the steps, and count what becomes of them, without their tokens."""
+    def try_on(self, docs: pa.RecordBatch, facts: Facts) -> list[Batch]:
+        """Put some documents through the steps, and count what becomes of them, without their tokens.
+
+        returns   the documents as the steps have left them
+        """
+        tried: list[Batch] = []
         chain = ChainRun(self.chain)
         chain.apply(self.source.nothing(self.chain))
         for start, stop in self._feeder().cut(0, docs, positions_of(docs)):
@@ -84,6 +88,8 @@ class Pass:
             chain.apply(batch)
             for part in (batch, *batch.evicted):
                 count_flow(part, self.chain, None, facts)
+                tried.append(part)
+        return tried
 
     def signal_names(self) -> list[str]:
         """What the steps leave beside the documents. Raises RecipeError as `check` does."""

@@ -7,8 +7,13 @@ const HEIGHT = 70;
 const BINS = 50;
 const TAIL = 0.005; // of the documents, at each end, that the outermost bars take in
 
+// Where a threshold is on the axis of the bars, from 0 to 1.
+export function placed(slider, histogram, threshold) {
+  return Math.min(1, Math.max(0, scaled(slider, histogram).at(threshold)));
+}
+
 export function drawn(slider, histogram, threshold) {
-  const { bars, at, from, to } = slider.edges.length < BINS ? byCode(slider, histogram) : byValue(slider, histogram);
+  const { bars, at, from, to } = scaled(slider, histogram);
   const most = Math.max(1, ...bars.map(([every]) => every));
   const wide = WIDTH / bars.length;
   const tall = (count) => (count ? Math.max(1, (HEIGHT * count) / most) : 0);
@@ -23,6 +28,10 @@ export function drawn(slider, histogram, threshold) {
     s("text", { x: 0, y: HEIGHT + 12 }, from),
     s("text", { x: WIDTH, y: HEIGHT + 12, "text-anchor": "end" }, to),
   );
+}
+
+function scaled(slider, histogram) {
+  return slider.edges.length < BINS ? byCode(slider, histogram) : byValue(slider, histogram);
 }
 
 // A bar for each code, where there are few.

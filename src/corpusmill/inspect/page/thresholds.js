@@ -2,9 +2,11 @@
 
 import { get, post } from "./api.js";
 import { addressOf, h, measured, number, select, to } from "./dom.js";
-import { drawn } from "./histogram.js";
+import { drawn, placed } from "./histogram.js";
 
 const REST = 500; // milliseconds without a move after which the exact counts are asked for
+const PLACES = 1000; // of a slider's knob, along the axis of its bars
+const KEYS = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -10, PageUp: 10, Home: -Infinity, End: Infinity }; // edges
 const SAID = { "<": "below", "<=": "at most", ">": "above", ">=": "at least" };
 
 export async function thresholds(run, query) {
@@ -133,10 +135,13 @@ function change(what, before, after) {
 }
 
 function card(slider, counts, state, changed) {
-  const first = slider.edges.findIndex((edge) => edge === slider.threshold);
-  const nearest = (value) => slider.edges.reduce((best, edge, at) => (Math.abs(edge - value) < Math.abs(slider.edges[best] - value) ? at : best), 0);
+  const { edges } = slider;
+  const nearest = (value, of) => edges.reduce((best, _, at) => (Math.abs(of(at) - value) < Math.abs(of(best) - value) ? at : best), 0);
   const name = slider.key.split(".").slice(1).join(".");
-  const range = h("input", { type: "range", min: 0, max: slider.edges.length - 1, step: 1, value: first, "aria-label": slider.key });
+  const place = (value) => Math.round(PLACES * placed(slider, counts.histograms[slider.key], value));
+  const places = edges.map(place);
+  // The knob is on the axis of the bars, below the line of its threshold; keys go from edge to edge, however near these are.
+  const range = h("input", { type: "range", min: 0, max: PLACES, step: 1, value: place(slider.threshold), "aria-label": slider.key });
   const exact = h("input", { type: "number", step: slider.whole ? 1 : "any", value: slider.threshold, "aria-label": `${slider.key}, exact` });
   const off = h("input", { type: "checkbox" });
   const figure = h("div", { class: "histogram" });
@@ -156,14 +161,27 @@ function card(slider, counts, state, changed) {
     changed();
   }
 
-  range.addEventListener("input", () => {
-    exact.value = slider.whole ? Math.round(slider.edges[range.value]) : slider.edges[range.value];
+  function choose(at) {
+    const edge = edges[Math.min(edges.length - 1, Math.max(0, at))];
+    exact.value = slider.whole ? Math.round(edge) : edge;
+    range.value = place(edge);
     off.checked = false;
     set(Number(exact.value));
+  }
+
+  range.addEventListener("input", () => {
+    const at = Number(range.value);
+    choose(at <= 0 ? 0 : at >= PLACES ? edges.length - 1 : nearest(at, (edge) => places[edge]));
+  });
+  range.addEventListener("keydown", (event) => {
+    const moved = KEYS[event.key];
+    if (moved === undefined) return;
+    event.preventDefault();
+    choose(nearest(Number(exact.value), (edge) => edges[edge]) + moved);
   });
   exact.addEventListener("change", () => {
     if (exact.value === "") exact.value = slider.threshold;
-    range.value = nearest(Number(exact.value));
+    range.value = place(Number(exact.value));
     off.checked = false;
     set(Number(exact.value));
   });
@@ -188,7 +206,7 @@ function card(slider, counts, state, changed) {
       delete state.moved[slider.key];
       off.checked = false;
       exact.value = slider.threshold;
-      range.value = first;
+      range.value = place(slider.threshold);
       draw();
     },
   };

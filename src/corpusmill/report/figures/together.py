@@ -28,13 +28,17 @@ class RulePair:
 
 
 def together(tables: RunTables, n: int) -> list[RulePair]:
-    """The pairs of rules of a finished run that most documents fail both of, most first: `n` at most."""
+    """The pairs of rules of a finished run that most documents fail both of, most first: `n` at most.
+
+    Documents that were dropped as empty are left out: without a text they fail most rules, which says nothing.
+    """
     rule_pairs: list[RulePair] = []
     for number in range(len(tables.passes)):
         # There are few combinations of reasons, and many documents.
         query = (
             f"SELECT reasons, count(*) AS n FROM ({tables.table('signals', number)}) WHERE dropped_by IS NOT NULL "
-            f"AND reasons IS NOT NULL GROUP BY reasons ORDER BY n DESC, reasons LIMIT {MAX_COMBINATIONS}"
+            f"AND split_part(reasons, ',', 1) NOT LIKE '%.empty' GROUP BY reasons "
+            f"ORDER BY n DESC, reasons LIMIT {MAX_COMBINATIONS}"
         )
         rule_counts, both = dict[str, int](), dict[tuple[str, str], int]()
         for reasons, count in tables.tuples(query):

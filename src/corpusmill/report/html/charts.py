@@ -57,7 +57,7 @@ def histogram(
     ticks     values on the horizontal axis; round ones if not given
     """
     still = svg.histogram(data, label=label, unit=unit, bound=bound, height=height, root=root)
-    marks = [] if bound is None else [(bound, f"threshold {short(bound)}", "bound")]
+    marks = [] if bound is None else [(bound, f"threshold {bound:,.6g}", "bound")]
     spec = _spec(data, _stacked(data), marks, ChartFrame(axis or unit, height, root, counted))
     if ticks is not None:
         spec["layer"][0]["encoding"]["x"]["axis"]["values"] = list(ticks)
@@ -280,7 +280,7 @@ def _spec(data: Histogram, bars: Sequence[Bar], marks: Sequence[Mark], frame: Ch
     lowered = False
     if data.is_open:
         # The last bin holds all that is larger: its width on the axis says nothing.
-        words = f"≥ {short(float(f'{data.edges[-2]:.3g}'))} →"
+        words = f"≥ {short(data.edges[-2])} →"
         ends = [at * PHONE_WIDTH + (_length(about) if at <= 0.5 else 0) for (_, about, _), at in shown]
         lowered = PHONE_WIDTH - max(ends, default=0.0) < _length(words)
         layers.append(_open_end_layer(high, words, lowered))

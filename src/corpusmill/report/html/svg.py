@@ -91,7 +91,7 @@ def histogram(
                 y -= part
                 parts.append(_rect(start + 0.1, max(end - start - 0.2, 0.2), y, part, name, tooltip))
     is_inside = bound is not None and data.edges[0] <= bound <= data.edges[-1]
-    labels = _mark(x_of(bound), short(bound), 13, floor, "bound") if bound is not None and is_inside else []
+    labels = _mark(x_of(bound), f"{bound:,.6g}", 13, floor, "bound") if bound is not None and is_inside else []
     return _chart(data, parts, labels, label, height)
 
 

@@ -17,7 +17,8 @@ def section(tables: RunTables) -> list[Inside]:
     ]
     words = (
         "Dropped documents that fail both rules, of one pass, as far as was measured after they were dropped "
-        f"(run.measure_dropped), in the {number(MAX_COMBINATIONS)} most frequent combinations of rules. At 100 %, the "
-        "rarer rule drops nothing that the other one does not."
+        f"(run.measure_dropped), in the {number(MAX_COMBINATIONS)} most frequent combinations of rules. Documents that "
+        "an earlier step drops are counted too, which a rule's own card above leaves out; empty ones are in neither. "
+        "At 100 %, the rarer rule drops nothing that the other one does not."
     )
     return [table(head, rows, words=(0, 1)), tag("p", words, class_="note")]

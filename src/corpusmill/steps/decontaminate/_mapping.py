@@ -1,14 +1,19 @@
 """Paths into records of benchmarks, and a guess which fields of an unknown file hold what."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
 MISSING = object()
+WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")  # of a name: `best_answer`, `bestAnswer`
+LIKE = 0.8  # names: `questions` is like `question`, and `inputs` like `input`
 # Names that published benchmarks give these fields, the most telling first.
-QUESTIONS = ("question", "query", "prompt", "problem", "instruction", "goal", "input", "sentence", "ctx", "text")
+QUESTIONS = ("question", "query", "prompt", "problem", "instruction", "goal", "input", "sentence", "ctx", "text",
+             "q")  # fmt: skip
 ANSWERS = ("answer", "answers", "answers_spans", "answerKey", "answer_key", "correct_answer", "best_answer", "target",
-           "label", "solution", "canonical_solution", "short_answers", "annotations", "output", "response")  # fmt: skip
+           "label", "solution", "canonical_solution", "short_answers", "annotations", "output", "response",
+           "completion", "gold", "reference", "expected", "chosen", "ans", "a")  # fmt: skip
 WITHIN = ("aliases", "spans", "text", "value", "short_answers", "number")  # an answer that has fields of its own
 CHOICES = ("choices", "options", "endings")
 IDS = ("id", "query_id", "question_id", "qid", "task_id", "example_id", "idx", "ind", "_id")
@@ -45,9 +50,9 @@ def suggested(record: Mapping[str, Any], fields: Mapping[str, Any]) -> str:
     >>> suggested({"query_id": "7", "passage": "", "question": "", "answers_spans": {"spans": [], "types": []}}, {})
     '{question: question, answer: answers_spans.spans, id: query_id}'
     """
-    question = _valid_path(record, fields.get("question")) or _first_path(record, QUESTIONS, ("text",))
-    question = question or next(iter(get_close_matches("question", record)), "…")
-    answer = _valid_path(record, fields.get("answer")) or _first_path(record, ANSWERS, WITHIN) or "null"
+    question = _valid_path(record, fields.get("question")) or _likely_path(record, QUESTIONS, ("text",)) or "…"
+    answers = {field: value for field, value in record.items() if field != question}
+    answer = _valid_path(answers, fields.get("answer")) or _likely_path(answers, ANSWERS, WITHIN) or "null"
     number = answer.removesuffix("spans") + "number"
     if answer.endswith(".spans") and at_path(record, number) is not MISSING:
         answer = f"[{answer}, {number}]"
@@ -59,6 +64,24 @@ def suggested(record: Mapping[str, Any], fields: Mapping[str, Any]) -> str:
 def _valid_path(record: Mapping[str, Any], path: Any) -> str | None:
     value = at_path(record, path) if isinstance(path, str) else MISSING
     return path if value is not MISSING and _is_plain(value) else None
+
+
+def _likely_path(record: Mapping[str, Any], names: Sequence[str], within: Sequence[str]) -> str | None:
+    """As `_first_path`; if there is none, of the fields whose names are like one of these, or have it as a word.
+
+    >>> _likely_path({"n": 1, "correctAnswers": ["7"]}, ANSWERS, WITHIN)
+    'correctAnswers'
+    """
+    if (path := _first_path(record, names, within)) is not None:
+        return path
+    fields = sorted(record, key=lambda field: isinstance(record[field], int | float))  # `answer_start` is a position
+    for name in names:
+        for field in fields:
+            words = [word.lower() for word in WORD.findall(field)]
+            is_like = get_close_matches(name.lower(), [field.lower(), *words], 1, LIKE)
+            if is_like and (path := _first_path(record, (field,), within)) is not None:
+                return path
+    return None
 
 
 def _first_path(record: Mapping[str, Any], names: Sequence[str], within: Sequence[str]) -> str | None:

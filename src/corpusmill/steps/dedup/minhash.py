@@ -27,6 +27,7 @@ CHOICES = {
     "punctuation": ("both", "keep", "drop"),
     "rule": ("similar", "contained"),
 }
+MAX_NGRAM = 1000  # words or characters: a document of fewer is one n-gram
 MAX_LANES = 128  # of the sketch, where bands and rows are solved
 TARGET_RECALL = 0.975  # of pairs at the threshold, that they are solved for
 LOW_RECALL = 0.9  # below this, so many pairs are missed that the run says so
@@ -91,6 +92,8 @@ class Minhash:
     def __post_init__(self) -> None:
         if any(n is not None and n < 1 for n in (self.ngram, self.bands, self.rows)):
             raise RecipeError(f"need ngram, bands, rows >= 1, got {self.ngram}, {self.bands}, {self.rows}")
+        if self.ngram > MAX_NGRAM:
+            raise RecipeError(f"ngram is at most {MAX_NGRAM:,}, got {self.ngram:,}")
         if not 0 < self.threshold <= 1:
             raise RecipeError(f"need 0 < threshold <= 1, got {self.threshold}")
         for name, choices in CHOICES.items():

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from corpusmill.errors import RecipeError
 from corpusmill.steps import Columns
-from corpusmill.steps.verdict import Rule, join_reasons, only
+from corpusmill.steps.verdict import MOST, Rule, join_reasons, only
 from corpusmill.text.c4 import CURLY_BRACKET, LINE_REASONS, LOREM_IPSUM, OK, clean_lines
 from corpusmill.text.rewrite import with_text
 
@@ -108,5 +108,5 @@ class C4:
     def reasons(self, docs: pa.RecordBatch, signals: Columns) -> pa.Array:
         hits = {"lorem_ipsum": signals["lorem_ipsum"], "curly_bracket": signals["curly_bracket"]}
         if self.min_sentences is not None:
-            hits["min_sentences"] = pc.less(signals["sentences"], self.min_sentences)
+            hits["min_sentences"] = pc.less(signals["sentences"], min(self.min_sentences, MOST))
         return join_reasons(**hits)
