@@ -178,7 +178,7 @@ def test_progress_moves_inside_a_unit(terminal, desk, large):
         shown.wait(lambda: re.search(r"[1-9][\d,.]*k? (docs|documents)/s", shown.screen()) is not None)
         assert re.search(r"MB/s", shown.screen())
         shown.press("\x03")
-        assert shown.end() == 130
+        assert shown.end() == 130, shown.everything()
         assert "again to continue" in shown.everything()
 
 
