@@ -169,9 +169,7 @@ def _folder_info(folder: str, name: str, passed_over: PassedOver) -> FileInfo:
 
 def _walk(folder: str, passed_over: PassedOver) -> Iterator[tuple[str, str]]:
     """(path below the folder, path) of the files in it; links are left out."""
-    for at, folders, names in os.walk(
-        folder, onerror=lambda error: passed_over.add(str(error.filename), UNREADABLE)
-    ):
+    for at, folders, names in os.walk(folder, onerror=lambda error: passed_over.add(str(error.filename), UNREADABLE)):
         folders[:] = sorted(folder_name for folder_name in folders if folder_name not in VCS)
         for name in sorted([*names, *(each for each in folders if os.path.islink(os.path.join(at, each)))]):
             path = os.path.join(at, name)
