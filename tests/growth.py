@@ -11,13 +11,14 @@ def assert_linear(use: Callable[[Any], object], make: Callable[[int], Any], size
     size   so much that what grows by the square takes seconds
     """
     for _ in range(3):  # a busy machine may be slow once
-        small, large = (_seconds(use, make(length)) for length in (size, 4 * size))
+        small, large = (seconds(use, make(length)) for length in (size, 4 * size))
         if large <= 8 * small + 0.3:
             return
     raise AssertionError(f"{small:.2f} s for {size}, {large:.2f} s for {4 * size}")
 
 
-def _seconds(use: Callable[[Any], object], given: Any) -> float:
+def seconds(use: Callable[[Any], object], given: Any) -> float:
+    """CPU time."""
     start = process_time()
     use(given)
     return process_time() - start

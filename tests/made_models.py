@@ -162,6 +162,14 @@ def classifier_model() -> bytes:
 ARPA = b"\\data\\\nngram 1=3\nngram 2=1\n\n\\1-grams:\n-1\t<unk>\n-1\t<s>\t-0.3\n-1\t</s>\n\n\\2-grams:\n-0.5\t<s> </s>\n\n\\end\\\n"
 
 
+def kenlm_file(order: int = 2, buckets: float = 1.5, kind: int = 0, counts: tuple[int, ...] = (3, 1)) -> bytes:
+    """A file in KenLM's own format, with the tables empty."""
+    mark = b"mmap lm http://kheafield.com/code format version 5\n".ljust(56, b"\0")
+    machine = struct.pack("<3f3IQ", 0.0, 1.0, -0.5, 1, 2**32 - 1, 0, 1)
+    header = struct.pack("<B3xfI?3xI", order, buckets, kind, True, int(kind > 1))
+    return mark + machine + header + struct.pack(f"<{len(counts)}Q", *counts) + bytes(200)
+
+
 @cache
 def model_files() -> dict[str, list[dict[str, bytes]]]:
     """kind -> the files of some models of it, by name. The first of each model is the one that is loaded."""
@@ -187,7 +195,7 @@ def model_files() -> dict[str, list[dict[str, bytes]]]:
             {"m.lm": arrays_file({"format": 1, "order": 2}, ngram_arrays())},
             {"m.lm": arrays_file({"format": 1, "order": 2, "packed": True, "wide": False}, packed_arrays())},
         ],
-        "kenlm": [{"m.arpa": ARPA}, {"m.arpa.gz": gzip.compress(ARPA, mtime=0)}],
+        "kenlm": [{"m.arpa": ARPA}, {"m.arpa.gz": gzip.compress(ARPA, mtime=0)}, {"m.binary": kenlm_file()}],
         "quality": [{"m.quality": quality_file()}],
         "toxicity": [{"m.toxicity": arrays_file({"format": 2}, toxicity_arrays())}],
         "wide": [{"m.wide": wide_file()}],

@@ -408,8 +408,6 @@ def test_time_grows_with_the_text_and_not_with_its_square(step):
     """On texts that make programs look on from every place to the end of a word, a line, or all."""
     pages = isinstance(step, Transform) and type(step).__module__.startswith("corpusmill.steps.extract")
     seconds(step, hurting(HURTING, 50, pages))  # loads what it needs
-    if type(step).__name__ == "Wikitext":
-        return  # for each of at most 1,000 tags without an end, the library reads on to the end of the page
     if grows(step, HURTING, pages):
         slow = [pattern for pattern in HURTING if grows(step, [pattern], pages)]
         assert not slow

@@ -17,6 +17,7 @@ from made_models import (
     ARPA,
     arrays_file,
     fasttext_file,
+    kenlm_file,
     model_files,
     ngram_arrays,
     packed_arrays,
@@ -189,6 +190,25 @@ HOSTILE: list[tuple[str, str, bytes, str]] = [
     ),
     ("kenlm", "m.arpa", ARPA.replace(b"ngram 2=1", b"ngram 99=1"), "the order of n-grams is 99, must be from 1 to 6"),
     ("kenlm", "m.arpa.gz", gzip.compress(ARPA.replace(b"1=3", b"1=99999999")), "the number of 1-grams is 99,999,999"),
+    ("kenlm", "m.binary", kenlm_file(order=0, counts=()), "the order of n-grams is 0, must be from 2 to 6"),
+    ("kenlm", "m.binary", kenlm_file(order=255), "the order of n-grams is 255"),
+    (
+        "kenlm",
+        "m.binary",
+        kenlm_file(buckets=float("nan")),
+        "the number of buckets for an n-gram is nan, must be a number",
+    ),
+    ("kenlm", "m.binary", kenlm_file(buckets=float("inf")), "the number of buckets for an n-gram is inf"),
+    ("kenlm", "m.binary", kenlm_file(buckets=1e30), "the number of 1-grams is 3, must be at most 0"),
+    ("kenlm", "m.binary", kenlm_file(counts=(3, 1 << 60)), "the number of 2-grams is 1,152,921,504,606,846,976"),
+    (
+        "kenlm",
+        "m.binary",
+        kenlm_file(kind=5, counts=(1 << 63, 1)),
+        "the number of 1-grams is 9,223,372,036,854,775,808",
+    ),
+    ("kenlm", "m.binary", kenlm_file()[:90], "the length of its header is 90, must be 108 or more"),
+    ("kenlm", "m.binary", kenlm_file()[:110], "the number of bytes is 110, must be that of its header"),
     (
         "tokenizer",
         "t.json",
@@ -246,4 +266,24 @@ def test_the_config_of_a_classifier_is_not_believed(config, said, tmp_path):
     for name, data in files.items():
         (tmp_path / name).write_bytes(data)
     with pytest.raises(AssetError, match=said):
+        use("onnx", tmp_path)
+
+
+@pytest.mark.parametrize("outside", [False, True])
+def test_the_weights_of_a_classifier_are_not_believed(outside, tmp_path):
+    """The library holds what a tensor says of its size against what there is."""
+    pytest.importorskip("onnxruntime")
+    from onnx import TensorProto, load_from_string
+
+    files = model_files()["onnx"][0]
+    graph = load_from_string(files["model.onnx"])
+    (weights,) = graph.graph.initializer
+    weights.dims[:] = [1 << 40]
+    if outside:
+        weights.ClearField("int64_data")
+        weights.data_location = TensorProto.EXTERNAL
+        weights.external_data.add(key="location", value="weights.bin")
+    for name, data in {**files, "model.onnx": graph.SerializeToString(), "weights.bin": bytes(4)}.items():
+        (tmp_path / name).write_bytes(data)
+    with pytest.raises(AssetError, match="onnxruntime cannot load it: "):
         use("onnx", tmp_path)

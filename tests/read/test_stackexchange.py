@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from reading import briefly, read_all, save
 
 from corpusmill.errors import RecipeError
-from corpusmill.read.stackexchange import StackexchangeReader
+from corpusmill.read.stackexchange import StackexchangeReader, licence
 from growth import assert_linear
 
 QUESTION, ANSWER, WIKI = 1, 2, 4
@@ -56,6 +56,20 @@ def test_a_question_and_its_answers_are_a_document(tmp_path):
     assert about["tags"] == ["rivers", "long-boats"] and about["score"] == 5 and about["question_id"] == 1
     assert about["answers"][0] == {"accepted": True, "id": 4, "score": 2}
     assert about["licences"] == ["CC BY-SA 3.0", "CC BY-SA 4.0", "CC BY-SA 9.0"]
+
+
+@pytest.mark.parametrize(
+    ("day", "known"),
+    [
+        ("2011-04-07T10:00:00", "CC BY-SA 2.5"),
+        ("2018-05-01", "CC BY-SA 3.0"),
+        ("2024-01-01", "CC BY-SA 4.0"),
+        *((day, "") for day in ("", "9999-12-31", "99999-01-01", "1st of May", "yesterday", "٢٠١٢-٠٥-٠١", "2012")),
+    ],
+)
+def test_a_licence_is_known_by_a_day_and_by_nothing_else(day, known):
+    assert licence({"CreationDate": day}) == known
+    assert licence({"CreationDate": day, "ContentLicense": "CC BY-SA 9.0"}) == "CC BY-SA 9.0"
 
 
 @pytest.mark.parametrize(

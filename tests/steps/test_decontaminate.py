@@ -378,3 +378,23 @@ def test_another_file_or_parameter_makes_another_index(stable, tmp_path, monkeyp
     for named, n, shortest, common in ((stable, 8, 8, 1), (stable, 9, 8, 1), (stable, 8, 7, 1), (other, 8, 8, 1)):
         benchmarks((named,), FIELDS, n, shortest, common, True)
     assert len(list(tmp_path.glob("ngrams-*"))) == 4
+
+
+def test_items_with_too_few_words_are_counted_before_anything_runs(tmp_path):
+    """Of languages without spaces, nearly all."""
+    long = "How many barrels of herring can the small warehouse hold when it is closed?"
+    chinese = "港口仓库的楼上因为维修而关闭，楼下一共可以存放多少桶咸鲱鱼？"
+    path = write(
+        tmp_path / "mixed.jsonl",
+        *items((long, "294"), (chinese, "二百九十四"), ("Which river runs?", "the Elbe it is")),
+    )
+    (said,) = Ngrams(benchmarks=str(path)).remarks
+    assert said.startswith(
+        "warning: 1 of 3 items of the benchmarks have fewer than 6 words with their answer, and are not"
+    )
+    few = write(tmp_path / "few.jsonl", *items(*[(long, "294")] * 20, (chinese, "1")))
+    (said,) = Ngrams(benchmarks=str(few)).remarks
+    assert said.startswith("1 of 21 items")
+    assert Ngrams(benchmarks=str(write(tmp_path / "all.jsonl", *items((long, "294"))))).remarks == ()
+    (tmp_path / "broken.jsonl").write_text("{")
+    assert Ngrams(benchmarks=str(tmp_path / "broken.jsonl")).remarks == ()

@@ -1,12 +1,13 @@
 """Wikitext to text and Markdown, by small pages whose rendering is known."""
 
-from contextlib import suppress
-
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 pytest.importorskip("mwparserfromhell")
 
-from corpusmill.errors import DocumentError, RecipeError
+from corpusmill.errors import RecipeError
+from corpusmill.steps.extract._wikitext import closed
 from corpusmill.steps.extract.wikitext import Wikitext
 from growth import assert_linear
 
@@ -86,22 +87,73 @@ def test_a_template_is_what_the_recipe_says():
     )
 
 
-def test_a_page_that_opens_and_never_closes_is_refused():
-    with pytest.raises(
-        DocumentError, match="opens 20000 templates, links, tags or comments without an end, more than 1000"
-    ):
-        text("{{a|" * 20000)
+def test_parameters_are_checked():
     with pytest.raises(RecipeError, match='markup must be text or markdown, got "html"'):
         Wikitext(markup="html")  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("part", ["<!--", "<!-- a\n", "<!-- -->", "-->"])
-def test_comments_without_an_end_take_linear_time(part):
-    def use(wikitext):
-        with suppress(DocumentError):
-            text(wikitext)
+UNCLOSED = [
+    "{{a|",
+    "[[a|",
+    "[http://a ",
+    "<b>a",
+    "<ref>",
+    "<a href='",
+    '<a b="',
+    "<!-- a\n",
+    "<nowiki>",
+    "\n{|\n|-\n| a",
+    "-->",
+]
 
-    assert_linear(use, lambda size: part * (size // len(part)), 1 << 14)
+
+@pytest.mark.parametrize(
+    "part", [*UNCLOSED, "<!-- -->", "<br>", "{{<b>}}</b>", "<b>{{a|</b>", "[[<i>]]", "<pre></b>", "{{[http://a }}"]
+)
+def test_what_is_opened_and_not_closed_takes_linear_time(part):
+    """As far as the page goes, whether or not a page begins so."""
+    assert_linear(text, lambda size: part * (size // len(part)), 1 << 13)
+    assert_linear(text, lambda size: part * 500 + "a river " * (size // 8), 1 << 14)
+
+
+@pytest.mark.parametrize("part", ["{{a|", "[[a|", "<b>a", "<ref>", "<a href='", "<nowiki>"])
+def test_many_that_are_not_closed_are_text_as_a_few_are(part):
+    few, many = text(f"The river. {part * 3}"), text(f"The river. {part * 300}")
+    assert many == "The river. " + (part * 300).strip() and few == "The river. " + (part * 3).strip()
+
+
+def test_tags_that_need_no_end_are_not_taken_for_open_ones():
+    page = "<br>\n* <li>a\n" * 300 + "<ref name=a />" * 300 + "{{lang|de|Fluss}} [[a [[b]]]] {| |} <b>x</b>" * 100
+    assert closed(page) == page
+
+
+def wrapped(inner):
+    pairs = st.sampled_from([("{{a|", "}}"), ("[[a|", "]]"), ("<b>", "</b>"), ("\n{|\n|-\n| a", "\n|}")])
+    return st.builds(lambda pair, parts: pair[0] + "".join(parts) + pair[1], pairs, st.lists(inner, max_size=4))
+
+
+words = [
+    "word ",
+    "<br>",
+    "\n",
+    "a|b",
+    "= ",
+    "<ref name=a />",
+    "&amp;",
+    "'",
+    "\n* ",
+    "<nowiki>{{</nowiki>",
+    "<!-- <b> -->",
+]
+closed_pages = st.lists(st.recursive(st.sampled_from(words), wrapped, max_leaves=12), max_size=6).map("".join)
+
+
+@given(closed_pages)
+@settings(max_examples=60)
+def test_what_is_closed_is_as_it_was(page):
+    many = "{{a|" * 30
+    assert closed(page) == page
+    assert closed(many + page) == many.replace("{", "&#123;") + page
 
 
 def test_tables_and_lists_of_markdown_grow_as_their_source():

@@ -11,6 +11,7 @@ from corpusmill.errors import AssetError, RecipeError
 from corpusmill.steps import personal_data
 from corpusmill.steps.redact import pii
 from corpusmill.steps.redact.pii import RedactPii
+from growth import assert_linear
 
 KEY = "0123456789abcdef0123456789abcdef"
 
@@ -240,6 +241,34 @@ def test_a_second_pass_finds_nothing(parts):
     once = step.transform(docs("".join(parts))).select(docs().schema.names)
     again = step.transform(once)
     assert again["text"] == once["text"]
+
+
+CHAINS = [  # of what is seen once the next one is out of the way
+    *("GOCSPX-", "3Q~", "fe80::1%AKIA", "(212) 555-1234", "::18.8.8.8", "1 Main Street, Springfield, IL 62701,"),
+    "é(212) 555-1234",
+]
+
+
+@pytest.mark.parametrize("part", CHAINS)
+def test_a_chain_of_personal_data_takes_linear_time_and_a_second_pass_finds_nothing(part):
+    step = RedactPii(kinds=personal_data.KNOWN)
+    assert_linear(lambda text: redacted(step, text), lambda size: part * (size // len(part)), 1 << 12)
+    once = redacted(step, f"the river {part * 300} and the sea")
+    assert once == redacted(step, once)
+
+
+@given(
+    st.lists(
+        st.sampled_from([*CHAINS, "8.8.8.8", "a@b.example", "::1", ".", " ", "é", "4111 1111 1111 1111"]), max_size=6
+    )
+)
+@settings(max_examples=100)
+def test_what_is_around_personal_data_is_no_part_of_it_but_in_a_long_chain(parts):
+    texts = docs("".join(parts), "x".join(parts))["text"]
+    with pytest.MonkeyPatch.context() as patch:
+        spans = personal_data.find(texts, personal_data.KNOWN, False).spans.tolist()
+        patch.setattr(personal_data, "CHAIN", 1000)
+        assert spans == personal_data.find(texts, personal_data.KNOWN, False).spans.tolist()
 
 
 @pytest.mark.parametrize(

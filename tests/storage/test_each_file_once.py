@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from corpusmill import read, storage
 from corpusmill.engine.plan.inputs import find_source
-from corpusmill.read import JsonlReader
+from corpusmill.read import CodeReader, DolmaReader, JsonlReader
 from corpusmill.recipe.parts import Source
 from corpusmill.storage import PassedOver, expand, has_ending
 
@@ -165,3 +165,80 @@ def test_what_a_source_excludes_is_not_counted(folder):
     source = find_source(Source(JsonlReader(), ("in",), exclude=("in/raw*", "in/sub")))
     assert [file.name for file in source.files] == ["a.jsonl"]
     assert source.passed_over == "1 not read: .md 1 (in/notes.md)"
+
+
+HOMES = {
+    "code": "boats/",
+    "dolma": "documents/",
+    "redpajama": "documents/",
+}  # where a reader's files are, below a folder
+
+
+@pytest.mark.parametrize("name", read.names())
+def test_every_reader_says_what_it_passes_over(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    home, reader = HOMES.get(name, ""), read.find(name)()
+    ending = ".py" if name == "code" else reader.suffixes[0]
+    (tmp_path / f"in/{home}sub").mkdir(parents=True)
+    for file in (f"a{ending}", f"sub/b{ending}", "notes.odd", ".hidden.odd"):
+        (tmp_path / f"in/{home}{file}").write_text("")
+    link(tmp_path, f"in/{home}z{ending}", f"a{ending}")
+    link(tmp_path, f"in/{home}gone{ending}", "nothing")
+    link(tmp_path, f"in/{home}sub/up", "..")
+    source = find_source(Source(reader, ("in",)))
+    if name == "code":  # all that is in a repository is of it, but links
+        assert [file.name for file in source.files] == ["boats"]
+        assert source.passed_over == "3 not read: link in a repository 3 (in/boats/gone.py)"
+        return
+    assert [file.name for file in source.files] == [f"{home}a{ending}", f"{home}sub/b{ending}"]
+    said = {f".odd 1 (in/{home}notes.odd)", f"hidden 1 (in/{home}.hidden.odd)"}
+    said |= {f"link to nothing 1 (in/{home}gone{ending})", f"link to a folder above 1 (in/{home}sub/up)"}
+    said |= {f"other name of a file that is read 1 (in/{home}z{ending})"}
+    assert source.passed_over.startswith("5 not read: ")
+    assert set(source.passed_over.removeprefix("5 not read: ").split(", ")) == said
+
+
+def test_a_layout_reads_signals_and_says_which_it_does_not(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for file in ("documents/a.json.gz", "attributes/pii/a.json.gz", "attributes/lang/a.json.gz", "old.json.gz"):
+        (tmp_path / "in" / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "in" / file).write_text("")
+    assert find_source(Source(DolmaReader(), ("in",))).passed_over == (
+        "1 not read: in no folder called documents 1 (in/old.json.gz)"
+    )
+    assert find_source(Source(DolmaReader(attributes=("pii",)), ("in",))).passed_over == (
+        "2 not read: in no folder called documents 2 (in/attributes/lang/a.json.gz)"
+    )
+
+
+def test_repositories_in_archives_say_what_is_beside_them(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "in").mkdir()
+    (tmp_path / "beside").mkdir()
+    for file in ("in/a.zip", "in/.DS_Store", "beside/b.py"):
+        (tmp_path / file).write_text("")
+    for file, target in (("in/c.zip", "a.zip"), ("in/more", "../beside"), ("in/gone", "nothing")):
+        link(tmp_path, file, target)
+    os.mkfifo(tmp_path / "in/pipe")
+    source = find_source(Source(CodeReader(), ("in",)))
+    assert [file.name for file in source.files] == ["a.zip"]
+    assert set(source.passed_over.removeprefix("5 not read: ").split(", ")) == {
+        "hidden 1 (in/.DS_Store)",
+        "link in a repository 1 (in/more)",
+        "link to nothing 1 (in/gone)",
+        "no regular file 1 (in/pipe)",
+        "other name of a file that is read 1 (in/c.zip)",
+    }
+
+
+def test_a_data_set_says_which_files_are_of_another_split_or_no_data(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for file in ("boats/train-0.jsonl", "boats/test-0.jsonl", "boats/README.md", "boats/.gitattributes"):
+        (tmp_path / file).parent.mkdir(exist_ok=True)
+        (tmp_path / file).write_text("")
+    source = find_source(Source(JsonlReader(), ("boats",), split="test"))
+    assert [file.name for file in source.files] == ["boats/test-0.jsonl"]
+    assert source.passed_over == (
+        "3 not read: .md 1 (boats/README.md), hidden 1 (boats/.gitattributes), of another subset or split 1 "
+        "(boats/train-0.jsonl)"
+    )

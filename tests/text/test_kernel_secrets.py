@@ -376,6 +376,23 @@ def test_a_secret_is_told_by_what_is_around_it(text, secrets):
     assert secrets_of(text, "secret") == [("secret", secret) for secret in secrets]
 
 
+@given(
+    st.lists(st.sampled_from(["kind: Secret", "kind: Pod", "---", "data:", f"  a: {CODED}", f" b: {CODED}", "x: y"]))
+)
+@settings(max_examples=200)
+def test_each_document_of_yaml_that_is_a_secret_has_its_values_found(lines):
+    """However often it says that it is one."""
+    values, data = [], False
+    for document in "\n".join(lines).split("\n---"):
+        for line in document.split("\n"):
+            if line[:1] != " ":
+                data = line == "data:"
+            elif data and "kind: Secret" in document.split("\n"):
+                values.append(CODED)
+        data = False
+    assert [value for _, value in secrets_of("\n".join(lines), "secret")] == values
+
+
 @pytest.mark.parametrize(
     ("text", "value"),
     [

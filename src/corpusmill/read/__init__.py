@@ -130,8 +130,10 @@ class ChoosesFiles(Protocol):
 class FindsFiles(Protocol):
     """A reader whose inputs are not single files: it finds them itself, as a folder that is one repository."""
 
-    def find_files(self, paths: Sequence[str]) -> list[FileInfo]:
+    def find_files(self, paths: Sequence[str], passed_over: PassedOver | None = None) -> list[FileInfo]:
         """What paths name, sorted by name. The fingerprint of an input changes when anything in it does.
+
+        passed_over   gets what is there and is not read
 
         Raises InputError if a path names nothing.
         """
@@ -219,7 +221,7 @@ def files_at(reader: Any, paths: Sequence[str], passed_over: PassedOver | None =
     passed_over   gets what is there and is not read, see `expand`
     """
     if isinstance(reader, FindsFiles):
-        return reader.find_files(paths)
+        return reader.find_files(paths, passed_over)
     return expand(paths, reader.suffixes if isinstance(reader, ChoosesFiles) else (), passed_over)
 
 

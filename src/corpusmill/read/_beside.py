@@ -28,7 +28,8 @@ from corpusmill.read._columns import Roles, RowReader
 from corpusmill.read._documents import DocumentBatches, FileReader, Unfit
 from corpusmill.read._lines import KINDS, lines
 from corpusmill.read.jsonl import JsonlReader, has_too_many_values, records_of, shown
-from corpusmill.storage import FileInfo, expand, is_local, list_dir, local_path, printable
+from corpusmill.storage import FileInfo, PassedOver, expand, is_local, list_dir, local_path, printable
+from corpusmill.storage.passed_over import NO_DOCUMENTS
 from corpusmill.storage.places import is_hidden
 
 DOCUMENTS = "documents"
@@ -45,13 +46,20 @@ class LayoutPlace:
     inner: str
 
 
-def find_documents(paths: Sequence[str], suffixes: tuple[str, ...]) -> list[tuple[FileInfo, LayoutPlace]]:
+def find_documents(
+    paths: Sequence[str], suffixes: tuple[str, ...], passed_over: PassedOver | None
+) -> list[tuple[FileInfo, LayoutPlace]]:
     """The files of documents that paths name, sorted by name: those with a folder `documents` above them.
 
     A path may be the layout's root, its `documents`, a folder, a file or a pattern below. Raises InputError if there
     are none.
     """
-    documents = [(file, location) for file in expand(paths, suffixes) if (location := place_of(file.path)) is not None]
+    documents = []
+    for file in expand(paths, suffixes, passed_over):
+        if (location := place_of(file.path)) is not None:
+            documents.append((file, location))
+        elif passed_over is not None:
+            passed_over.add(file.path, NO_DOCUMENTS)
     if not documents:
         raise InputError(
             f"{', '.join(paths)}: no file there is in a folder called {DOCUMENTS}, which this layout has, with its "
@@ -66,10 +74,21 @@ def place_of(path: str) -> LayoutPlace | None:
     >>> place_of("s3://bucket/wiki/documents/2024/0.json.gz")
     LayoutPlace(root='s3://bucket/wiki', inner='2024/0.json.gz')
     """
-    absolute = os.path.abspath(local_path(path)).replace(os.sep, "/") if is_local(path) else path  # noqa: PTH100
-    parts = absolute.split("/")
+    parts = _absolute(path).split("/")
     above = [at for at, part in enumerate(parts[:-1]) if part == DOCUMENTS]
     return LayoutPlace("/".join(parts[: above[-1]]) or "/", "/".join(parts[above[-1] + 1 :])) if above else None
+
+
+def _absolute(path: str) -> str:
+    return os.path.abspath(local_path(path)).replace(os.sep, "/") if is_local(path) else path  # noqa: PTH100
+
+
+def without_signals(files: Sequence[FileInfo], passed_over: PassedOver | None) -> list[FileInfo]:
+    """Files of documents; those beside them are read, too, and not passed over."""
+    if passed_over is not None:
+        signals = {_absolute(file_beside.path) for file in files for file_beside in file.beside}
+        passed_over.leave(lambda path: _absolute(path) in signals)
+    return list(files)
 
 
 @dataclass

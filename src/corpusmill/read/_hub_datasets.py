@@ -16,7 +16,8 @@ import yaml
 
 from corpusmill.assets import hub
 from corpusmill.errors import InputError, MissingExtraError, did_you_mean
-from corpusmill.storage import FileInfo, expand, has_ending, read_range
+from corpusmill.storage import FileInfo, PassedOver, expand, has_ending, read_range
+from corpusmill.storage.passed_over import HIDDEN, OTHER_PART
 
 SCHEME = f"{hub.HUB_SCHEME}datasets/"
 TRAIN = "train"
@@ -59,24 +60,45 @@ def is_whole(path: str) -> bool:
     return not WILD & set(path) and not has_ending(path, ENDINGS)
 
 
-def dataset_files(url: str, subset: str, split: str, suffixes: tuple[str, ...]) -> list[FileInfo]:
+def dataset_files(
+    url: str, subset: str, split: str, suffixes: tuple[str, ...], passed_over: PassedOver | None = None
+) -> list[FileInfo]:
     """The files of `hf://datasets/org/name[@revision]`, or of a path in it, in order of their names, which begin with
     org/name.
 
     subset, split   of a whole data set: names, empty for the default ones; a split may be several ("train+test") and
                     have wildcards
     suffixes        of files that are data
+    passed_over     gets what is there and is not read
 
     Raises InputError if there are none, with what there is; or if the data set is neither in the hub's cache nor to be
     had, with what to fetch.
     """
+    passed_over = PassedOver() if passed_over is None else passed_over
+    listing, names, cached_files = _chosen(url, subset, split, suffixes, passed_over)
+    path = hub.parse(url)[1] if is_dataset(url) else ""
+    for name in _matching(list(listing.files), path):
+        if _hidden(name):
+            passed_over.add(listing.files[name].path, HIDDEN)
+        elif not has_ending(name, suffixes or SUFFIXES):
+            passed_over.add_of_other_kind(listing.files[name].path)
+        else:
+            passed_over.add(listing.files[name].path, OTHER_PART)
+    passed_over.leave({listing.files[name].path for name in names}.__contains__)
+    return [cached_files.get(name, listing.files[name]) for name in names]
+
+
+def _chosen(
+    url: str, subset: str, split: str, suffixes: tuple[str, ...], passed_over: PassedOver
+) -> tuple[DatasetListing, list[str], Mapping[str, FileInfo]]:
+    """A data set, the paths of the files in it that were asked for, and the files of it that are in the cache."""
     if not is_dataset(url):
-        listing = in_folder(url)
-        return [listing.files[name] for name in chosen(listing, "", subset, split, suffixes)]
+        listing = in_folder(url, passed_over)
+        return listing, chosen(listing, "", subset, split, suffixes), {}
     repo, path = hub.parse(url)
     local = cached(repo)
     if local is not None and (names := _try(local, path, subset, split, suffixes)) and _counted(names):
-        return [local.files[name] for name in names]
+        return local, names, {}
     if (
         not path
         and repo.revision == hub.MAIN_REVISION
@@ -84,7 +106,7 @@ def dataset_files(url: str, subset: str, split: str, suffixes: tuple[str, ...]) 
     ):
         names = _try(converted, path, subset, split, suffixes)
         if names and not local and (_counted(names) or not absent(converted, names)):
-            return [converted.files[name] for name in names]
+            return converted, names, {}
     try:
         # Of the cached commit, where there is one: files of two commits must not meet.
         listing = listed(repo if local is None else hub.Repo(repo.kind, repo.name, local.commit))
@@ -96,7 +118,7 @@ def dataset_files(url: str, subset: str, split: str, suffixes: tuple[str, ...]) 
         if lost := absent(local, names):
             others = f" and {len(lost) - 1} more" if len(lost) > 1 else ""
             raise InputError(_missing(repo, f"{lost[0]}{others}", str(error))) from error
-        return [local.files[name] for name in names]
+        return local, names, {}
     if (
         not path
         and repo.revision == hub.MAIN_REVISION
@@ -104,8 +126,7 @@ def dataset_files(url: str, subset: str, split: str, suffixes: tuple[str, ...]) 
     ):
         listing = _converted(repo, listing)
     names = chosen(listing, path, subset, split, suffixes)
-    cached_files = local.files if local is not None else {}
-    return [cached_files.get(name, listing.files[name]) for name in names]
+    return listing, names, local.files if local is not None else {}
 
 
 def _try(listing: DatasetListing, path: str, subset: str, split: str, suffixes: tuple[str, ...]) -> list[str]:
@@ -146,10 +167,10 @@ def listed(repo: hub.Repo) -> DatasetListing:
     return DatasetListing(repo, info.sha, files)
 
 
-def in_folder(folder: str) -> DatasetListing:
+def in_folder(folder: str, passed_over: PassedOver) -> DatasetListing:
     """A folder as a data set. Raises InputError if there is none."""
     name = folder.rstrip("/").rpartition("/")[2]
-    files = {file.name: replace(file, name=f"{name}/{file.name}") for file in expand(folder)}
+    files = {file.name: replace(file, name=f"{name}/{file.name}") for file in expand(folder, passed_over=passed_over)}
     return DatasetListing(folder, "", files)
 
 

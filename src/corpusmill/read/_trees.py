@@ -24,7 +24,18 @@ import xxhash
 
 from corpusmill.errors import InputError, RecordError
 from corpusmill.read._bytes import Damaged, blocks, sniff
-from corpusmill.storage import FOLDER, FileInfo, by_real_path, expand, has_ending, is_local, local_path, open_read
+from corpusmill.storage import (
+    FOLDER,
+    FileInfo,
+    PassedOver,
+    by_real_path,
+    expand,
+    has_ending,
+    is_local,
+    local_path,
+    open_read,
+)
+from corpusmill.storage.passed_over import BROKEN, HIDDEN, LINK, NO_FILE, SECOND_NAME, UNREADABLE
 
 VCS = frozenset({".git", ".hg", ".svn", ".bzr", "CVS", "_darcs"})
 ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz", ".tar.zst", ".zip")
@@ -64,26 +75,34 @@ class Tree:
     broken: RecordError | None = None
 
 
-def find_trees(paths: Sequence[str]) -> list[FileInfo]:
+def find_trees(paths: Sequence[str], passed_over: PassedOver | None = None) -> list[FileInfo]:
     """The repositories that paths name, sorted by name: archives, and folders.
+
+    passed_over   gets what is in the folders and is not read, but version control's own
 
     A folder with `.git` is a repository, and so is one that holds any file but archives; of others the folders and
     archives within are looked at. Raises InputError if a path names nothing, or a folder of an object store.
     """
+    passed_over = PassedOver() if passed_over is None else passed_over
     remote = [path for path in paths if not is_local(path)]
     trees_found: dict[str, tuple[str, FileInfo]] = {}
     if remote:
-        for file in expand(remote, ARCHIVES):
+        for file in expand(remote, ARCHIVES, passed_over):
             if not has_ending(file.path, ARCHIVES):
                 raise InputError(f"{file.path}: of object stores and the web, archives are read: {', '.join(ARCHIVES)}")
             trees_found[file.path] = (ENDING.sub("", file.name), file)
     local = sorted({place for path in paths if is_local(path) for place in _matching(path)})
-    tops = {tree: top for place in local for tree, top in _below(place)}
+    tops = {tree: top for place in local for tree, top in _below(place, passed_over)}
     trees = {tree: tops[tree] for tree in by_real_path(tops)}
+    for tree in tops.keys() - trees.keys():
+        passed_over.add(tree, SECOND_NAME)
     common = os.path.commonpath([os.path.abspath(top) for top in trees.values()]) if trees else ""
     for tree in trees:
         name = os.path.relpath(os.path.abspath(tree), common).replace(os.sep, "/")
-        trees_found[tree] = (name, _folder_info(tree, name) if os.path.isdir(tree) else _file_info(tree, name))
+        trees_found[tree] = (
+            name,
+            _folder_info(tree, name, passed_over) if os.path.isdir(tree) else _file_info(tree, name),
+        )
     return [file for _, file in sorted(trees_found.values(), key=lambda each: each[1].name)]
 
 
@@ -96,21 +115,25 @@ def _matching(path: str) -> list[str]:
     return places
 
 
-def _below(path: str) -> Iterator[tuple[str, str]]:
+def _below(path: str, passed_over: PassedOver) -> Iterator[tuple[str, str]]:
     """(repository, the folder that its name is relative to) of the repositories at a path."""
     if not os.path.isdir(path):
         if not has_ending(path, ARCHIVES) or not os.path.isfile(path):
             raise InputError(f"{path}: neither a folder nor an archive ({', '.join(ARCHIVES)})")
         yield path, os.path.dirname(path) or "."
         return
-    repositories = list(_repositories(path))
+    repositories = list(_repositories(path, passed_over))
     if not repositories:
         raise InputError(f"{path}: there is no file in this folder")
     yield from ((tree, os.path.dirname(os.path.abspath(path)) if tree == path else path) for tree in repositories)
 
 
-def _repositories(folder: str) -> Iterator[str]:
-    entries = sorted(os.listdir(folder))
+def _repositories(folder: str, passed_over: PassedOver) -> Iterator[str]:
+    try:
+        entries = sorted(os.listdir(folder))
+    except OSError:
+        passed_over.add(folder, UNREADABLE)
+        return
     files = [name for name in entries if os.path.isfile(os.path.join(folder, name)) and name != ".DS_Store"]
     if ".git" in entries or any(not has_ending(name, ARCHIVES) for name in files):
         yield folder
@@ -119,8 +142,14 @@ def _repositories(folder: str) -> Iterator[str]:
         inside = os.path.join(folder, name)
         if name in files:
             yield inside
-        elif name not in VCS and not os.path.islink(inside) and os.path.isdir(inside):
-            yield from _repositories(inside)
+        elif name == ".DS_Store":
+            passed_over.add(inside, HIDDEN)
+        elif os.path.islink(inside):
+            passed_over.add(inside, LINK if Path(inside).exists() else BROKEN)
+        elif not os.path.isdir(inside):
+            passed_over.add(inside, NO_FILE)
+        elif name not in VCS:
+            yield from _repositories(inside, passed_over)
 
 
 def _file_info(path: str, name: str) -> FileInfo:
@@ -128,9 +157,9 @@ def _file_info(path: str, name: str) -> FileInfo:
     return FileInfo(path, name, status.st_size, f"mtime:{status.st_mtime_ns}")
 
 
-def _folder_info(folder: str, name: str) -> FileInfo:
+def _folder_info(folder: str, name: str, passed_over: PassedOver) -> FileInfo:
     digest, total = xxhash.xxh3_128(), 0
-    for entry, path in _walk(folder):
+    for entry, path in _walk(folder, passed_over):
         status = os.lstat(path)
         total += status.st_size
         digest.update(f"{entry}\0{status.st_size}\0{status.st_mtime_ns}\n".encode("utf-8", "surrogateescape"))
@@ -138,14 +167,20 @@ def _folder_info(folder: str, name: str) -> FileInfo:
     return FileInfo(folder, name, total, f"{FOLDER}{digest.hexdigest()}")
 
 
-def _walk(folder: str) -> Iterator[tuple[str, str]]:
+def _walk(folder: str, passed_over: PassedOver) -> Iterator[tuple[str, str]]:
     """(path below the folder, path) of the files in it; links are left out."""
-    for at, folders, names in os.walk(folder):
+    for at, folders, names in os.walk(folder, onerror=lambda error: passed_over.add(str(error.filename), UNREADABLE)):
         folders[:] = sorted(folder_name for folder_name in folders if folder_name not in VCS)
-        for name in sorted(names):
+        for name in sorted([*names, *(each for each in folders if os.path.islink(os.path.join(at, each)))]):
             path = os.path.join(at, name)
-            if name not in VCS and not os.path.islink(path) and os.path.isfile(path):
+            if name in VCS:
+                continue
+            if os.path.islink(path):
+                passed_over.add(path, LINK)
+            elif os.path.isfile(path):
                 yield os.path.relpath(path, folder).replace(os.sep, "/"), path
+            else:
+                passed_over.add(path, NO_FILE)
 
 
 @contextlib.contextmanager
@@ -183,7 +218,7 @@ def _copied(path: str, target: IO[bytes], limit: int) -> RecordError | None:
 
 
 def _folder(folder: str) -> Tree:
-    paths = dict(_walk(folder))
+    paths = dict(_walk(folder, PassedOver()))
     entries = sorted(
         (TreeFile(name, os.path.getsize(path)) for name, path in paths.items()), key=lambda each: each.path
     )

@@ -18,7 +18,7 @@ from corpusmill.read._documents import DocumentBatches, FileReader, as_json, che
 from corpusmill.read._notebooks import NotANotebook, as_text, kernel_language
 from corpusmill.read._trees import ARCHIVES, ENDING, Tree, TreeFile, TreeTooLarge, find_trees, open_tree
 from corpusmill.read.text import decode
-from corpusmill.storage import FileInfo, printable
+from corpusmill.storage import FileInfo, PassedOver, printable
 
 FAULTS = {**_lines.KINDS, TreeTooLarge: "too_large"}
 LICENCES = ("license", "licence", "copying", "unlicense", "mit-license", "apache-license", "gpl-license")
@@ -100,9 +100,9 @@ class CodeReader(FileReader):
             value = getattr(self, field)
             object.__setattr__(self, field, None if value is None else tuple(value))
 
-    def find_files(self, paths: Sequence[str]) -> list[FileInfo]:
+    def find_files(self, paths: Sequence[str], passed_over: PassedOver | None = None) -> list[FileInfo]:
         """The repositories that paths name."""
-        return find_trees(paths)
+        return find_trees(paths, passed_over)
 
     def split(self, files: Sequence[FileInfo], target_bytes: int) -> list[FilePiece]:
         pieces: list[FilePiece] = []

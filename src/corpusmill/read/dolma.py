@@ -18,11 +18,12 @@ from corpusmill.read._beside import (
     missing,
     unknown,
     with_beside,
+    without_signals,
 )
 from corpusmill.read._columns import Roles
 from corpusmill.read._documents import DocumentBatches
 from corpusmill.read.jsonl import JsonlReader
-from corpusmill.storage import FileInfo
+from corpusmill.storage import FileInfo, PassedOver
 
 ATTRIBUTES = "attributes"
 OWN_ATTRIBUTES = "documents"  # under which a document's own attributes are kept beside those of taggers
@@ -63,9 +64,9 @@ class DolmaReader(LayoutReader):
             if not name or name.startswith("/") or OWN_ATTRIBUTES in name.split("/") or ".." in name.split("/"):
                 raise RecipeError(f'attributes: "{name}" cannot be a folder of attributes')
 
-    def find_files(self, paths: Sequence[str]) -> list[FileInfo]:
+    def find_files(self, paths: Sequence[str], passed_over: PassedOver | None = None) -> list[FileInfo]:
         """The files of documents, each with those of its attributes."""
-        documents = find_documents(paths, self.suffixes)
+        documents = find_documents(paths, self.suffixes, passed_over)
         listings = Listings()
         taggers: dict[str, list[str]] = {}
         files = []
@@ -95,7 +96,7 @@ class DolmaReader(LayoutReader):
                     complete,
                     "Tag these, too, or name the taggers to join, as in attributes: [].",
                 )
-        return [with_beside(file, attributes) for file, _, attributes in files]
+        return without_signals([with_beside(file, attributes) for file, _, attributes in files], passed_over)
 
     def _taggers(self, root: str, listing: dict[str, FileInfo]) -> list[str]:
         taggers = sorted({name.partition("/")[0] for name in listing if "/" in name})

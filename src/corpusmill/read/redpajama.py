@@ -21,6 +21,7 @@ from corpusmill.read._beside import (
     place_of,
     unknown,
     with_beside,
+    without_signals,
 )
 from corpusmill.read._bytes import endings
 from corpusmill.read._columns import Roles
@@ -28,7 +29,7 @@ from corpusmill.read._documents import DocumentBatches
 from corpusmill.read._ipc import opened
 from corpusmill.read._tables import FAULTS, decoded, is_damage
 from corpusmill.read.jsonl import JsonlReader
-from corpusmill.storage import FileInfo, printable
+from corpusmill.storage import FileInfo, PassedOver, printable
 
 PARTS = {
     "quality_signals": ".signals.json",
@@ -75,9 +76,9 @@ class RedpajamaReader(LayoutReader):
                 suggestion = did_you_mean(name, PARTS) or "."
                 raise RecipeError(f'parts: there is no part "{name}"{suggestion} There are: {", ".join(PARTS)}')
 
-    def find_files(self, paths: Sequence[str]) -> list[FileInfo]:
+    def find_files(self, paths: Sequence[str], passed_over: PassedOver | None = None) -> list[FileInfo]:
         """The files of documents, each with those of its signals."""
-        documents = find_documents(paths, self.suffixes)
+        documents = find_documents(paths, self.suffixes, passed_over)
         listings = Listings()
         files: list[FileInfo] = []
         for file, location in documents:
@@ -98,7 +99,7 @@ class RedpajamaReader(LayoutReader):
                     raise missing(f"{location.root}/{part}", [file.path], present, cure)
                 signals[part] = signal_file
             files.append(with_beside(file, signals))
-        return files
+        return without_signals(files, passed_over)
 
     def documents(self, piece: FilePiece, docs: DocumentBatches) -> Iterator[pa.RecordBatch]:
         limit = int(self.max_line_mb * 1e6)

@@ -29,6 +29,7 @@ ROW_ID = re.compile(rb'\sId="(\d{1,18})"')
 PARENT = re.compile(rb'\sParentId="(\d{1,18})"')
 KIND = re.compile(rb'\sPostTypeId="(\d{1,3})"')
 SITE = re.compile(r"(?:^|/)([a-z0-9-]+(?:\.[a-z0-9-]+)+)(?:/|$)")
+DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 TAGS = re.compile(r"[^<>|]+")
 QUESTION, ANSWER = b"1", b"2"
 LARGEST = 1 << 63
@@ -151,8 +152,8 @@ def licence(row: Row) -> str:
     """The licence of a post: what the data says, or else by its day; "" where that is not known."""
     if stated := row.get("ContentLicense", ""):
         return stated
-    day = row.get("CreationDate", "")[:10]
-    return next(name for until, name in LICENCES if day < until) if day else ""
+    day = DAY.match(row.get("CreationDate", ""))
+    return next((name for until, name in LICENCES if day[0] < until), "") if day else ""
 
 
 def _score(row: Row) -> int:

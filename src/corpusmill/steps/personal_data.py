@@ -76,6 +76,7 @@ FormsOf = Literal["any", "plain"]
 # Here both forms of IP address are one kind.
 KIND_OF = {name: "ip" if name in ("ipv4", "ipv6") else name for name in (*KINDS, *ids.NAMES)}
 SCANNED = (*KINDS, *ids.NAMES)  # as the searches number them
+CHAIN = 8  # searches of a text; those that nobody made to be slow need three
 SPANS = pa.list_(pa.struct([("kind", pa.string()), ("start", pa.int64()), ("end", pa.int64())]))
 
 
@@ -149,19 +150,26 @@ def find(
     regions   document -> the countries whose telephone numbers it may have
 
     What is found is blanked and the rest searched again, until nothing more is found: in "a@host.example.8.8.8.8" the
-    e-mail address ends where the IP address begins, and is seen once that is out of the way.
+    e-mail address ends where the IP address begins, and is seen once that is out of the way. In a chain of these, as in
+    "8.8.8.8::8.8.8.8::…", each search would find one more: after CHAIN searches what is around it counts as part of it,
+    64 bytes on each side and then four times as many each time, so that a search of n bytes is repeated log n times.
     """
     names = [name for name in SCANNED if KIND_OF[name] in kinds]
     search = _Search(names, public_only, forms, regions or Nowhere())
     spans = search(texts, np.arange(len(texts)))
-    new = spans
+    new, searches = spans, 1
     while len(new):
         rows = np.unique(new[:, 0])
         in_rows = spans[np.isin(spans[:, 0], rows)]
         in_rows[:, 0] = np.searchsorted(rows, in_rows[:, 0])
         new = search(_blanked(texts.take(pa.array(rows)), in_rows), rows)
         new[:, 0] = rows[new[:, 0]]
-        spans = np.concatenate([spans, new])
+        searches += 1
+        if searches > CHAIN:
+            new = _widened(texts, new, 16 * 4 ** (searches - CHAIN))
+            spans = _joined(np.concatenate([spans, new]))
+        else:
+            spans = np.concatenate([spans, new])
     spans = spans[np.lexsort((spans[:, 2], spans[:, 0]))]
     listed = tuple(kind for kind in KNOWN if kind in kinds)
     number = [listed.index(KIND_OF[name]) if KIND_OF[name] in listed else -1 for name in SCANNED]
@@ -198,6 +206,32 @@ class _DocumentRegions:
 
     def __getitem__(self, number: int) -> tuple[str, ...]:
         return self.regions(int(self.rows[number]))
+
+
+def _widened(texts: pa.LargeStringArray, spans: NDArray[np.int64], width: int) -> NDArray[np.int64]:
+    """The spans with so many bytes more on each side, or as many as there are, in whole characters."""
+    data, offsets = view(texts)
+    wide = spans.copy()
+    for row, (document, _, start, end) in enumerate(spans.tolist()):
+        lo, hi = offsets[document : document + 2].tolist()
+        first, last = max(lo, lo + start - width), min(hi, lo + end + width)
+        while first > lo and data[first] & 0xC0 == 0x80:
+            first -= 1
+        while last < hi and data[last] & 0xC0 == 0x80:
+            last += 1
+        wide[row, 2:] = first - lo, last - lo
+    return wide
+
+
+def _joined(spans: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The spans in order, those that overlap as one, of the kind of the first."""
+    joined: list[list[int]] = []
+    for document, kind, start, end in spans[np.lexsort((spans[:, 2], spans[:, 0]))].tolist():
+        if joined and joined[-1][0] == document and start < joined[-1][3]:
+            joined[-1][3] = max(joined[-1][3], end)
+        else:
+            joined.append([document, kind, start, end])
+    return np.array(joined, np.int64)
 
 
 def _blanked(texts: pa.LargeStringArray, spans: NDArray[np.int64]) -> pa.LargeStringArray:

@@ -89,7 +89,7 @@ def files_of(source: Source, passed_over: PassedOver | None = None) -> tuple[Fil
     if places := [path for path in source.paths if path not in of_parts]:
         file_at |= {file.path: file for file in selected(files_at(source.reader, places, passed_over), source.root)}
     for path in of_parts:
-        file_at |= {file.path: file for file in dataset_files(path, source.subset, source.split, suffixes)}
+        file_at |= {file.path: file for file in dataset_files(path, source.subset, source.split, suffixes, passed_over)}
     passed_over.leave(lambda path: path in file_at or any(is_in(path, pattern) for pattern in source.exclude))
     included = selected(sorted(file_at.values(), key=lambda file: file.name), exclude=source.exclude)
     if not included:

@@ -128,6 +128,24 @@ def benchmarks(
     return _open(assets.derived(cache_folder(), f"ngrams-{digest}", make), n, shortest, public)
 
 
+def count_too_short(names: tuple[str, ...], fields: FieldsOfFiles, n: int, shortest: int) -> tuple[int, int]:
+    """How many of the items have too few words to be searched for, answer and all, and how many there are; no kernels
+    are needed. Raises AssetError if the items cannot be read."""
+    paths = files(names)
+
+    def count() -> tuple[int, int]:
+        items = read_items(paths, fields)
+        short = 0
+        for question, answers in zip(items["question"].to_pylist(), items["answers"].to_pylist()):
+            asked = len(WORDS.findall(question))
+            answered = len(WORDS.findall(answers[0])) if answers else 0
+            short += asked < shortest and (not asked or asked + min(answered, n - asked) < shortest)
+        return short, len(items)
+
+    counts: tuple[int, int] = assets.of_files(paths, ("count_too_short", fields, n, shortest), count)
+    return counts
+
+
 def sought(items: pa.Table, n: int, shortest: int) -> pa.LargeStringArray:
     """(items,) the folded text that represents each item."""
     question = fold(_single_array(items["question"]))

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from corpusmill.errors import RecipeError, did_you_mean
+from corpusmill.errors import AssetError, RecipeError, did_you_mean
 from corpusmill.steps import Columns
-from corpusmill.steps.decontaminate._benchmarks import INDEXING, Benchmarks, benchmarks, files
+from corpusmill.steps.decontaminate._benchmarks import INDEXING, Benchmarks, benchmarks, count_too_short, files
 from corpusmill.steps.decontaminate._evidence import Match, columns, matches, merged, nothing_found, places
 from corpusmill.steps.decontaminate._items import Fields, FieldsOfFiles, name_of, read_items
 from corpusmill.steps.verdict import Rule, failing
@@ -23,6 +23,7 @@ from corpusmill.text.rewrite import masked, with_text
 from corpusmill.text.shapes import span_texts
 from corpusmill.text.warming import is_warm
 
+MANY_SHORT = 0.1  # share of the items; that many are a warning
 REACH = 100  # words before and after a question that are searched for its answer
 
 
@@ -108,6 +109,21 @@ class Ngrams:
     @property
     def assets(self) -> tuple[str, ...]:
         return tuple(map(str, files(tuple(self.benchmarks))))
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        try:
+            short, all_items = count_too_short(tuple(self.benchmarks), self._mapping(), self.ngram, self.shortest)
+        except AssetError:
+            return ()  # which is said where the items are needed
+        remark = (
+            f"{short:,} of {all_items:,} items of the benchmarks have fewer than {self.shortest} words with their "
+            "answer, and are not searched for. Words are what is between spaces and punctuation, so that most texts in "
+            "Chinese, Japanese or Thai have few"
+        )
+        if not short:
+            return ()
+        return (f"warning: {remark}" if short > MANY_SHORT * all_items else remark,)
 
     def transform(self, docs: pa.RecordBatch) -> pa.RecordBatch:
         if not len(docs):

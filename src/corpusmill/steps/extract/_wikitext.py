@@ -5,6 +5,7 @@ begin a line, HELD stands for a text whose blanks are kept, BREAK is a line's en
 """
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -52,9 +53,20 @@ TEMPLATES = {
     "pi": "π",
     "nbsp": " ",
 }
-PAIRS = re.compile(r"<!--|-->|\{\{|\}\}|\{\||\|\}|\[|\]|</|/>|<(?=[a-zA-Z])")
-ENDS = {"<!": ("<!--", 1), "--": ("<!--", -1),
-        "}}": ("{", -1), "|}": ("{", -1), "]": ("[", -1), "</": ("<", -1), "/>": ("<", -1)}  # fmt: skip
+MARKS = re.compile(
+    r"(?P<comment><!--)|</(?P<close>[a-z][^\s<>/]*)|<(?P<tag>[a-z][^\s<>/]*)[^<>]*>|(?P<lone><(?=[a-z]))"
+    r"|(?P<braces>\{\{+)|(?P<end_braces>\}\}+)|^[ \t:]*(?P<table>\{\|)|^[ \t]*(?P<end_table>\|\}(?!\}(?!\})))"
+    r"|(?P<link>\[\[)|(?P<end_link>\]\])|\[(?=[a-z]*:?//[^\n\[\]]*\])|(?P<address>\[(?=[a-z]*:?//|mailto:))",
+    re.IGNORECASE | re.MULTILINE,
+)
+OPENS = {"end_braces": "braces", "end_table": "table", "end_link": "link"}
+# Tags that may have no end, and those whose content is not wikitext: as the parser has them.
+SINGLE = frozenset("br wbr hr meta link img li dt dd th td tr".split())
+LITERAL = frozenset(
+    "categorytree ce chem gallery graph hiero imagemap inputbox math nowiki pre score section source syntaxhighlight "
+    "templatedata timeline".split()
+)
+MAX_UNCLOSED = 20  # of a page: for each the parser reads on to the end of the page and comes back
 MAX_PADDED = 100_000  # cells of a table of Markdown whose short rows are filled up
 MAX_NESTED = 20  # lists in lists that are indented
 ARGUMENT = re.compile(r"\{([^{}]+)\}")
@@ -274,16 +286,59 @@ class WikitextWriter:
         return f"{'   ' * (depth - 1)}{sign} {inner}"
 
 
-def unclosed(text: str) -> int:
-    """How many templates, links, tables, tags and comments are opened and never closed, of each kind the most.
+def closed(text: str) -> str:
+    """Wikitext in which all templates, links, tables, tags and comments but MAX_UNCLOSED have an end.
 
-    For each of them the parser reads on to the end of the page and comes back.
+    Where more have none, their first characters are entities, which are what the parser would take them for.
     """
-    open_now = {"{": 0, "[": 0, "<": 0, "<!--": 0}
-    for match in PAIRS.finditer(text):
-        kind, step = ENDS[match[0][:2]] if match[0][:2] in ENDS else (match[0][0], 1)
-        open_now[kind] = max(0, open_now[kind] + step)
-    return max(open_now.values())
+    loose = _unclosed(text)
+    if len(loose) <= MAX_UNCLOSED:
+        return text
+    parts, at = [], 0
+    for start, end in sorted(loose):
+        parts += [text[at:start], *(f"&#{ord(c)};" for c in text[start:end])]
+        at = end
+    return "".join([*parts, text[at:]])
+
+
+def _unclosed(text: str) -> list[tuple[int, int]]:
+    """Where something is opened that is not closed, or only after what it is in."""
+    loose: list[tuple[int, int]] = []
+    stack: list[tuple[str, int, int]] = []
+    open_now = Counter[str]()
+    endless: set[str] = set()  # comments and literal tags of which no end follows
+    at = 0
+    while match := MARKS.search(text, at):
+        at, kind, start = match.end(), match.lastgroup or "", match.start(match.lastgroup or 0)
+        name = match[kind].lower() if kind in ("tag", "close") else kind
+        if kind in ("lone", "address"):
+            loose.append((start, start + 1))
+        elif kind == "comment" or (kind == "tag" and name in LITERAL and not match[0].endswith("/>")):
+            ending = "-->" if kind == "comment" else f"</{name}"
+            end = None if name in endless else re.compile(ending, re.I).search(text, at)
+            if end:
+                at = end.end()
+            else:
+                endless.add(name)
+                loose.append((match.start(), match.start() + 1))
+        elif kind == "tag":
+            if name not in SINGLE and not match[0].endswith("/>"):
+                stack.append((name, match.start(), match.start() + 1))
+                open_now[name] += 1
+        elif kind in ("braces", "table", "link"):
+            for first in range(start, at - 1, 2):
+                stack.append((kind, first, first + 2))
+                open_now[kind] += 1
+        elif kind:
+            opened = OPENS.get(kind, name)
+            for _ in range((at - start) // 2 if kind == "end_braces" else 1):
+                while open_now[opened]:
+                    top, *span = stack.pop()
+                    open_now[top] -= 1
+                    if top == opened:
+                        break
+                    loose.append((span[0], span[1]))
+    return loose + [(first, end) for _, first, end in stack]
 
 
 def _with_content(blocks: list[tuple[int, str]]) -> list[tuple[int, str]]:

@@ -9,9 +9,7 @@ import pyarrow as pa
 from corpusmill.assets.extras import MEDIAWIKI, Extra
 from corpusmill.errors import DocumentError, RecipeError
 from corpusmill.steps.extract._page import extract_pages, read_page
-from corpusmill.steps.extract._wikitext import TEMPLATES, Markup, WikitextWriter, unclosed
-
-MAX_UNCLOSED = 1000  # templates, links …: parsing takes three seconds for these, and six minutes for ten times more
+from corpusmill.steps.extract._wikitext import TEMPLATES, Markup, WikitextWriter, closed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,9 +24,9 @@ class Wikitext:
                 leave nothing, but for some thirty whose arguments are words of the sentence: `lang`, `convert`,
                 `nowrap` …
 
-    Templates are not expanded. A page of more than `max_mb`, or with more than 1,000 templates, links, tags or comments
-    that are not closed, is a DocumentError. A page without text is dropped as `empty`. Documents without a page are
-    passed through. Needs the extra `mediawiki`.
+    Templates are not expanded. Templates, links, tags and comments without an end are text where a page has more than
+    20. A page of more than `max_mb` is a DocumentError. A page without text is dropped as `empty`. Documents without a
+    page are passed through. Needs the extra `mediawiki`.
     """
 
     extras: ClassVar[tuple[Extra, ...]] = (MEDIAWIKI,)
@@ -57,12 +55,8 @@ class Wikitext:
     def wiki_text(self, wikitext: str) -> str:
         """The text of wikitext. Raises DocumentError if it cannot be parsed."""
         library = _library()
-        if (count := unclosed(wikitext)) > MAX_UNCLOSED:
-            raise DocumentError(
-                f"the page opens {count} templates, links, tags or comments without an end, more than {MAX_UNCLOSED}"
-            )
         try:
-            code = library.parse(wikitext, skip_style_tags=True)
+            code = library.parse(closed(wikitext), skip_style_tags=True)
             writer = WikitextWriter(self.markup, self.tables, self.references, TEMPLATES | dict(self.templates))
             return writer.page(code)
         except (library.parser.ParserError, RecursionError) as error:

@@ -30,6 +30,7 @@ _OPENER = re.compile(
     rb"([A-Za-z0-9_.~+/=@-]{8,2000})(?![^\s\"'`,;\\)}\]])"
 )
 _SECRET = re.compile(rb"kind[\"']?:[ \t]{0,2}[\"']?[sS]ecret[\"']?[ \t]*\r?(?:\n|$)")
+_MARK = re.compile(rb"\n---|kind:")
 _DATA = re.compile(rb"^([ \t]*)(?:data|stringData):[ \t]*\r?\n((?:(?:\1[ \t]+[^\n]*|[ \t]*)(?:\n|$))+)", re.MULTILINE)
 _ENTRY = re.compile(
     rb"^[ \t]+[\w.\"'-]+:[ \t]*(?:[|>]-?[ \t]*\r?\n[ \t]+)?[\"']?([A-Za-z0-9+/]{10,}={0,2})[\"']?[ \t]*\r?$",
@@ -89,15 +90,28 @@ def in_header(text: Text, lo: int, at: int, hi: int) -> Spans:
 
 
 def in_manifest(text: Text, lo: int, at: int, hi: int) -> Spans:
-    """The values of a Secret of Kubernetes; `at` is the ":" of "kind: Secret"."""
+    """The values of a Secret of Kubernetes; `at` is the ":" of "kind: Secret". Where these follow each other within a
+    document of YAML, the first has all their values, so that each is read once."""
     if not _SECRET.match(bytes(text[at - 4 : min(hi, at + 40)])):
         return []
     first = max(lo, at - MANIFEST)
-    window = bytes(text[first : min(hi, at + MANIFEST)])
-    begin = max(window.rfind(b"\n---", 0, at - first), 0)
-    end = window.find(b"\n---", at - first)
+    before = bytes(text[first:at])
+    begin = kind = max(before.rfind(b"\n---"), 0)
+    while (kind := before.find(b"kind:", kind)) >= 0:
+        kind += 5
+        if _SECRET.match(bytes(text[first + kind - 5 : min(hi, first + kind + 39)])):
+            return []
+    last, end, seen = at, min(hi, at + MANIFEST), at
+    while mark := _MARK.search(text, seen, end):
+        seen = mark.end()
+        if mark[0] != b"kind:":
+            end = mark.start()
+        elif _SECRET.match(bytes(text[seen - 5 : min(hi, seen + 39)])):
+            last = seen - 1
+            end = min(hi, last + MANIFEST)
+    window = bytes(text[first:end])
     spans: Spans = []
-    for data in _DATA.finditer(window, begin, len(window) if end < 0 else end):
+    for data in _DATA.finditer(window, begin):
         for entry in _ENTRY.finditer(data[0]):
             value = _text(entry[1])
             if _is_base64(value) and not is_placeholder(value):

@@ -199,10 +199,15 @@ PRIVATE_KEY = (
 WORD_BYTE = "[A-Za-z0-9_]"
 
 
-def expression(first: str = "") -> str:
-    """The formats that may begin with this character, or all of them, and private keys."""
+def expression(first: str = "", without: str = "") -> str:
+    """The formats that may begin with this character, or all of them, and private keys.
+
+    without   the name of a format to leave out
+    """
     parts = []
     for form in FORMATS:
+        if form.name == without:
+            continue
         prefixes = tuple(prefix for prefix in form.prefixes if prefix.startswith(first))
         if prefixes or not form.prefixes:
             parts.append(replace(form, prefixes=prefixes).expression)
