@@ -108,7 +108,10 @@ class Terminal:
 
 
 def _own_terminal() -> None:
-    """In the program before it starts: its terminal is the one that Ctrl-C comes from."""
+    """In the program before it starts: its terminal is the one that Ctrl-C comes from, and none of its signals is
+    ignored, as they are in what `nohup` or a script started in the background."""
     from termios import TIOCSCTTY
 
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
     ioctl(0, TIOCSCTTY, 0)
