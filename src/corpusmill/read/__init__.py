@@ -15,6 +15,7 @@ not be a document; `ReadCounts.records` is the sum of the three.
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from inspect import signature
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
@@ -221,6 +222,8 @@ def files_at(reader: Any, paths: Sequence[str], passed_over: PassedOver | None =
     passed_over   gets what is there and is not read, see `expand`
     """
     if isinstance(reader, FindsFiles):
+        if "passed_over" not in signature(reader.find_files).parameters:  # of a user's reader, before 0.9
+            return reader.find_files(paths)
         return reader.find_files(paths, passed_over)
     return expand(paths, reader.suffixes if isinstance(reader, ChoosesFiles) else (), passed_over)
 
