@@ -32,10 +32,9 @@ def from_sample(
     hours = cost.wall(count) / 3600
     price = priced(cost.requests, cost.disk, hours * count, unit_prices)
     memory = {"all_memory": cost.all_memory(count)}
-    asked = {"asked_share": share}
     return {
         **cost.to_json(),
-        **asked,
+        "asked_share": share,
         "workers": count,
         "hours": hours,
         **memory,

@@ -15,7 +15,7 @@ FEWEST = 20  # documents that a step has seen: that it drops all of fewer says n
 FEWEST_OF_SCRIPT = 8  # the same, of a script among others
 NEARLY_ALL = 0.9  # of the documents of a script
 NAMED = 3  # reasons
-JUDGED_CHARS = 500  # of a text, by which its script is told
+JUDGED_CHARS = 500  # of a text, which decide its script
 EAST_ASIAN = dict.fromkeys(("CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA", "BOPOMOFO"), "Chinese or Japanese")
 
 
