@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -25,6 +26,9 @@ if os.name != "nt":
     from made_cluster import cluster
 
     __all__ = ["cluster"]
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # in a suite that a script started in the background
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # or no process of the tests could be interrupted
 
 os.environ.pop("COLUMNS", None)  # of who runs the tests, in parallel or not: what is printed has the width of a file
 
