@@ -6,7 +6,7 @@ from random import Random
 import pytest
 
 from corpusmill import check, run
-from corpusmill.engine.drive.drops_all import FEWEST, DropsAll, drops_all, in_words
+from corpusmill.engine.drive.drops_all import FEWEST, DropsAll, drops_all, drops_script
 from corpusmill.execute.serial import Serial
 from made_run import prose
 
@@ -106,7 +106,7 @@ def test_check_says_it_before_anything_has_run(recipe, corpusmill):
 def test_check_names_the_one_source_that_is_lost(recipe):
     (one,) = check(recipe(ONE)).drops_all
     assert (one.step, one.source, one.documents) == ("keep_where", "short", FEWEST)
-    assert "name the sources that it is for in `only`" in in_words(one)
+    assert "name the sources that it is for in `only`" in one.in_words()
 
 
 def test_a_run_says_it_when_its_first_units_are_done_and_in_its_report(recipe, corpusmill):
@@ -156,5 +156,31 @@ def test_what_counts_as_dropping_all(facts, draws, expected):
 
 def test_few_reasons_are_named_and_the_others_counted():
     one = DropsAll("a", None, 100, {"r1": 40, "r2": 30, "r3": 20, "r4": 6, "r5": 4})
-    assert "for r1 (40), r2 (30), r3 (20), 2 more. " in in_words(one)
-    assert "`corpusmill peek runs/x --dropped a`" in in_words(one, "runs/x")
+    assert "for r1 (40), r2 (30), r3 (20), 2 more. " in one.in_words()
+    assert "`corpusmill peek runs/x --dropped a`" in one.in_words("runs/x")
+
+
+@pytest.mark.parametrize("measured", ["all", "first", "none"])
+def test_a_run_says_which_script_is_lost_to_rules_on_words(tmp_path, recipe, corpusmill, measured):
+    """While its first units are done, when it is over, and in its report: as many, however much of the dropped
+    documents is measured."""
+    random = Random(3)
+    texts = [prose(random) for _ in range(40)] + [f"{i} {SAMPLES['Thai']}" for i in range(20)]
+    lines_of(tmp_path, "long.jsonl", texts)
+    path = recipe("  - filter/gopher_quality: {words: spacy}\n")
+    listener = Notes()
+    done = run(path, executor=Serial(), listener=listener, overrides=[f"run.measure_dropped={measured}"])
+    begins = "gopher_quality drops 20 of 20 documents in Thai script"
+    (warned,) = [note for note in listener.notes if "Thai" in note]
+    assert warned.startswith(f"warning: {begins} until now, for")
+    assert begins in done.report.read_text()
+    _, out, err = corpusmill("report", done.folder)
+    assert begins in " ".join(f"{out} {err}".split())
+
+
+def test_few_documents_of_a_script_among_many_say_nothing():
+    """They are of the wrong language, or damaged."""
+    scripts = {"a": {"Thai": {"documents": 9, "rules": {"min_words": 9}}}}
+    assert drops_script(["a"], counted(x=(1000, 990)) | {"scripts": scripts}) == []
+    (loss,) = drops_script(["a"], counted(x=(900, 890)) | {"scripts": scripts})
+    assert (loss.documents, loss.dropped, loss.reasons) == (9, 9, {"min_words": 9})

@@ -37,13 +37,18 @@ def done(tmp_path_factory):
 @pytest.fixture
 def hub(monkeypatch, tmp_path):
     pytest.importorskip("huggingface_hub")
-    from huggingface_hub import constants
+    from huggingface_hub import constants, file_download
 
     monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True)  # its protocol is not the one that the fake speaks
     monkeypatch.setenv("HF_TOKEN", TOKEN)
     monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
     with serving() as hub:
         monkeypatch.setenv("HF_ENDPOINT", hub.address)
+        # Versions below 1.3 look at the environment once, when they are imported.
+        template = constants.HUGGINGFACE_CO_URL_TEMPLATE.replace(constants.ENDPOINT, hub.address)
+        for module in (constants, file_download):
+            monkeypatch.setattr(module, "HUGGINGFACE_CO_URL_TEMPLATE", template, raising=False)
+        monkeypatch.setattr(constants, "ENDPOINT", hub.address)
         yield hub
 
 

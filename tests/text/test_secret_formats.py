@@ -23,7 +23,7 @@ def examples(form: Format):
     """Texts that the format's expression matches; its groups and lookarounds are tested by the expression itself."""
     pattern = re.sub(r"\(\?P<\w+>", "(?:", form.expression)
     pattern = re.sub(r"\(\?![^()]*\)", "", pattern)
-    return st.from_regex(re.compile(pattern, re.ASCII), fullmatch=True, alphabet=string.printable[:95])
+    return st.from_regex(re.compile(pattern, re.ASCII), fullmatch=True, alphabet=string.printable[:95] + "\t")
 
 
 def expected_spans(text: str, family: int) -> list[tuple[int, int]]:

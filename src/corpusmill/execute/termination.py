@@ -6,7 +6,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from importlib.machinery import ExtensionFileLoader
 from types import FrameType
@@ -25,6 +25,7 @@ LLVM_FOLDER = f"{os.sep}llvmlite{os.sep}"
 # Nor while a compiled module makes itself: many say ImportError, those of nanobind, as DuckDB's, abort the process.
 MODULE_LOADERS = (ExtensionFileLoader.create_module.__code__, ExtensionFileLoader.exec_module.__code__)
 
+_raised_until = [0.0]  # by the clock: before, a signal comes again
 _asked: list[tuple[int, float]] = []  # the signals that have raised something, and when
 
 
@@ -41,16 +42,7 @@ def raised() -> Iterator[None]:
     ours: dict[int, Any] = {}
     hook = sys.unraisablehook
 
-    def unraisable(unraised: "sys.UnraisableHookArgs") -> None:
-        if isinstance(unraised.exc_value, (Terminated, KeyboardInterrupt)):
-            _asked.clear()
-            _raise_later(_number(unraised.exc_value))
-            return
-        removes = getattr(unraised.object, "__qualname__", "").endswith(".__del__")
-        if not (removes and isinstance(unraised.exc_value, AttributeError)):
-            hook(unraised)
-
-    sys.unraisablehook = unraisable
+    sys.unraisablehook = partial(_unraisable, hook)
     if threading.current_thread() is threading.main_thread():
         for name, usual in (
             ("SIGTERM", signal.SIG_DFL),
@@ -71,11 +63,25 @@ def raised() -> Iterator[None]:
             signal.signal(number, before)
 
 
+def _unraisable(hook: Callable[["sys.UnraisableHookArgs"], Any], unraised: "sys.UnraisableHookArgs") -> None:
+    if isinstance(unraised.exc_value, (Terminated, KeyboardInterrupt)):
+        _asked.clear()
+        _raise_later(_number(unraised.exc_value))
+        return
+    removes = getattr(unraised.object, "__qualname__", "").endswith(".__del__")
+    if not (removes and isinstance(unraised.exc_value, AttributeError)):
+        hook(unraised)
+
+
+# Nor in the hook itself: Python says so with a traceback, and the signal is lost.
+HOOK = _unraisable.__code__
+
+
 def _end(number: int, frame: FrameType | None) -> None:
     if number != signal.SIGINT and _find_error(sys.exc_info()[1], Terminated, follows=True):
         return  # what an earlier one ended is being closed
     while frame is not None:
-        if LLVM_FOLDER in frame.f_code.co_filename or frame.f_code in MODULE_LOADERS:
+        if LLVM_FOLDER in frame.f_code.co_filename or frame.f_code in (*MODULE_LOADERS, HOOK):
             _raise_later(number)
             return
         frame = frame.f_back
@@ -92,7 +98,10 @@ def _number(error: BaseException) -> int:
 
 
 def _raise_later(number: int) -> None:
-    """Have a signal come again, in a moment."""
+    """Have a signal come again, in a moment; none where one does already."""
+    if time.monotonic() < _raised_until[0]:
+        return
+    _raised_until[0] = time.monotonic() + RERAISE_SECONDS / 2
     timer = threading.Timer(
         RERAISE_SECONDS, signal.raise_signal if os.name == "nt" else partial(os.kill, os.getpid()), [number]
     )

@@ -11,8 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from corpusmill.display import table
-from corpusmill.engine.drive.drops_all import FEWEST, DropsAll, DropsScript, drops_all, drops_script
-from corpusmill.engine.drive.drops_all import in_words as drops_all_in_words
+from corpusmill.engine.drive.drops_all import FEWEST, DropsAll, DropsScript, losses
 from corpusmill.engine.plan import preflight
 from corpusmill.engine.plan.changes import Preview, preview
 from corpusmill.engine.plan.forecast import Forecast, forecast
@@ -40,6 +39,7 @@ from corpusmill.text import warming
 
 MIN_SAMPLED_PIECE = 1 << 20  # bytes of a piece that a sample begins with
 TRIED_DOCUMENTS = 100  # documents of a source that are put through the first pass
+IN_SAMPLE = " in a sample of the input"
 MAX_FILE_PIECES = 16  # that a file is cut into at most
 
 
@@ -128,11 +128,10 @@ def check(
     workers = workers or recipe.run.workers or cpus.usable()
     ahead = preview(run_folder, plan)
     needs = forecast(plan, min(workers, ahead.units), ahead.text)
-    documents, lost, scripts_lost = try_first_pass(recipe, plan, ready.seen)
+    documents, lost = try_first_pass(recipe, plan, ready.seen)
     names, markup = [source.source for source in recipe.read], warnings(recipe, plan.inputs, ready.seen)
     markup += _unexpressed(recipe, ready.seen)
-    drop_warnings = [drops_all_in_words(step, context=" in a sample of the input") for step in lost]
-    drop_warnings += map(str, scripts_lost)
+    drop_warnings = [loss.in_words(context=IN_SAMPLE) for loss in lost]
     return Checked(
         recipe,
         run_folder.place,
@@ -149,7 +148,7 @@ def check(
         tuple(remarks(recipe.steps)),
         (*drop_warnings, *ready.warnings, *markup, *_disk_warnings(run_folder, needs, ahead)),
         documents,
-        tuple(lost),
+        tuple(loss for loss in lost if isinstance(loss, DropsAll)),
     )
 
 
@@ -196,7 +195,7 @@ def warnings(recipe: Recipe, inputs: Sequence[SourceFiles], samples: Sequence[So
 
 def try_first_pass(
     recipe: Recipe, plan: RunPlan, samples: Sequence[SourceSample]
-) -> tuple[int, list[DropsAll], list[DropsScript]]:
+) -> tuple[int, list[DropsAll | DropsScript]]:
     """How many documents of the input were put through the first pass, and the steps of it that drop all they see, or
     nearly all of a script.
 
@@ -204,7 +203,7 @@ def try_first_pass(
     """
     work: Any = plan.stages[0].work
     if not isinstance(work, Pass) or not work.chain.steps or not warming.is_warm(warming.imported_kernels()):
-        return 0, [], []
+        return 0, []
     tried_batches: list[pa.RecordBatch] = []
     for source, source_files, first in zip(recipe.read, plan.inputs, samples):
         batches = first.batches
@@ -213,11 +212,11 @@ def try_first_pass(
         tried_batches += [batch.slice(0, -(-TRIED_DOCUMENTS // len(batches))) for batch in batches]
     documents = sum(map(len, tried_batches))
     if documents < FEWEST:
-        return 0, [], []
+        return 0, []
     facts: Facts = {}
-    tried = [part for batch in tried_batches for part in work.try_on(batch, facts)]
-    stage_labels = plan.passes[0].labels
-    return documents, drops_all(stage_labels, facts), drops_script(stage_labels, tried)
+    for batch in tried_batches:
+        work.try_on(batch, facts)
+    return documents, losses(plan.passes[0].labels, facts)
 
 
 def sample(reader: Any, source: str, files: Sequence[FileInfo], rows: int | None = None) -> list[pa.RecordBatch]:

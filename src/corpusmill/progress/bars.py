@@ -112,14 +112,17 @@ class Bars:
 def view(progress: "StageProgress", width: int) -> RenderableType:
     """Two bars, and the rates below, in at most `width` columns."""
     bar = _bar(width)
+    stage = progress.stage
+    if len(stage) > MAX_STAGE_NAME:
+        stage = f"{stage[: MAX_STAGE_NAME - 1]}…"
     table = Table.grid(padding=(0, 1))
-    table.add_column(no_wrap=True, overflow="ellipsis", max_width=MAX_STAGE_NAME)
+    table.add_column(no_wrap=True)
     table.add_column(width=bar)
     for _ in range(3):
         table.add_column(no_wrap=True, justify="right")
     for name, share, units, seconds_left in (
         ("run", progress.overall, f"stage {progress.number} of {progress.stages}", progress.overall_left),
-        (progress.stage, progress.share, words.units(progress), progress.left),
+        (stage, progress.share, words.units(progress), progress.left),
     ):
         progress_bar = ProgressBar(1.0, share, width=bar)
         table.add_row(name, progress_bar, words.per_cent(share), units, words.time_left(seconds_left))

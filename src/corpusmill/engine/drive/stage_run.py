@@ -14,7 +14,7 @@ from typing import Any, NoReturn, Protocol, runtime_checkable
 from corpusmill.display import setting
 from corpusmill.engine.drive.budget import bad_records, check_budget, facts_of_records
 from corpusmill.engine.drive.damage import differences, not_the_same
-from corpusmill.engine.drive.drops_all import drops_all, in_words
+from corpusmill.engine.drive.drops_all import DropsAll, losses
 from corpusmill.engine.drive.listener import ProgressListener
 from corpusmill.engine.drive.session import Session, StageCounts
 from corpusmill.errors import BudgetError, ResumeError, RunError, UnitError
@@ -269,10 +269,12 @@ class LossWarning:
         if not self._left:
             return
         self._left -= 1
-        for loss in drops_all(self._labels, facts, self._draws):
-            if (loss.step, loss.source) not in self._warned:
-                self._warned.add((loss.step, loss.source))
-                self._session.listener.note(f"warning: {in_words(loss, str(self._session.run.place), ' until now')}")
+        for loss in losses(self._labels, facts, self._draws):
+            of = loss.source if isinstance(loss, DropsAll) else f"script {loss.script}"
+            if (loss.step, of) not in self._warned:
+                self._warned.add((loss.step, of))
+                sentence = loss.in_words(str(self._session.run.place), " until now")
+                self._session.listener.note(f"warning: {sentence}")
 
 
 def describe_plan(stage: Stage, units: Sequence[Unit], listener: ProgressListener) -> None:

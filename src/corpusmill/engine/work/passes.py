@@ -25,6 +25,7 @@ from corpusmill.engine.work.batch import Batch
 from corpusmill.engine.work.careful import BatchFeeder, positions_of
 from corpusmill.engine.work.pass_parts import KeyRequest
 from corpusmill.engine.work.passed_batch import PassedBatch
+from corpusmill.engine.work.scripts import count_scripts
 from corpusmill.engine.work.sinks import DedupKeys, Sink, count_flow
 from corpusmill.engine.work.sources import PassSource
 from corpusmill.engine.work.step_chain import ChainRun, StepChain
@@ -75,12 +76,8 @@ class Pass:
             if isinstance(sink, DedupKeys):
                 sink.keys_of(nothing)
 
-    def try_on(self, docs: pa.RecordBatch, facts: Facts) -> list[Batch]:
-        """Put some documents through the steps, and count what becomes of them, without their tokens.
-
-        returns   the documents as the steps have left them
-        """
-        tried: list[Batch] = []
+    def try_on(self, docs: pa.RecordBatch, facts: Facts) -> None:
+        """Put some documents through the steps, and count what becomes of them, without their tokens."""
         chain = ChainRun(self.chain)
         chain.apply(self.source.nothing(self.chain))
         for start, stop in self._feeder().cut(0, docs, positions_of(docs)):
@@ -88,8 +85,7 @@ class Pass:
             chain.apply(batch)
             for part in (batch, *batch.evicted):
                 count_flow(part, self.chain, None, facts)
-                tried.append(part)
-        return tried
+                count_scripts(part, self.chain, facts)
 
     def signal_names(self) -> list[str]:
         """What the steps leave beside the documents. Raises RecipeError as `check` does."""

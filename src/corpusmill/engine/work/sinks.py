@@ -20,6 +20,7 @@ from corpusmill.engine.work.pass_parts import KeyRequest, write_keys
 from corpusmill.engine.work.pass_results import MEASURED, TEXT_GROUPS
 from corpusmill.engine.work.passed_batch import PassedBatch
 from corpusmill.engine.work.planted import HELD, host_note
+from corpusmill.engine.work.scripts import count_scripts
 from corpusmill.engine.work.step_chain import StepChain, is_for
 from corpusmill.engine.work.text_facts import TextFacts
 from corpusmill.engine.work.texts_in_place import IN_PLACE, columns_beside
@@ -69,7 +70,8 @@ class CountedFacts:
 
 @dataclass(frozen=True)
 class StepFlow(EachBatch):
-    """Facts: what happened at each step, by source: documents, bytes, tokens in and out; documents by first reason.
+    """Facts: what happened at each step, by source: documents, bytes, tokens in and out; documents by first reason;
+    documents in other scripts than Latin.
 
     with_tokens   whether the recipe counts tokens: documents whose tokens are not known are counted then
     """
@@ -79,6 +81,7 @@ class StepFlow(EachBatch):
     def add(self, passed: PassedBatch, io: UnitIO) -> None:
         for part, tokens in zip(passed.parts, passed.tokens):
             count_flow(part, passed.chain, tokens if self.with_tokens else None, io.facts)
+            count_scripts(part, passed.chain, io.facts)
 
 
 @dataclass(frozen=True)

@@ -56,6 +56,13 @@ class StepChain:
         """reason -> its bound."""
         return bounds([*((judge.label, judge.step) for judge in self.judged), *self.steps])
 
+    @cached_property
+    def word_steps(self) -> list[int]:
+        """Places of the steps that have rules on words."""
+        rules = [reason.partition(".") for reason in self.bounds]
+        labels = {label for label, _, rule in rules if "word" in rule}
+        return [index for index, label in enumerate(self.labels) if label in labels]
+
     def judge(
         self, docs: pa.RecordBatch, first: int, tables: Sequence[Verdicts], extra: pa.RecordBatch | None = None
     ) -> Batch:

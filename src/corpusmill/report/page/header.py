@@ -2,10 +2,9 @@
 
 import shlex
 
-from corpusmill.engine.drive.drops_all import in_words
+from corpusmill.report.figures import drops_all
 from corpusmill.report.figures.amounts import Amount, amounts
 from corpusmill.report.figures.calls import calls, command_in_words
-from corpusmill.report.figures.drops_all import drops_all
 from corpusmill.report.figures.packing import packing
 from corpusmill.report.html.markup import HtmlText, Inside, join, tag
 from corpusmill.report.html.paths import without_folders
@@ -24,7 +23,7 @@ def header(tables: RunTables) -> HtmlText:
         tag("h1", files.name),
         tag("p", made_by, class_="soft"),
         tag("p", tag("b", f"A limited run: {files.limited}.")) if files.limited else None,
-        *(tag("p", tag("b", *_with_code(f"{in_words(loss, 'RUN')}.")), class_="warning") for loss in drops_all(tables)),
+        *(tag("p", tag("b", *_with_code(f"{loss}.")), class_="warning") for loss in drops_all.warnings(tables, "RUN")),
         run(tables),
         tiles(tables, amount),
     )
