@@ -114,7 +114,7 @@ def test_a_dry_run_of_add_says_what_is_to_do_and_writes_nothing(corpusmill, run,
         (("add", "RUN", "none.jsonl", "--source", "wbe"), 'no source "wbe"; did you mean "web"?'),
         (("remove", "RUN", "none*.jsonl"), "no input of RUN is named by that"),
         (("remove", "RUN", "none*.jsonl"), "`corpusmill add RUN --list` lists them"),
-        (("remove", "RUN"), "Missing argument 'PATTERN"),
+        (("remove", "RUN"), "nothing to remove: name inputs of the run"),
         (("add",), "Missing argument 'RUN'"),
     ],
 )

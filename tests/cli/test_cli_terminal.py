@@ -162,7 +162,9 @@ def test_the_help_says_the_defaults_that_are_and_leaves_nothing_over(words):
     takes.sort(key=lambda parameter: parameter.param_type_name != "argument")
     assert len(takes) == len(given.rows)
     for parameter, (name, text) in zip(takes, given.rows):
-        assert re.fullmatch(r"[A-Z|]+|-{1,2}[-a-z]+(( /|,) -{1,2}[-a-z]+)*( [A-Z=.]+| [\w|]+\|\w+)?", name), name
+        assert re.fullmatch(
+            r"[A-Z|]+|\[[A-Z|]+\]|-{1,2}[-a-z]+(( /|,) -{1,2}[-a-z]+)*( [A-Z=.]+| [\w|]+\|\w+)?", name
+        ), name
         said = re.search(r"\[(default: )?([^][]+)\]$", text)
         assert text.count("[") == text.count("]") == (said is not None), text
         default = getattr(parameter.default, "value", parameter.default)

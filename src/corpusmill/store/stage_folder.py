@@ -337,6 +337,33 @@ class StageFolder:
                     if attempts[key] is not None and file_suffix.partition(".")[0] != attempts[key]:
                         storage.remove(self._name(f"{folder}/{file}"))
 
+    def of_other_plans(self, plan: str | None) -> dict[str, int]:
+        """name -> bytes of the files that a plan does without: results, commits, outputs and plans of others, in the
+        order in which they can be removed, so that what is left is sound at any moment. None: all but `work.json`."""
+        keys = set(self.planned(plan) or ()) if plan else set()
+
+        def others(folder: str, is_own: Callable[[str], bool]) -> dict[str, int]:
+            return {f"{folder}/{file}": size for file, size in self._sizes(folder).items() if not is_own(file)}
+
+        files = others("results", lambda file: plan is not None and file.startswith(f"{plan}-"))
+        files |= others("commits", lambda file: file.removesuffix(".json") in keys)
+        for folder in storage.list_dir(self._name("")):
+            if folder not in BOOKS and not folder.endswith(".json"):
+                files |= others(folder, lambda file: not ATTEMPT.match(file) or file.partition("-")[0] in keys)
+        return files | others("plans", lambda file: file.removesuffix(".parquet") == plan)
+
+    def strangers(self) -> list[str]:
+        """The names of files that no attempt at a unit wrote, beside the stage's own records."""
+        names = [name for name in self._sizes("") if not name.endswith(".json")]
+        for folder in set(storage.list_dir(self._name(""))) - {*BOOKS, *self._sizes("")}:
+            names += [f"{folder}/{file}" for file in storage.list_dir(self._name(folder)) if not ATTEMPT.match(file)]
+        return sorted(names)
+
+    def remove_files(self, names: Iterable[str]) -> None:
+        """Remove some of `of_other_plans`, one after the other."""
+        for name in names:
+            storage.remove(self._name(name))
+
     def _attempt(self, key: str) -> str | None:
         """The attempt that counts of a unit, "" if none does, None if its commit is damaged and does not say."""
         if not storage.exists(self._name(f"commits/{key}.json")):

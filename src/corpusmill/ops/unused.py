@@ -1,0 +1,63 @@
+"""What a run's folder holds and the run no longer uses: stages, and units of stages, of earlier recipes, thresholds,
+inputs and versions. A run with the same work would use them again, so they stay until somebody removes them."""
+
+from dataclasses import dataclass
+
+from corpusmill import storage
+from corpusmill.report.run_files import RunFiles
+from corpusmill.store import owned
+from corpusmill.store.locks import only_driver
+from corpusmill.store.restart import refuse_strangers
+from corpusmill.store.run_folder import STAGES, STAGES_RECORD, RunFolder
+
+
+@dataclass(frozen=True)
+class UnusedFiles:
+    """Files of a stage that the run does without.
+
+    stage   "minhash-group"
+    folder  its name below `stages`: "minhash-group-3fa2b1c4"
+    whole   the run has no such stage; else it has, with other units
+    bytes   of all these files
+    """
+
+    stage: str
+    folder: str
+    whole: bool
+    files: int
+    bytes: int
+
+
+def unused(run: RunFolder) -> list[UnusedFiles]:
+    """By name of the folder. Raises ResumeError if the run is not finished: what it will use is not known before."""
+    return [entry for entry, _ in _unused(run)]
+
+
+def remove_unused(run: RunFolder) -> list[UnusedFiles]:
+    """Remove them; returns what was removed. Killed at any moment, the same call completes it.
+
+    Raises RefusedFolder, before anything is removed, if the run is at work, or files are there that it did not write.
+    """
+    with only_driver(run):
+        refuse_strangers(run)
+        found = _unused(run)
+        whole = [entry.folder for entry, _ in found if entry.whole]
+        foreign = [f"{STAGES}/{folder}/{name}" for folder in whole for name in run.stage(folder).strangers()]
+        owned.refuse(run.place, foreign, "there are files that the run has not written. Move them elsewhere. They are")
+        for entry, names in found:
+            run.stage(entry.folder).remove_files(names)
+            if entry.whole:
+                storage.remove_tree(run.name_of(f"{STAGES}/{entry.folder}"))
+        return [entry for entry, _ in found]
+
+
+def _unused(run: RunFolder) -> list[tuple[UnusedFiles, list[str]]]:
+    RunFiles(run).must_be_finished()
+    plans: dict[str, str] = {entry["folder"]: entry["plan"] for entry in run.read(STAGES_RECORD)}
+    found = []
+    for folder in run.stage_folders():
+        sizes = run.stage(folder).of_other_plans(plans.get(folder))
+        if sizes or folder not in plans:
+            about = folder.rpartition("-")[0], folder, folder not in plans, len(sizes), sum(sizes.values())
+            found.append((UnusedFiles(*about), list(sizes)))
+    return found
