@@ -45,6 +45,14 @@ def test_the_text_of_a_licence_in_any_lines_is_that_licence():
     (f"/*\n{ISC}*/\nint a;\n", "ISC"),
     ("int a;  // permission is hereby not discussed\nchar *b = \"MIT License\";\n", None),
     ("print(1)\n", None),
+    ("# the terms of the GNU Lesser General Public License, version 2 or, at your option, any later version\n", "LGPL-2.0-or-later"),
+    ("# the GNU Library General Public License v2.1; see also the GNU General Public License, version 2\n", "LGPL-2.1"),
+    ("// Lesser GNU General Public License, version 3\n", "LGPL-3.0"),
+    ("# Dedicated to the public domain under the CC0 Public Domain Dedication.\n", "CC0-1.0"),
+    ("# No rights are kept: <https://creativecommons.org/publicdomain/zero/1.0/>\n", "CC0-1.0"),
+    ("# You may copy this under the CC0 licence.\n", "CC0-1.0"),
+    ("# licensed as in http://creativecommons.org/licenses/by-sa/3.0/at/deed.de\n", "CC-BY-SA-3.0-AT"),
+    ("# licences: creativecommons.org/licenses/by/4.0/ and creativecommons.org/licenses/by/3.0/\n", None),
 ])  # fmt: skip
 def test_the_licence_that_a_source_file_names(head, name):
     found = licence_of_source(head)

@@ -137,6 +137,24 @@ def test_any_of_several_answers_is_enough(tmp_path):
     assert step.transform(docs(*texts))["overlap"].to_pylist() == [1.0, 1.0, 0.0, 0.0]
 
 
+@pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
+def test_answers_in_lists_of_lists_are_answers(tmp_path, suffix):
+    record = {"id": "1", "question": ASKED, "answer": [["forty"], [], ["forty horses", "40"]]}
+    path = tmp_path / f"well.{suffix}"
+    if suffix == "parquet":
+        pq.write_table(pa.Table.from_pylist([record]), path)
+    else:
+        path.write_text(json.dumps(record))
+    assert read_items([path], FieldsOfFiles(Fields()))["answers"].to_pylist() == [["forty", "forty horses", "40"]]
+
+
+def test_choices_in_lists_of_lists_are_answers(tmp_path):
+    path = tmp_path / "well.jsonl"
+    path.write_text(json.dumps({"id": "1", "question": ASKED, "answer": [["B"], [0]], "choices": ["ten", "forty"]}))
+    items = read_items([path], FieldsOfFiles(Fields(choices="choices")))
+    assert items["answers"].to_pylist() == [["forty", "ten"]]
+
+
 def test_an_item_without_an_answer_counts_by_itself(tmp_path):
     record = {"id": "1", "question": ASKED, "answers": {"text": [], "answer_start": []}}
     path = write(tmp_path / "b", "squad_v2", record, "jsonl")

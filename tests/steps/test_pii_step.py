@@ -227,6 +227,12 @@ def test_what_becomes_of_one_kind_does_not_depend_on_the_other(pair):
                 "12 Main St",
                 "PO Box 7",
                 ", ",
+                "ftp://x:",
+                "2004::",
+                "from ",
+                "(c) 1991, Ann Lane",
+                "560000 ",
+                "560010 560020",
             ]
         ),
         max_size=8,

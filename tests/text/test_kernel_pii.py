@@ -18,7 +18,10 @@ LOCAL = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
 LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
 OCTET = "(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
 AREA = "[2-9](?!11)[0-9]{2}"
-AMERICAN = rf"(?:001[ .-]|1[ .-]?)?(?:\({AREA}\)[ .-]?|{AREA}[ .-])[2-9][0-9]{{2}}[ .-][0-9]{{4}}"
+FIRST = rf"(?:001[ .-]|1[ .-]?)?(?:\({AREA}\)[ .-]?|{AREA}[ .-])"  # up to the area
+LAST = "[0-9]{2}[ .-][0-9]{4}"
+INVENTED = rf"001-(?:\([0-9]{{3}}\)[ .-]?|[0-9]{{3}}[ .-])[0-9]{LAST}"  # of any digits
+AMERICAN = rf"(?!{AREA}\.[0-9]{{3}}-)(?:{FIRST}(?:[2-9]{LAST}|[01]{LAST}(?=[xX][0-9]{{3}}))|{INVENTED})"
 EXTENSION = r"(?: ?(?:[xX]|[eE]xt\.?) ?[0-9]{1,5})?"
 BEFORE = r"(?<![\w+])(?<![0-9][.-])"
 AFTER = r"(?!\w)(?![.-][0-9])"
@@ -44,7 +47,13 @@ def emails(text: str) -> Iterator[tuple[int, int]]:
     at = 0
     while match := re.compile(rf"\b{LOCAL}(?:\.{LOCAL})*@(?:{LABEL}\.)+{LABEL}").search(text, at):
         top = match.group().rpartition(".")[2]
-        if len(top) > 1 and re.search("[A-Za-z]", top) and top.lower() not in EXTENSIONS:
+        is_password = re.search(r"[A-Za-z0-9]://[^\s/?#]*:[^\s/?#]*$", text[: text.index("@", match.start())])
+        if (
+            len(top) > 1
+            and re.search("[A-Za-z]", top)
+            and top.lower() not in EXTENSIONS
+            and not (is_password and text[match.end() : match.end() + 1] != "@")
+        ):
             yield match.span()
             at = match.end()
         else:
@@ -113,6 +122,19 @@ def is_card(number: str) -> bool:
     return bool(re.fullmatch(NETWORKS, digits)) and diners and luhn(digits) and not is_article(digits)
 
 
+def is_series(text: str, start: int, end: int) -> bool:
+    """Whether the groups are as far from each other; two groups, with the number on one side of them."""
+    groups = [int(group) for group in re.split("[ -]", text[start:end])]
+    if len(groups) > 2:
+        return len({b - a for a, b in pairwise(groups)}) == 1 and groups[0] != groups[1]
+    if len(groups) == 1 or groups[0] == groups[1]:
+        return False
+    joiner = re.search("[ -]", text[start:end])[0]
+    before, after = re.search(rf"([0-9]+){joiner}$", text[:start]), re.match(rf"{joiner}([0-9]+)", text[end:])
+    step = groups[1] - groups[0]
+    return bool(before and int(before[1]) == groups[0] - step) or bool(after and int(after[1]) == groups[1] + step)
+
+
 def cards(text: str) -> Iterator[tuple[int, int]]:
     """The longest that holds, where a number of whole digits, or of groups, begins."""
     at = done = 0
@@ -124,7 +146,7 @@ def cards(text: str) -> Iterator[tuple[int, int]]:
         ends = [e for e in ends if is_card(text[at:e])]
         if ends and re.compile(BEFORE).match(text, at) and re.compile(AFTER).match(text, ends[-1]):
             goes_on = re.search(r"(?<!\w)[A-Za-z0-9]{3}[0-9] $", text[:at]) and at - 5 >= done
-            if not (goes_on and " " in text[at : ends[-1]]):
+            if not (goes_on and " " in text[at : ends[-1]]) and not is_series(text, at, ends[-1]):
                 yield at, ends[-1]
                 at = done = ends[-1]
                 continue
@@ -212,6 +234,10 @@ PARTS = {
         "png",
         ".1",
         "@2x.",
+        ":",
+        "://",
+        "u://v:",
+        "/",
     ],
     "ipv4": [
         "1",
@@ -264,6 +290,10 @@ PARTS = {
         "001-",
         "44",
         "911-",
+        "040-",
+        "234.567-8901",
+        "x123",
+        "001-100-",
     ],
     "card": [
         "4",
@@ -280,6 +310,10 @@ PARTS = {
         "4973229302025",
         "4012888888881881",
         "569309025904",
+        "11528 12168 12808",
+        "560000",
+        "560010",
+        "560020",
         "1",
         "a",
         ".",
@@ -389,6 +423,35 @@ def test_a_number_is_found_anywhere_in_a_block(data):
         ("at 8.8.8.8:53, 192.168.0.1.", [("ipv4", "8.8.8.8"), ("ipv4", "192.168.0.1")]),
         ("1.2.3.4.5 1.3.6.1.4.1.311 v1.2.3.4 1.2.3.4rc1 256.1.1.1 01.2.3.4 1.2.3", []),
         ("12:30:45 10:00 00:1a:2b:3c:4d:5e:6f:70 10:20:30:40:50:60:70:80 a::b std::string x[1::2] ::1 dead:beef", []),
+        (
+            "in 1999::, May 7 2004::3, [2004::] 2004::/16, beef::, face::add 2004::3",
+            [
+                ("ipv6", "2004::"),
+                ("ipv6", "2004::"),
+                ("ipv6", "2004::3"),
+            ],
+        ),
+        (
+            "git+ssh://jane:password@host.example/x redis://:password@host.example, ssh://jane@host.example",
+            [("email", "jane@host.example")],
+        ),
+        ("ftp://anonymous:jane@host.example@ftp.host.example/", [("email", "jane@host.example")]),
+        (
+            "see http://host.example/to:jane@host.example, mailto:jane@host.example",
+            [("email", "jane@host.example")] * 2,
+        ),
+        (
+            "under 252.204-7012, not 212.555-0199, but 212.555.0199 and 1.212.555-0199",
+            [
+                ("phone", "212.555.0199"),
+                ("phone", "1.212.555-0199"),
+            ],
+        ),
+        (
+            "001-012-345-6789x12 001-845-199-2004 212-055-0199x1234",
+            [("phone", n) for n in ("001-012-345-6789x12", "001-845-199-2004", "212-055-0199x1234")],
+        ),
+        ("212-055-0199 212-055-0199x12 001 212 055 0199", []),
         ("2001:db8::1, [fe80::1%eth0]", [("ipv6", "2001:db8::1"), ("ipv6", "fe80::1")]),
         ("2001:0db8:85a3:0000:0000:8a2e:0370:7334.", [("ipv6", "2001:0db8:85a3:0000:0000:8a2e:0370:7334")]),
         ("2001:db8::192.0.2.33: yes", [("ipv6", "2001:db8::192.0.2.33")]),

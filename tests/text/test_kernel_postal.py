@@ -165,6 +165,12 @@ def test_an_address_is_found_whole_and_nothing_around_it(address):
         "Cupertino, CA 95014",
         "Illustr. 12, Weg 5, Beitrag 12",
         "12 Baker, Street",
+        "Copyright: 1987-1994, Anne M. Hill",
+        "Copyright (C) 1987 Anne M. Drive",
+        "© 1987-94 Anne Court\n\n2001, Anne M. Street",
+        "1987 – 1994, Anne Park Drive and 1987–1994 Anne Park Drive",
+        "(c) 1987-1994 Anne Lane, Springfield, IL 62701",
+        "Copyright 1994 rue de la Paix",
     ],
 )
 def test_what_only_looks_like_one_is_not(text):
@@ -180,6 +186,8 @@ def test_a_word_on_its_own_line_counts_like_one_that_says_street():
 def test_a_year_counts_after_at_and_with_a_place():
     assert addresses("at 1990 Park Avenue") == ["1990 Park Avenue"]
     assert addresses("in 1990 Park Avenue, New York, NY") == ["1990 Park Avenue, New York, NY"]
+    assert addresses("in 1990-92 Park Avenue, New York, NY") == ["1990-92 Park Avenue, New York, NY"]
+    assert addresses("1990, Park Avenue, New York, NY") == ["1990, Park Avenue, New York, NY"]
 
 
 @pytest.mark.parametrize("state", STATES)

@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from corpusmill.text.buffers import view
-from corpusmill.text.pii import KINDS, Forms, checks, ids, mail, phones, pii_spans
+from corpusmill.text.pii import KINDS, Forms, addresses, checks, ids, mail, phones, pii_spans
 from corpusmill.text.pii.forms import without_message_ids
 from corpusmill.text.pii.national import CONTEXT, LABELS, VERBS, national
 from corpusmill.text.unicode import classes
@@ -54,6 +54,8 @@ def spans_in(text, kind, forms=ALL):
         ("Message-ID: <abc123@host.example>", []),
         ("In article <1993Apr15.051746.29848@news.host.example> jane@host.example writes", ["jane@host.example"]),
         ("<jane.doe1984@host.example> <1234567@host.example>", ["jane.doe1984@host.example", "1234567@host.example"]),
+        ("http://jane:geheimß@host.example, ftp://用户:密码@例子.公司", []),
+        ("mailto:jürgen@host.example", ["jürgen@host.example"]),
         ("dasoidhao@1264fg.45om 请问dasoidhao@1264fg.45om", ["dasoidhao@1264fg.45om"]),
     ],
 )
@@ -118,7 +120,8 @@ def slow_national(text, at):
         if not ends:
             return None
         value = value[: ends[-1]]
-    elif len(digits) < 7:
+    pairs = re.fullmatch(r"[0-9]{2}([ .-])[0-9]{2}\1[0-9]{2}", value)
+    if len(digits) < 7 and not pairs:
         return None
     end = at + len(value)
     if start < at and ")" not in value:
@@ -127,7 +130,7 @@ def slow_national(text, at):
     if re.search(r"[/$+]$|\w$|[0-9][.-]$", before) or re.match(r"\w|[.-][0-9]", after):
         return None
     groups = len(re.findall("[0-9]+", value))
-    if groups > 1 and (start < at or re.match("0[0-9]", value)):
+    if groups > 1 and (start < at or re.match("0[0-9]", value)) and not pairs:
         return start, end
     if 10 <= len(digits) <= 12 and re.match("0[1-9]", value) and re.search(r"(^|[\x00- (])$", before):
         return start, end
@@ -144,7 +147,7 @@ def slow_national(text, at):
 
 
 PIECES = [
-    *"0 1 23 456 7890 01 (0 ( ) / - . + tel phone Fax: call тел 电话 é $ x 2024 office /fax".split(),
+    *"0 1 23 45-67 456 7890 01 (0 ( ) / - . + tel phone Fax: call тел 电话 é $ x 2024 office /fax".split(),
     " ",
     " ",
     "  ",
@@ -298,6 +301,7 @@ def test_kinds_of_numbers_can_overlap_and_the_first_counts():
 def test_the_examples_in_the_docstrings_hold():
     assert doctest.testmod(checks).failed == 0
     assert doctest.testmod(mail).failed == 0
+    assert doctest.testmod(addresses).failed == 0
 
 
 def test_labels_are_in_one_normal_form():

@@ -39,6 +39,28 @@ def test_what_belongs_to_an_address(text, kind, value):
     assert found(text) == [(kind, value)]
 
 
+@pytest.mark.parametrize("word", ["from ", "route ", "via ", "prefix: ", "[", '"', "gateway=", "", "see "])
+@pytest.mark.parametrize("value", ["2004::", "2004::/16", "2004::7", "2004::1999", "fdab::", "200a::"])
+def test_two_groups_are_an_address_where_they_can_be_no_year(word, value):
+    maybe_year = value in ("2004::", "2004::1999")
+    assert bool(found(f"the {word}{value}, then")) == (word not in ("", "see ") or not maybe_year)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "3.1: May 7 2004::",
+        "1.9 (7 May, 2004::2)",
+        "in 1987:: and 1994::2",
+        "2001-2004::",
+        "beef::, face::add(1), feed:: [dead::beef]",
+        "a year 2004::\nlater",
+    ],
+)
+def test_years_and_names_before_colons_are_no_addresses(text):
+    assert found(text) == []
+
+
 def test_without_the_form_addresses_stay_short():
     assert found("host 10.20.30.0/24", forms=Forms()) == [("ipv4", "10.20.30.0")]
 

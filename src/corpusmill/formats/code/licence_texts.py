@@ -44,9 +44,13 @@ VERSION = re.compile(r"v?(\d+(?:\.\d+)*)\+?")
 LATER = re.compile(r"\b(?:any|or)(?: \(?at your option\)?,?)? (?:later|newer|subsequent)(?: version)?\b|\bor later\b")
 SPELT = {"licence": "license", "licenced": "licensed", "licences": "licenses", "sublicence": "sublicense"}
 DROPPED = frozenset({"the", "version", "v", "ver"})
-MAY_NAME = re.compile(r"licen[sc]e|copying|public domain|redistribut|permission (?:is|to)\b", re.I)
+MAY_NAME = re.compile(r"licen[sc]e|copying|public ?domain|redistribut|permission (?:is|to)\b", re.I)
 CALLED_SO = re.compile(r"(?<![\w+.])[+.]*+([a-z0-9][a-z0-9+.]*+)(?:[- ]style)?\s++licen[sc]e\b")
 ADDRESS = re.compile(r"(?:opensource|spdx)\.org/licen[sc]es?/([A-Za-z0-9.+-]*[A-Za-z0-9+])")
+COMMONS = re.compile(
+    r"creativecommons\.org/(?:licenses/([a-z]{2}(?:-[a-z]{2}){0,2})/(\d\.\d)(?:/([a-z]{2,3})(?![\w-]))?|(publicdomain/zero/1\.0))",
+    re.I,
+)
 # Exceptions that are added to the GPL, by words that no licence has.
 EXCEPTIONS = (
     ("Classpath-exception-2.0", re.compile(r"linking this library statically or dynamically|\bclasspath exception")),
@@ -56,8 +60,15 @@ EXCEPTIONS = (
     ("GCC-exception-3.1", re.compile(r"gcc runtime library exception")),
     ("GCC-exception-2.0", re.compile(r"compiled version of this file (?:in|with)to? |combination with other programs")),
 )
-# What the list calls otherwise than notices do.
-CALLED_NAMES = {"gnu library general public": "LGPL-2.0", "gnu lesser general public": "LGPL-2.1"}
+# What the list calls otherwise than notices do. The LGPL was named Library before version 2.1 and Lesser since; notices
+# have both names for every version. Of CC0 there is one version.
+_LGPL = "gnu library general public|gnu lesser general public|gnu library or lesser general public|gnu lesser public"
+_LGPL += "|lesser gnu general public|lesser general public|library general public"
+_CC0 = "cc0|cc0 public domain|cc0 1.0|cc0 universal|creative commons cc0|creative commons zero|cc zero"
+CALLED_NAMES = (
+    *((phrase, version, f"LGPL-{version}") for phrase in _LGPL.split("|") for version in ("2.0", "2.1", "3.0")),
+    *((phrase, "", "CC0-1.0") for phrase in _CC0.split("|")),
+)
 
 
 @dataclass(frozen=True)
@@ -117,8 +128,12 @@ def _with_exception(name: str, text: str) -> str:
 
 
 def addressed(text: str) -> str | None:
-    """The licence whose page at opensource.org or spdx.org a text links to, if it is one."""
-    identifiers = {licence_list().every.get(page.lower().removesuffix(".html")) for page in ADDRESS.findall(text)}
+    """The licence whose page at opensource.org, spdx.org or creativecommons.org a text links to, if it is one."""
+    every = licence_list().every
+    identifiers = {every.get(page.lower().removesuffix(".html")) for page in ADDRESS.findall(text)}
+    for kind, version, country, zero in COMMONS.findall(text):
+        name = "cc0-1.0" if zero else "-".join(filter(None, ("cc", kind, version, country)))
+        identifiers.add(every.get(name.lower()))
     return identifiers.pop() if len(identifiers) == 1 else None
 
 
@@ -320,8 +335,8 @@ def _read(path: Path) -> LicenceList:
         words = tuple(spdx[name]["name"].split())
         if words:
             names.setdefault(words, {}).setdefault(spdx[name]["version"], name)
-    for phrase, name in CALLED_NAMES.items():
-        names.setdefault(tuple(phrase.split()), {}).setdefault(name.rpartition("-")[2].removesuffix(".0"), name)
+    for phrase, version, name in CALLED_NAMES:
+        names.setdefault(tuple(phrase.split()), {}).setdefault(_plain(version), name)
     return LicenceList(
         ids,
         np.array([spdx[name]["grams"] for name in ids], np.int64),

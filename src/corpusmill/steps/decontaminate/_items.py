@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from corpusmill.errors import AssetError, did_you_mean, together
-from corpusmill.steps.decontaminate._mapping import MISSING, at_path, suggested
+from corpusmill.steps.decontaminate._mapping import MISSING, at_path, elements, suggested
 
 SUFFIXES = (".jsonl", ".jsonl.gz", ".jsonl.zst", ".jsonl.bz2", ".ndjson", ".parquet")
 ITEM = pa.schema(
@@ -33,7 +33,7 @@ class Fields:
     """Where a record of a file holds what; None where it has no such field. A dot leads into a nested field, through
     lists too: `answers.text`.
 
-    answer    a text, a number, or a list of them, any of which is right; several fields are one list
+    answer    a text, a number, or a list of them, also of lists, any of which is right; several fields are one list
     choices   the texts to choose from, if `answer` is the letter or the number (from 0) of one of them
     context   the text that the question is about
     """
@@ -198,7 +198,7 @@ def _answers(path: Path, where: str, record: Mapping[str, Any], fields: Fields) 
     choices = None if fields.choices is None else at_path(record, fields.choices)
     for field in fields.answers:
         value = at_path(record, field)
-        for answer in value if isinstance(value, list) else [value]:
+        for answer in elements(value):
             if answer is None or answer == "":
                 continue
             text = answer if choices is None else _chosen(where, field, fields.choices, answer, choices)

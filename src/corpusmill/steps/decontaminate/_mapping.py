@@ -113,6 +113,16 @@ def _paths(field: str, within: Sequence[str]) -> Iterator[str]:
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether it is text or a number, or a list of them. An empty list may be one."""
-    values = value if isinstance(value, list) else [value]
-    return all(isinstance(element, str | int | float) for element in values)
+    """Whether it is text or a number, or a list of them, or of such lists. An empty list may be one."""
+    return all(isinstance(element, str | int | float) for element in elements(value))
+
+
+def elements(value: Any) -> Iterator[Any]:
+    """The elements of a list and of the lists in it, in order; what is no list, as it is."""
+    values = [value]
+    while values:
+        first = values.pop()
+        if isinstance(first, list):
+            values += reversed(first)
+        else:
+            yield first

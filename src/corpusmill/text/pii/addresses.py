@@ -1,5 +1,6 @@
 """Matchers of addresses: of mail (email) and of machines (ipv4, ipv6, mac)."""
 
+import re
 from ipaddress import ip_address
 from typing import Any
 
@@ -10,6 +11,7 @@ from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.lowlevel import ALL_BITS, U, load8, load64
 from corpusmill.text.pii.byte_classes import (
     ALNUMS,
+    AT,
     COLON,
     COLON_DOTS,
     DIGIT,
@@ -22,6 +24,7 @@ from corpusmill.text.pii.byte_classes import (
     LINKS,
     LOCAL,
     ONE_DIGIT,
+    OUTSIDE,
     ZERO,
     byte_is,
     digit_at,
@@ -31,6 +34,8 @@ from corpusmill.text.pii.byte_classes import (
 from corpusmill.text.unicode import Classes
 
 LONGEST_IPV6 = 45  # bytes
+LONGEST_USER = 256  # bytes of the user and password in a URL
+SLASH = ord("/")
 LOWER_BITS = U(0x2020202020202020)
 
 # File name extensions, which are not top-level domains: logo@2x.png. In lower case; at most 8 letters.
@@ -90,7 +95,25 @@ def email(data: Bytes, lo: int, floor: int, at: int, hi: int, classes: Classes) 
         if last + 1 != i or i >= hi or load8(data, i) != DOT:
             break
         i += 1
-    return (start, end) if end > 0 and _is_domain(data, top, end) else (0, 0)
+    if end == 0 or not _is_domain(data, top, end):
+        return 0, 0
+    # Of two "@" in a URL the last ends the password, in which there may be an address.
+    is_last = end >= hi or load8(data, end) != AT
+    return (0, 0) if is_last and _is_password(data, lo, at) else (start, end)
+
+
+@kernel
+def _is_password(data: Bytes, lo: int, at: int) -> bool:
+    """Whether the "@" at `at` is behind user and password of a URL: scheme://user:password@host."""
+    has_colon = False
+    i = at
+    floor = max(lo, at - LONGEST_USER)
+    while i > floor and not byte_is(data, i - 1, OUTSIDE):
+        has_colon |= load8(data, i - 1) == COLON
+        i -= 1
+    if not has_colon or i - 4 < lo or load8(data, i - 1) != SLASH or load8(data, i - 2) != SLASH:
+        return False
+    return load8(data, i - 3) == COLON and byte_is(data, i - 4, ALNUMS)
 
 
 @kernel
@@ -231,3 +254,38 @@ def is_ipv6(candidate: str) -> bool:
         return ip_address(candidate).version == 6
     except ValueError:
         return False
+
+
+_SHORT = re.compile(r"([0-9]{4})::([0-9]{0,4})|([A-Fa-f]{4})::[A-Fa-f]{0,4}")
+_YEAR = re.compile("(?:19|20)[0-9][0-9]")
+_DATE_BEFORE = re.compile(
+    r"(?:[0-9][.,/-]?|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sept?|oct|nov|dec)[a-z]{0,6}\.?,?)[ \t]{1,2}$", re.IGNORECASE
+)
+_SAID = re.compile(
+    rf"(?:\b(?:from|via|at|network|net|prefix|range|{'|'.join(HOST_WORDS)})[ \t:=]{{1,3}}[\"'`(\[]?|[\"'`\[=@])$",
+    re.IGNORECASE,
+)
+IPV6_CONTEXT = 24  # bytes before an address in which a word says what it is
+
+
+def is_meant(candidate: str, before: str, after: str) -> bool:
+    """Whether an IPv6 address of two groups at most is one, and no year or name before an operator.
+
+    before    at least IPV6_CONTEXT characters, if there are as many
+    after     at least two
+
+    With digits and letters in it, it is; so it is with the length of a prefix. Without, it must be of a network in use,
+    and may not follow a date; and what may be only a year follows a word that says so, a quote or a bracket.
+
+    >>> is_meant("2001::7", "see ", ""), is_meant("2001::", "in ", ""), is_meant("2001::", "route ", "")
+    (True, False, True)
+    """
+    short = _SHORT.fullmatch(candidate)
+    if short is None or (after[:1] == "/" and after[1:2].isdecimal()):
+        return True
+    group = int(short[1] or short[3], 16)
+    if not (0x2000 <= group < 0x4000 or 0xFC00 <= group < 0xFEC0 or group >= 0xFF00 or group in (0x64, 0x100)):
+        return False
+    if short[1] and (not short[2] or (_YEAR.fullmatch(short[1]) and _YEAR.fullmatch(short[2]))):
+        return _SAID.search(before) is not None
+    return not short[1] or _DATE_BEFORE.search(before) is None

@@ -11,10 +11,12 @@ from corpusmill.text.unicode import ALNUM, Classes, class_of, decode, last_class
 
 AT, COLON, DOT, DASH, PLUS, BLANK, OPEN, CLOSE, UNDERSCORE, ZERO, ONE_DIGIT = b"@:.-+ ()_01"
 
+USER_ENDS = '/?#"<>,;|()[]`'  # with blanks, what is not in the user and password of a URL
+
 # Classes of an ASCII byte, as bits. Not plain integers: numba would compile a copy of `byte_is` for each.
-LOCAL, LABEL, DIGIT, LETTER, HEX, DOTS, DASHES, BLANKS, COLONS, BRACKETS, LINKS, MAC_MARKS = np.uint16(1) << np.arange(
-    12, dtype=np.uint16
-)
+LOCAL, LABEL, DIGIT, LETTER, HEX, DOTS, DASHES, BLANKS, COLONS, BRACKETS, LINKS, MAC_MARKS, OUTSIDE = np.uint16(
+    1
+) << np.arange(13, dtype=np.uint16)
 ALNUMS, JOINERS, COLON_DOTS, HEX_COLON_DOTS = LETTER | DIGIT, DOTS | DASHES, COLONS | DOTS, HEX | COLONS | DOTS
 PHONE_JOINERS, PHONE_MARKS = JOINERS | BLANKS, JOINERS | BLANKS | BRACKETS
 _BYTES = np.zeros(256, np.uint16)
@@ -33,6 +35,7 @@ for _byte in range(128):
         | BRACKETS * (_c in "()")
         | MAC_MARKS * (_c in ":-.")
         | LINKS * (_c in " .:=#/_\"'(-")
+        | OUTSIDE * (_byte <= BLANK or _c in USER_ENDS)
     )
 
 

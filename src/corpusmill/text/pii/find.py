@@ -12,7 +12,17 @@ from corpusmill.text.buffers import TextBuffer, view
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.lowlevel import ALL_BITS, NO_BITS, ONE, U, borrowed, load8, load32, lowest_bit, moved_up
 from corpusmill.text.pii import networks
-from corpusmill.text.pii.addresses import dotted_mac, email, ipv4, ipv6, is_ipv6, is_version, mac
+from corpusmill.text.pii.addresses import (
+    IPV6_CONTEXT,
+    dotted_mac,
+    email,
+    ipv4,
+    ipv6,
+    is_ipv6,
+    is_meant,
+    is_version,
+    mac,
+)
 from corpusmill.text.pii.byte_classes import (
     ALNUMS,
     AT,
@@ -44,7 +54,7 @@ from corpusmill.text.pii.forms import DISGUISED, Forms, decided, without_message
 from corpusmill.text.pii.forms import NATIONAL as FORM_PHONE
 from corpusmill.text.pii.forms import SHORT_IPV6 as FORM_IPV6
 from corpusmill.text.pii.national import MAX_DIGITS, MIN_DIGITS, SLASH, national
-from corpusmill.text.pii.numbers import card, extension, iban, is_continued, phone, ssn
+from corpusmill.text.pii.numbers import card, extension, iban, is_continued, is_series, phone, ssn
 from corpusmill.text.pii.postal import address_spans
 from corpusmill.text.secrets import FAMILIES, merged, secrets_in
 from corpusmill.text.spans import below
@@ -115,8 +125,12 @@ def _pattern_spans(text: TextBuffer, mask: int, forms: Forms) -> Int64s:
     spans = spans[:count]
     keep = np.ones(len(spans), bool)
     for i in np.flatnonzero(spans[:, 1] == IPV6):
-        base = text.offsets[spans[i, 0]]
-        keep[i] = is_ipv6(text.data[base + spans[i, 2] : base + spans[i, 3]].tobytes().decode("ascii"))
+        base, hi = text.offsets[spans[i, 0] : spans[i, 0] + 2]
+        start, end = base + spans[i, 2], base + spans[i, 3]
+        candidate = text.data[start:end].tobytes().decode("ascii")
+        before = text.data[max(base, start - IPV6_CONTEXT) : start].tobytes().decode("latin-1")
+        after = text.data[end : min(hi, end + 2)].tobytes().decode("latin-1")
+        keep[i] = is_ipv6(candidate) and is_meant(candidate, before, after)
     spans = spans[keep]
     if places_count:
         spans = _with_forms(text, spans, decided(text, places[:places_count], (EMAIL, IPV6, PHONE), forms))
@@ -365,6 +379,7 @@ def _number(data: Bytes, lo: int, claimed: int, at: int, hi: int, mask: int, cla
             end > 0
             and stands_alone(data, lo, at, end, hi, JOINERS, classes)
             and not is_continued(data, lo, claimed, at, end, classes)
+            and not is_series(data, lo, at, end, hi)
         ):
             return CARD, at, end
     if mask & (1 << IBAN) and at - 2 >= lo:

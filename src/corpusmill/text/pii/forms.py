@@ -82,7 +82,7 @@ def decided(text: TextBuffer, places: Int64s, kinds: tuple[int, int, int], forms
         matches: list[tuple[int, int]] = []
         kind = email
         if sort == AT:
-            matches = mail.addresses_at(window, position)
+            matches = [] if mail.is_password(window, position) else mail.addresses_at(window, position)
         elif sort == DISGUISED:
             matches = mail.disguised_near(window, position)
         elif sort == SHORT_IPV6:

@@ -7,8 +7,9 @@
     spelled         jane [at] host [dot] example, with any brackets; jane at host dot example, if the last word is a
                     top-level domain
 
-A Message-ID is none: what follows "Message-ID:", "References:", "In-Reply-To:" or "article", and what is between "<"
-and ">" with a local part that a program made (letters and digits change three times, or six digits and something else).
+What follows user and password of a URL is none: https://user:password@host.example. A Message-ID is none: what follows
+"Message-ID:", "References:", "In-Reply-To:" or "article", and what is between "<" and ">" with a local part that a
+program made (letters and digits change three times, or six digits and something else).
 """
 
 import re
@@ -16,6 +17,8 @@ from functools import lru_cache
 from html import unescape
 from itertools import pairwise
 from pathlib import Path
+
+from corpusmill.text.pii.byte_classes import USER_ENDS
 
 MAIL_WINDOW = 120  # characters on each side of a stop
 
@@ -85,6 +88,15 @@ def disguised_near(text: str, at: int) -> list[tuple[int, int]]:
         if match["sure"] or (match["last"] and is_top(match["top"].lower())):
             spans.append((first + match.start(), first + match.end()))
     return spans
+
+
+_PASSWORD = re.compile(rf"[A-Za-z0-9]://[^\x00-\x20{re.escape(USER_ENDS)}:]*:[^\x00-\x20{re.escape(USER_ENDS)}]*$")
+
+
+def is_password(text: str, at: int) -> bool:
+    """Whether the "@" at `at` is behind user and password of a URL: scheme://user:password@host."""
+    before = text[max(0, at - MAIL_WINDOW) : at]
+    return _PASSWORD.search(before, max(0, before.rfind("://") - 1)) is not None
 
 
 def is_message_id(text: str, start: int, end: int) -> bool:

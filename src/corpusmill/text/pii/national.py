@@ -14,6 +14,7 @@ from corpusmill.text.pii.byte_classes import (
     JOINERS,
     LETTER,
     OPEN,
+    PHONE_JOINERS,
     PHONE_MARKS,
     ZERO,
     byte_is,
@@ -22,6 +23,7 @@ from corpusmill.text.pii.byte_classes import (
 from corpusmill.text.unicode import Classes
 
 MIN_DIGITS, MAX_DIGITS = 7, 12  # digits
+PAIRED = 6  # digits of the shortest number, in pairs
 UNGROUPED = 10  # digits of a number that is seen by its first zero alone
 CONTEXT = 60  # bytes before a number in which a word may say what it is
 SLASH, DOLLAR, PUNCTUATION = ord("/"), ord("$"), 0xE2  # the first byte of characters from U+2000 to U+2FFF
@@ -57,7 +59,7 @@ def national(data: Bytes, lo: int, at: int, hi: int, classes: Classes) -> Any:
     """(start, end) of what may be a national number whose first digit is at `at`: 7 to 12 digits with at most two of
     [ ./()-] between two of them. It begins with a zero and another digit, or with "(", or a word of LABELS or VERBS is
     near; or it has ten digits or more, the first a zero and the second none, and stands at the start or behind a blank
-    or "(". End 0 if there is none."""
+    or "(". Or three pairs of digits with the same of [ .-] between, if such a word is near. End 0 if there is none."""
     start = at - (at > lo and load8(data, at - 1) == OPEN)
     end = i = at
     digits = groups = 0
@@ -85,14 +87,20 @@ def national(data: Bytes, lo: int, at: int, hi: int, classes: Classes) -> Any:
             i += 1
         end = fits
         digits = MIN_DIGITS if fits > at else 0
-    if digits < MIN_DIGITS or (start < at and not _closed(data, at, end)):
+    pairs = (
+        digits == PAIRED
+        and end == at + 8
+        and byte_is(data, at + 2, PHONE_JOINERS)
+        and load8(data, at + 5) == load8(data, at + 2)
+    )
+    if (digits < MIN_DIGITS and not pairs) or (start < at and not _closed(data, at, end)):
         return 0, 0
     if start > lo and load8(data, start - 1) in (SLASH, DOLLAR):
         return 0, 0  # the end of a path, a price
     if not stands_alone(data, lo, start, end, hi, JOINERS, classes):
         return 0, 0
     zero = load8(data, at) == ZERO and byte_is(data, at + 1, DIGIT)
-    trunk = groups > 1 and (start < at or zero)
+    trunk = groups > 1 and (start < at or zero) and not pairs
     alone = start == lo or load8(data, start - 1) <= BLANK or load8(data, start - 1) == OPEN
     trunk |= zero and alone and digits >= UNGROUPED and load8(data, at + 1) != ZERO
     if trunk or _is_named(data, lo, start) or _is_named_after(data, end, hi):

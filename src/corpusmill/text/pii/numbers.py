@@ -52,7 +52,15 @@ def phone(data: Bytes, lo: int, at: int, hi: int) -> Any:
     else:
         bracket = before == OPEN and at + 3 < hi and load8(data, at + 3) == CLOSE
         start -= bracket
-    if not _three(data, i, hi) or (load8(data, i + 1) == ONE_DIGIT and load8(data, i + 2) == ONE_DIGIT):
+    # With a prefix that nothing else has, numbers count that only look like American ones.
+    invented = abroad and load8(data, at + 3) == DASH
+    if not _digits(data, i, 3, hi):
+        return 0, 0
+    is_area = load8(data, i) >= ZERO + 2 and not (load8(data, i + 1) == ONE_DIGIT and load8(data, i + 2) == ONE_DIGIT)
+    if not (is_area or invented):
+        return 0, 0
+    # 252.227-7013 is a clause.
+    if i == at and i + 7 < hi and load8(data, i + 3) == DOT and load8(data, i + 7) == DASH:
         return 0, 0
     i += 3
     if bracket:
@@ -63,20 +71,24 @@ def phone(data: Bytes, lo: int, at: int, hi: int) -> Any:
     if not (joined or bracket):
         return 0, 0
     i += joined
-    if not _three(data, i, hi) or i + 8 > hi or not byte_is(data, i + 3, PHONE_JOINERS):
+    if not _digits(data, i, 3, hi) or not _digits(data, i + 4, 4, hi) or not byte_is(data, i + 3, PHONE_JOINERS):
         return 0, 0
-    for k in range(i + 4, i + 8):
-        if not byte_is(data, k, DIGIT):
-            return 0, 0
-    return start, i + 8
+    if load8(data, i) >= ZERO + 2 or invented:
+        return start, i + 8
+    # An extension says as much.
+    extended = _digits(data, i + 9, 3, hi) and load8(data, i + 8) | 0x20 == X
+    return (start, i + 8) if extended else (0, 0)
 
 
 @inlined
-def _three(data: Bytes, at: int, hi: int) -> bool:
-    """Whether [2-9]dd is at `at`."""
-    if at + 3 > hi or load8(data, at) < ZERO + 2:
+def _digits(data: Bytes, at: int, count: int, hi: int) -> bool:
+    """Whether so many digits are at `at`."""
+    if at + count > hi:
         return False
-    return byte_is(data, at, DIGIT) and byte_is(data, at + 1, DIGIT) and byte_is(data, at + 2, DIGIT)
+    for i in range(at, at + count):
+        if not byte_is(data, i, DIGIT):
+            return False
+    return True
 
 
 @kernel
@@ -156,6 +168,49 @@ def is_continued(data: Bytes, lo: int, claimed: int, start: int, end: int, class
         if load8(data, i) == BLANK:
             return True
     return False
+
+
+@kernel
+def is_series(data: Bytes, lo: int, start: int, end: int, hi: int) -> bool:
+    """Whether the groups of data[start:end] are numbers of a series, each as far from the one before; two groups with
+    the number before or after them."""
+    groups = 0
+    joiner: Any = BLANK
+    first: Any = 0
+    last: Any = 0
+    step: Any = 0
+    at = start
+    while at < end:
+        value, stop = _value(data, at, end)
+        groups += 1
+        if groups == 2:
+            step, joiner = value - last, load8(data, at - 1)
+        elif groups > 2 and value - last != step:
+            return False
+        first = value if groups == 1 else first
+        last = value
+        at = stop + 1
+    if groups != 2 or step == 0:
+        return groups > 2 and step != 0
+    if end + 1 < hi and load8(data, end) == joiner and _value(data, end + 1, hi)[0] == last + step:
+        return True
+    if start - 1 <= lo or load8(data, start - 1) != joiner:
+        return False
+    at = start - 1
+    while at > lo and start - at < 9 and byte_is(data, at - 1, DIGIT):
+        at -= 1
+    return at < start - 1 and bool(_value(data, at, start - 1)[0] == first - step)
+
+
+@inlined
+def _value(data: Bytes, at: int, hi: int) -> Any:
+    """(value, end) of the number at `at`; of one of more than eight digits, of these."""
+    value: Any = np.int64(0)
+    end = at
+    while end < hi and end - at < 8 and byte_is(data, end, DIGIT):
+        value = value * 10 + digit_at(data, end)
+        end += 1
+    return value, end
 
 
 @kernel

@@ -55,6 +55,24 @@ _EXTENSION = re.compile(r" ?(?:[xX]|[eE]xt\.?) ?[0-9]{1,5}(?!\w)")
 _DATE = re.compile(
     r"(?:19|20)\d\d[-./ ]\d{1,2}[-./ ]\d{1,2}|\d{1,2}[-./ ]\d{1,2}[-./ ](?:19|20)\d\d|(?:19|20)\d\d[-./ ]+(?:19|20)\d\d"
 )
+# A date that is not the beginning of a longer number, whatever follows it; a date and time without marks; the number of
+# a clause (252.227-7013); hours of the day.
+_DATED = re.compile(
+    r"(?:(?:19|20)\d\d([-./])(?:1[0-2]|0?[1-9])\1(?:[12]\d|3[01]|0?[1-9])"
+    r"|(?:[12]\d|3[01]|0?[1-9])([-./])(?:[12]\d|3[01]|0?[1-9])\2(?:19|20)\d\d)(?![-./]?\d)"
+)
+_STAMP = re.compile(
+    r"(?:19|20)\d\d(?:1[0-2]|0[1-9])(?:[12]\d|3[01]|0[1-9])(?:[ -]?(?:[01]\d|2[0-3])[0-5]\d(?:[0-5]\d)?)?"
+)
+_CLAUSE = re.compile(r"\d{2,3}\.(?:\d{3}-\d{1,4}|\d{4}-\d{1,2})(?![-.]?\d)")
+_HOURS = re.compile(r"(?:[01]?\d|2[0-4])\.[0-5]\d ?- ?(?:[01]?\d|2[0-4])\.[0-5]\d")
+_LAST_HOUR, _MINUTES = re.compile(r"(?<!\d)(?:[01]?\d|2[0-4])$"), re.compile(r":[0-5]\d(?!\d)")
+# Six digits in pairs count behind a word that means nothing else than telephones, and not as a date.
+_PAIRS = re.compile(r"\d\d(?:([ .-])\d\d\1\d\d)")
+_SHORT_DATE = re.compile(
+    r"(?:(?:0[1-9]|[12]\d|3[01])[.-](?:0[1-9]|1[0-2])|(?:0[1-9]|1[0-2])[.-](?:0[1-9]|[12]\d|3[01]))[.-]\d\d"
+)
+_AMBIGUOUS = frozenset("cell cel cellular celular desk office handy gsm mobile mobil mob ph phn fon".split())
 _SSN = re.compile(r"\d{3}-\d\d-\d{4}")
 _DECIMAL = re.compile(r"\d+\.\d+|\d{1,3}(?:\.\d{3})+")
 
@@ -75,8 +93,14 @@ def phone_at(text: str, start: int, end: int, regions: Sequence[str]) -> int:
     labelled, described = _find_labels(before, after)
     if not described and not regions:
         return 0
+    if _DATED.match(text, start) or (not labelled and _CLAUSE.match(text, start)):
+        return 0
     for stop in _ends(text, start, end):
         value = text[start:stop]
+        if stop == end and _PAIRS.fullmatch(value) and _is_short_number(value, before):
+            return stop
+        if _is_time(text, start, stop) or (not labelled and _STAMP.fullmatch(value)):
+            continue
         if _DATE.fullmatch(value) or _DECIMAL.fullmatch(value) or value.count("(") != value.count(")"):
             continue
         if _SSN.fullmatch(value) and not labelled:
@@ -95,6 +119,20 @@ def phone_at(text: str, start: int, end: int, regions: Sequence[str]) -> int:
             extension = _EXTENSION.match(text, stop)
             return extension.end() if extension else stop
     return 0
+
+
+def _is_time(text: str, start: int, stop: int) -> bool:
+    """Whether these are hours of the day, or the minutes of an hour follow."""
+    value = text[start:stop]
+    return bool(_HOURS.fullmatch(value) or (_MINUTES.match(text, stop) and _LAST_HOUR.search(value)))
+
+
+def _is_short_number(value: str, before: str) -> bool:
+    """Whether six digits in pairs are a telephone number: "Telefon: 31 45 92"."""
+    label = _LABEL.search(before)
+    if label is None or len(set(value)) < 4 or _SHORT_DATE.fullmatch(value):
+        return False
+    return _LETTERS.findall(label[0].lower())[0] not in _AMBIGUOUS
 
 
 def _find_labels(before: str, after: str) -> tuple[bool, bool]:

@@ -22,8 +22,11 @@ An English address without unit and place counts if none of these holds:
     its word is one of WEAK_STREETS ("3 Bedroom Court"), unless it has a line of its own
     its word is "St", and a capital follows ("5 Mount St Helens"), or it is "ST" after small letters
     its word is written in small letters, or a small word follows ("9 Wall Street banks") that is not of FOLLOWING
-    its number is 1600 to 2099, after a word or a date ("in 1929 Wall Street"), other than "at"
+    its number is 1600 to 2099, after a word or a date ("in 1929 Wall Street"), other than "at", or before a comma
     four or more words are before its word, or one of NO_NAMES ("8 Flash Drive")
+
+No number is a year after "Copyright", "(c)" or another year ("© 1991–1995 Anne Hill"), and only with a place one that
+is a range of years ("1991-95, Anne Hill"), without a comma behind it.
 
 The others count unless their word is one of WEAK_VOIES, WEAK_VIAS, WEAK_STREET_ENDS or NO_STREETS, or their number is
 1900 to 2099 (French ones: 1600 to 2099, after a word or a date).
@@ -152,6 +155,12 @@ COMPOUND = re.compile(
 )
 _WEAK = {*WEAK_STREETS, *WEAK_VOIES, *WEAK_VIAS, *WEAK_STREET_ENDS, "psc", "unit"}
 _IS_YEAR, _IS_YEAR_NOW = re.compile("1[6-9][0-9][0-9]|20[0-9][0-9]"), re.compile("19[0-9][0-9]|20[0-9][0-9]")
+# What is before the years of copyright, and the ranges of years.
+_YEARS_BEFORE = re.compile(
+    r"(?:\bcopyright\b:?|\(c\)|©|(?<![0-9])(?:1[6-9]|20)[0-9][0-9] ?(?:[,;&–—-]|and|to))[ \t\u00a0]{0,3}\Z",
+    re.IGNORECASE,
+)
+_IS_RANGE = re.compile("(?:1[6-9]|20)[0-9][0-9]-(?:(?:1[6-9]|20)[0-9][0-9]|[0-9][0-9])")
 _AT = re.compile(rf"(?<![{_WORD_CHARACTER}])[Aa]t \Z")
 _AFTER_WORD_OR_DATE = re.compile(rf"(?:{_LETTER}|[0-9],) \Z")
 _LINE_BEGINS, _LINE_ENDS = re.compile(r"(?:\A|[\n|\t]|   )[ >*]*\Z"), re.compile(r"[ ,]*(?:\Z|\r?\n|[|\t]|   )")
@@ -163,9 +172,26 @@ _NO_NAME = re.compile(rf"(?i:{_any(NO_NAMES)}){_ENDS}")
 def address_at(text: str, at: int) -> int:
     """The end of the address that begins at `at`, or 0."""
     for form in (ENGLISH, BOX, FRENCH, VIA, COMPOUND):
-        if (match := form.match(text, at)) and (match["place"] or _counts(text, match)):
+        if (match := form.match(text, at)) and not _is_year(text, match) and (match["place"] or _counts(text, match)):
             return match.end()
     return 0
+
+
+def _is_year(text: str, match: re.Match[str]) -> bool:
+    """Whether the number before a street is that of years, as before a name: "1991-1995, Anne Hill"."""
+    if match.re not in (ENGLISH, FRENCH):
+        return False
+    number = match["number"]
+    if _IS_RANGE.fullmatch(number):
+        return not match["place"] or text[match.end("number")] == "," or _follows_years(text, match.start())
+    if not _IS_YEAR.fullmatch(number):
+        return False
+    followed = text[match.end("number")] == "," and not match["place"]
+    return (followed and match.re is ENGLISH) or _follows_years(text, match.start())
+
+
+def _follows_years(text: str, start: int) -> bool:
+    return _YEARS_BEFORE.search(text[max(0, start - 24) : start]) is not None
 
 
 def _counts(text: str, match: re.Match[str]) -> bool:
