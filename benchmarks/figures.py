@@ -165,7 +165,8 @@ class Newcomer:
         folder = self.scratch / f"home-{home}"
         folder.mkdir(exist_ok=True)
         variables = {**os.environ, "HOME": str(folder), "XDG_CACHE_HOME": str(folder / "cache")}
-        variables.pop("CORPUSMILL_CACHE", None)
+        for name in ("CORPUSMILL_CACHE", "PIP_CACHE_DIR"):
+            variables.pop(name, None)
         loop, seconds = calibrate().wall, []
         for _ in range(rounds):
             start = time.monotonic()

@@ -89,7 +89,7 @@ def whole_runs(recipes: dict[str, Path], runs: int, folder: Path) -> list[Figure
             loop = calibrate().cpu
             seconds = cpu_seconds("run", recipe, "--folder", str(folder))
             measured[name].append((seconds, seconds / loop))
-    table(f"a whole run of {DOCUMENTS} documents", "CPU s", "times the loop")
+    table(f"CPU time of a whole run of {DOCUMENTS} documents", "CPU s", "times the loop")
     figures = []
     for name, taken in measured.items():
         seconds, loops = (median(column) for column in zip(*taken))
