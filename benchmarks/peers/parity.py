@@ -147,12 +147,19 @@ def ask_datatrove(peer: Path, texts: list[str], step: int) -> dict[str, Any]:
 
 
 def compare(name: str, ours: list[list[str | None]], theirs: list[list[str | None]], names: list[str] | None) -> float:
-    """Print how far both agree, and where they do not if `names` are given; returns the share that agrees."""
+    """Print how far both agree, and where they do not if `names` are given; returns the share that agrees. A document
+    of which nothing is left is lost to both: ours drops it as empty, datatrove keeps it with an empty text."""
     assert len(ours) == len(theirs)
-    differ = [at for at, (a, b) in enumerate(zip(ours, theirs)) if a != b]
+    emptied = [at for at, (a, b) in enumerate(zip(ours, theirs)) if a == ["empty", None] and b == [None, digest("")]]
+    same = set(emptied)
+    differ = [at for at, (a, b) in enumerate(zip(ours, theirs)) if a != b and at not in same]
     share = 1 - len(differ) / len(ours)
     dropped = sum(reason is not None for reason, _ in ours)
     print(f"{name:34} {len(ours):9,} {dropped:8,} {len(ours) - len(differ):9,} {share:9.3%}")
+    if emptied:
+        print(
+            f"    nothing is left of {len(emptied):,}: ours drops them as empty, datatrove keeps an empty text"
+        )
     for at in differ if names else []:
         (a, a_text), (b, b_text) = ours[at], theirs[at]
         what = "other text" if a == b and a_text != b_text else f"ours {a or 'kept'}, datatrove {b or 'kept'}"

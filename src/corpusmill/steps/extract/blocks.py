@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from corpusmill import assets
 from corpusmill.errors import DocumentError, RecipeError
+from corpusmill.formats import mathml
 from corpusmill.models.blocks import BLOCKS_MODEL, BlocksModel, Comments, chosen, possible
 from corpusmill.steps.extract._page import MAX_TAGS, extract_pages, read_page
 from corpusmill.text.blocks.compose import Markup, compose
@@ -22,8 +23,8 @@ class Blocks:
     comments   `drop` readers' comments, or `keep` them
     favour     `precision` leaves more out, `recall` leaves more in, `all` leaves nothing out: for books and posts
     markup     `text` has a line for each block; `markdown` has headings, lists, quotes, tables, code and inline code
-               too, and keeps more. Formulae (MathML with TeX, MathJax, pictures with TeX) are TeX between dollar signs
-               in both
+               too, and keeps more. Formulae (MathML, KaTeX, MathJax, pictures with TeX) are TeX between dollar signs in
+               both
 
     The model was trained on pages of eight benchmarks. A page of more than `max_mb` or 500,000 tags is a DocumentError.
     A page without text is dropped as `empty`. Documents without a page are passed through.
@@ -63,6 +64,8 @@ class Blocks:
         """The text of a page in UTF-8. Raises DocumentError if it has too many tags."""
         if (tags := page.count(b"<")) > MAX_TAGS:
             raise DocumentError(f"the page has {tags} tags, more than {MAX_TAGS}")
+        if any(mark in page for mark in mathml.MARKS):
+            page = mathml.with_tex(page.decode("utf-8", "replace")).encode()
         model = assets.load(BLOCKS_MODEL, BlocksModel.load)
         blocks = model.scan(page)
         likely = model.probabilities(blocks, self.comments)

@@ -1,0 +1,347 @@
+"""MathML as TeX, and formulae that a page has more than once, as KaTeX and MathJax write them.
+
+Source: W3C, MathML Core (2024) and MathML 3.0, chapter 3; what MathJax 3 and KaTeX 0.16 write
+"""
+
+import html
+import re
+import unicodedata
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from corpusmill.formats.tex_symbols import ACCENTS, ALPHABETS, BRACKETS, FUNCTIONS, LIMITS, PRIMES, SYMBOLS
+
+LONGEST = 1 << 16  # characters of a formula: a longer one stays as it is
+MOST = 1 << 21  # characters of all formulae of a page that are looked into
+DEEPEST = 100  # elements around another
+MARKS = (b"<math", b"katex-html", b"<mjx-container")  # a page without them has nothing to do here
+_MATH, _END = re.compile(r"<math\b[^<>]*>", re.IGNORECASE), re.compile(r"</math\s*>", re.IGNORECASE)
+_CONTAINER = re.compile(r"<mjx-container\b[^<>]*>", re.IGNORECASE)
+_CONTAINER_END = re.compile(r"</mjx-container\s*>", re.IGNORECASE)
+_HAS_TEX = re.compile(r"application/x-tex|\balttext\s*=", re.IGNORECASE)
+_KATEX = re.compile(r"</math>\s*</span>\s*(?=<span class=\"katex-html\")", re.IGNORECASE)
+_SPAN = re.compile(r"<(/?)span\b", re.IGNORECASE)
+_TOKEN = re.compile(r"<!--|<(?P<end>/?)(?:[\w-]+:)?(?P<name>[A-Za-z][\w-]*)(?P<rest>[^<>]*)>|[^<]+|<")
+_VALUE = re.compile(r"([\w-]+)\s*=\s*(\"[^\"]*\"|'[^']*'|[^\s\"']+)")
+_ENDS_IN_WORD, _BEGINS_WITH_LETTER = re.compile(r"\\[A-Za-z]+\Z"), re.compile("[A-Za-z]")
+
+
+def with_tex(page: str) -> str:
+    """A page in which every formula is there once, with its TeX: what KaTeX and MathJax draw beside the MathML is left
+    out, and MathML without TeX has it as `alttext`.
+
+    >>> print(with_tex("<p><math><msup><mi>x</mi><mn>2</mn></msup></math></p>"))
+    <p><math alttext="x^2"></math></p>
+    """
+    page = _without_katex_copies(page)
+    page = _replaced_elements(page, _CONTAINER, _CONTAINER_END, _assistive)
+    budget = [MOST]
+
+    def add_tex(begin: str, inside: str, end: str) -> str:
+        budget[0] -= len(inside)
+        if len(inside) > LONGEST or budget[0] < 0 or _HAS_TEX.search(begin) or _HAS_TEX.search(inside):
+            return begin + inside + end
+        tex = to_tex(inside)
+        return f'{begin.rstrip("/>")} alttext="{html.escape(tex)}">{end}' if tex else begin + inside + end
+
+    return _replaced_elements(page, _MATH, _END, add_tex)
+
+
+def _replaced_elements(
+    page: str, begin: re.Pattern[str], end: re.Pattern[str], replaced: Callable[[str, str, str], str]
+) -> str:
+    """The page with each element, as its start, what is inside and its end, replaced."""
+    parts, at = [], 0
+    while (start := begin.search(page, at)) and (stop := end.search(page, start.end())):
+        parts += [page[at : start.start()], replaced(start[0], page[start.end() : stop.start()], stop[0])]
+        at = stop.end()
+    return "".join([*parts, page[at:]])
+
+
+def _without_katex_copies(page: str) -> str:
+    kept, at = [], 0
+    for match in _KATEX.finditer(page):
+        begin = match.end()
+        if begin < at:
+            continue
+        depth = 0
+        for tag in _SPAN.finditer(page, begin):
+            depth += -1 if tag[1] else 1
+            if depth == 0:
+                kept.append(page[at:begin])
+                at = page.find(">", tag.end()) + 1 or len(page)
+                break
+        else:
+            break  # nothing after this closes
+    return "".join([*kept, page[at:]])
+
+
+def _assistive(begin: str, inside: str, end: str) -> str:
+    """The MathML in what MathJax has drawn; the drawing, where there is none."""
+    first = _MATH.search(inside)
+    last = _END.search(inside, first.end()) if first else None
+    return inside[first.start() : last.end()] if first and last else begin + inside + end
+
+
+@dataclass
+class Element:
+    """An element of MathML; `text` is that of a token, without white space around it."""
+
+    name: str
+    attributes: dict[str, str] = field(default_factory=dict)
+    children: list["Element"] = field(default_factory=list)
+    text: str = ""
+
+
+def to_tex(markup: str) -> str:
+    """The TeX of what is inside `<math>`; "" if it is nested too deep, or holds nothing.
+
+    >>> to_tex("<mfrac><mi>a</mi><mi>b</mi></mfrac><mo>+</mo><msqrt><msub><mi>x</mi><mn>1</mn></msub></msqrt>")
+    '\\\\frac{a}{b}+\\\\sqrt{x_1}'
+    """
+    root = _tree(markup)
+    return "" if root is None else (_row(root.children) or _plain(root.text.strip())).strip()
+
+
+def _tree(markup: str) -> Element | None:
+    """The elements; None if they are nested too deep. An end without a start is passed over, and an element without an
+    end ends with the one around it."""
+    root = Element("mrow")
+    around, at = [root], 0
+    while token := _TOKEN.match(markup, at):
+        at = token.end()
+        if token[0] == "<!--":
+            at = markup.find("-->", at) + 3
+            if at == 2:
+                break
+        elif not token["name"]:
+            around[-1].text += html.unescape(token[0])
+        elif token["end"]:
+            depth = len(around) - 1
+            while depth and around[depth].name != token["name"].lower():
+                depth -= 1
+            del around[depth or len(around) :]
+        else:
+            attributes = {
+                name.lower(): html.unescape(value.strip("\"'")) for name, value in _VALUE.findall(token["rest"])
+            }
+            element = Element(token["name"].lower(), attributes)
+            around[-1].children.append(element)
+            if not token["rest"].endswith("/"):
+                around.append(element)
+            if len(around) > DEEPEST:
+                return None
+    return root
+
+
+def _row(children: Sequence[Element]) -> str:
+    parts: list[str] = []
+    at = 0
+    while at < len(children):
+        part, used = _bracketed_table(children, at)
+        parts.append(part)
+        at += used
+    return _joined(parts)
+
+
+def _bracketed_table(children: Sequence[Element], at: int) -> tuple[str, int]:
+    """The TeX of the element at `at`, and how many elements that is: a table with its brackets is one."""
+    element = children[at]
+    if element.name == "mo" and at + 1 < len(children) and (table := _only_table(children[at + 1])) is not None:
+        opening, closing = element.text.strip(), ""
+        has_end = at + 2 < len(children) and children[at + 2].name == "mo"
+        if has_end:
+            closing = children[at + 2].text.strip()
+        if (environment := BRACKETS.get(opening + closing)) is not None:
+            return _table(table, environment), 2 + has_end
+        if (environment := BRACKETS.get(opening)) is not None:
+            return _table(table, environment), 2
+    return _tex(element), 1
+
+
+def _only_table(element: Element) -> Element | None:
+    while element.name in ("mrow", "mstyle", "mpadded") and len(element.children) == 1:
+        element = element.children[0]
+    return element if element.name == "mtable" else None
+
+
+def _joined(parts: Sequence[str]) -> str:
+    """With a space where two parts would be read as one."""
+    joined = ""
+    for part in parts:
+        if part and _BEGINS_WITH_LETTER.match(part) and (_ENDS_IN_WORD.search(joined[-40:]) or _after_script(joined)):
+            joined += " "
+        joined += part
+    return joined
+
+
+def _after_script(text: str) -> bool:
+    """Whether an index or exponent of one character ends here: x^2y is easily misread."""
+    return len(text) > 1 and text[-2] in "^_" and text[-1].isalnum()
+
+
+def _tex(element: Element) -> str:
+    name, children = element.name, element.children
+    if name in TOKENS:
+        return TOKENS[name](element)
+    if name in ("msub", "msup", "msubsup", "munder", "mover", "munderover"):
+        return _scripts(element)
+    if name in ("mfrac", "mroot", "semantics", "maction"):  # each child is looked at once: they may be nested deep
+        return _of_two(element)
+    if name == "mtable":
+        return _table(element, "matrix")
+    if name == "mfenced":
+        return _fenced(element)
+    if name == "mmultiscripts":
+        return _multiscripts(children)
+    if name.startswith("annotation"):
+        return ""
+    inside = _row(children) or _plain(element.text.strip())
+    return f"\\{WRAPPED[name]}{{{inside}}}" if name in WRAPPED else inside
+
+
+def _of_two(element: Element) -> str:
+    first = _tex(element.children[0]) if element.children else ""
+    if element.name in ("semantics", "maction"):
+        return first
+    second = _tex(element.children[1]) if len(element.children) > 1 else ""
+    if element.name == "mroot":
+        return f"\\sqrt[{second}]{{{first}}}"
+    has_line = element.attributes.get("linethickness", "1").lstrip("0.") not in ("", "px", "em", "pt")
+    return f"\\frac{{{first}}}{{{second}}}" if has_line else f"{{{first} \\atop {second}}}"
+
+
+def _table(element: Element, environment: str) -> str:
+    rows = []
+    for row in element.children:
+        cells = row.children[1:] if row.name == "mlabeledtr" else row.children
+        rows.append(" & ".join(_row(cell.children) or _plain(cell.text) for cell in cells))
+    lines = " \\\\ ".join(rows)
+    return f"\\begin{{{environment}}}{lines}\\end{{{environment}}}"
+
+
+def _fenced(element: Element) -> str:
+    attributes = element.attributes
+    opening, closing = (_plain(attributes.get(name) or usual) for name, usual in (("open", "("), ("close", ")")))
+    separators = [*("".join((attributes.get("separators") or ",").split()) or [""])]
+    parts = [opening]
+    for at, child in enumerate(element.children):
+        parts += [_plain(separators[min(at - 1, len(separators) - 1)])] if at else []
+        parts.append(_tex(child))
+    return _joined([*parts, closing])
+
+
+def _scripts(element: Element) -> str:
+    base, *others = element.children or [Element("mrow")]
+    kind = element.name
+    below = others[0] if others and kind in ("msub", "msubsup", "munder", "munderover") else None
+    above = others[-1] if others and kind in ("msup", "msubsup", "mover", "munderover") else None
+    if kind.startswith("mu") or kind == "mover":
+        text = _tex(base)
+        if not (text in LIMITS or (base.name in ("mi", "mo") and text.startswith("\\operatorname"))):
+            return _stacked(text, below, above)
+    else:
+        text = _braced_base(base)
+    primes = above.text.strip() if above is not None and below is None else ""
+    if primes and all(prime in PRIMES for prime in primes):
+        return text + "'" * sum(PRIMES[prime] for prime in primes)
+    text += f"_{_argument(_tex(below))}" if below is not None else ""
+    return text + (f"^{_argument(_tex(above))}" if above is not None else "")
+
+
+def _stacked(text: str, below: Element | None, above: Element | None) -> str:
+    """What is above or below as an accent, a brace, or in small."""
+    for other, side, plain in ((above, "over", "overset"), (below, "under", "underset")):
+        if other is None:
+            continue
+        mark = other.text.strip()
+        accent = ACCENTS[side].get(mark) if other.name == "mo" or not other.children else None
+        text = f"{accent}{{{text}}}" if accent else f"\\{plain}{{{_tex(other)}}}{{{text}}}"
+    return text
+
+
+def _multiscripts(children: Sequence[Element]) -> str:
+    if not children:
+        return ""
+    names = [child.name for child in children]
+    end = names.index("mprescripts") if "mprescripts" in names else len(children)
+
+    def pairs(elements: Sequence[Element]) -> str:
+        parts = []
+        for at in range(0, len(elements), 2):
+            for mark, element in zip("_^", elements[at : at + 2]):
+                parts += [] if element.name in ("none", "mprescripts") else [mark + _argument(_tex(element))]
+        return "".join(parts)
+
+    before, after = pairs(children[end + 1 :]), pairs(children[1:end])
+    return (f"{{}}{before}" if before else "") + _braced_base(children[0]) + after
+
+
+def _braced_base(base: Element) -> str:
+    while base.name in ("mrow", "mstyle") and len(base.children) == 1:
+        base = base.children[0]
+    text = _tex(base)
+    marks = [child.text.strip() for child in base.children if child.name == "mo"]
+    if base.name in TOKENS:
+        return text or "{}"
+    fenced = base.name == "mrow" and base.children[:1] and base.children[0].name == "mo" and marks[0] in "([|"
+    return text if fenced and base.children[-1].name == "mo" else f"{{{text}}}"
+
+
+def _argument(text: str) -> str:
+    return text if len(text) == 1 else f"{{{text}}}"
+
+
+def _identifier(element: Element) -> str:
+    text = element.text.strip()
+    variant = element.attributes.get("mathvariant") or ""
+    if len(text) > 1 and text.isascii() and text.isalpha() and variant in ("", "normal"):
+        return f"\\{text}" if text in FUNCTIONS else f"\\operatorname{{{text}}}"
+    plain = _plain(text)
+    alphabet = ALPHABETS.get(variant, "")
+    return f"{alphabet}{{{plain}}}" if alphabet and plain else plain
+
+
+def _operator(element: Element) -> str:
+    text = element.text.strip()
+    return f"\\{text}" if text in FUNCTIONS else _plain(text)
+
+
+WRAPPED = {"msqrt": "sqrt", "mphantom": "phantom", "menclose": "boxed"}
+
+
+def _text(element: Element) -> str:
+    text = " ".join(element.text.split(" ")) or "".join(child.text for child in element.children)
+    if not text.strip():
+        return "\\ " if text else ""
+    return "\\text{" + "".join(f"\\{char}" if char in "#$%&_{}" else char for char in text) + "}"
+
+
+TOKENS: dict[str, Callable[[Element], str]] = {
+    "mi": _identifier,
+    "mn": lambda element: _plain(element.text.strip()),
+    "mo": _operator,
+    "mtext": _text,
+    "ms": _text,
+    "mspace": lambda element: "\\ ",
+    "mglyph": lambda element: _plain(element.attributes.get("alt") or ""),
+}
+
+
+def _plain(text: str) -> str:
+    """Characters as TeX has them."""
+    return _joined([SYMBOLS[char] if char in SYMBOLS else _letter(char) for char in text])
+
+
+def _letter(char: str) -> str:
+    """A character; a letter of a mathematical alphabet (U+1D400 and behind) as that of the text, in this alphabet."""
+    if not "\U0001d400" <= char <= "\U0001d7ff":
+        return char
+    letter = unicodedata.normalize("NFKC", char)
+    letter = SYMBOLS.get(letter, letter)
+    name = unicodedata.name(char, "").removeprefix("MATHEMATICAL ").lower()
+    styles = (
+        alphabet for style, alphabet in ALPHABETS.items() if name.startswith(f"{style.replace('bold-', 'bold ')} ")
+    )
+    alphabet = max(styles, key=len, default="")
+    return f"{alphabet}{{{letter}}}" if alphabet else letter
