@@ -157,9 +157,7 @@ def compare(name: str, ours: list[list[str | None]], theirs: list[list[str | Non
     dropped = sum(reason is not None for reason, _ in ours)
     print(f"{name:34} {len(ours):9,} {dropped:8,} {len(ours) - len(differ):9,} {share:9.3%}")
     if emptied:
-        print(
-            f"    nothing is left of {len(emptied):,}: ours drops them as empty, datatrove keeps an empty text"
-        )
+        print(f"    nothing is left of {len(emptied):,}: ours drops them as empty, datatrove keeps an empty text")
     for at in differ if names else []:
         (a, a_text), (b, b_text) = ours[at], theirs[at]
         what = "other text" if a == b and a_text != b_text else f"ours {a or 'kept'}, datatrove {b or 'kept'}"
