@@ -21,7 +21,7 @@ from corpusmill.store import owned
 from corpusmill.store.locks import only_driver
 from corpusmill.store.node_cache import NodeCache
 from corpusmill.store.output import OutputFolder, is_card_file
-from corpusmill.store.restart import remove_all
+from corpusmill.store.restart import refuse_strangers, remove_all
 from corpusmill.store.run_folder import RunFolder
 
 ROWS = [
@@ -141,6 +141,19 @@ def test_a_start_from_nothing_leaves_nothing_of_the_run(made):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such locks")
+def test_what_was_asked_of_a_run_is_its_own(corpusmill, made):
+    """The index of `find` and the rest of what verbs leave: nothing of it is taken for somebody's file."""
+    for words in (("find", "kept", "few words"), ("report", "kept"), ("push", "kept", "--card"), ("stats", "kept")):
+        assert corpusmill(*words)[0] == 0, words
+    assert (made / "find" / "stages.json").exists()
+    refuse_strangers(RunFolder("kept"))
+    assert corpusmill("forget", "kept", "--domain", "a.org", "--purge")[0] == 0
+    package.run(Recipe.load("r.yaml"), executor=Serial())
+    assert corpusmill("find", "kept", "few words")[0] == 0
+    remove_all(RunFolder("kept"))
+    assert not (made / "find").exists()
+
+
 def test_a_run_at_work_is_not_removed(made):
     before = tree(made)
     with only_driver(RunFolder("kept")), pytest.raises(RefusedFolder, match="at work"):

@@ -250,3 +250,16 @@ class TestWithTrafilatura:
     def test_no_page_makes_extraction_fail(self, page):
         extracted = text(Trafilatura(), page)
         assert extracted is None or extracted.strip()
+
+
+def test_a_table_for_the_layout_gives_lines_and_one_of_data_its_rows():
+    pytest.importorskip("trafilatura")
+    parts = [
+        f"The ferry number {n} leaves the harbour at seven, and is back before noon with the post." for n in range(6)
+    ]
+    layout = "".join(f'<tr><td width="20%"></td><td>{part}</td></tr>' for part in parts)
+    data = "<tr><th>ferry</th><th>leaves</th></tr><tr><td>first</td><td>seven</td></tr>"
+    text = Trafilatura().html_text(f"<html><body><table>{layout}</table><table>{data}</table></body></html>")
+    lines = text.splitlines()
+    assert [line for line in lines if line.startswith("The ferry")] == parts
+    assert not [line for line in lines if line.endswith("|") and "harbour" in line]

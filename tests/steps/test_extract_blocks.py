@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from conftest import docs
 from corpusmill import assets
 from corpusmill.errors import AssetError, DocumentError, RecipeError
-from corpusmill.models.blocks import BLOCKS_MODEL, STAGES, BlocksModel, chosen, expected_f1, possible
+from corpusmill.models.blocks import BLOCKS_MODEL, STAGES, BlocksModel, chosen, definitions, expected_f1, possible
 from corpusmill.schema import DOCUMENT
 from corpusmill.steps import find
 from corpusmill.steps.extract.blocks import Blocks
@@ -247,3 +247,34 @@ def test_damaged_trees_are_refused(tmp_path, stage, part, value):
     broken.save(tmp_path / "broken.model")
     with pytest.raises(AssetError, match=f"the trees of the stage {stage} are damaged"):
         BlocksModel.load(tmp_path / "broken.model")
+
+
+ENTRY = "<dl><dt><code>ferry.{0}</code>(<em>{0}</em>)</dt><dd><p>The {0} of the ferry.</p><dl><dt>returns</dt><dd>{0}</dd></dl></dd></dl>"
+
+
+def reference(entries):
+    names = [f"name{number}" for number in range(entries)]
+    listed = "".join(f"<li><a href='#{name}'>{name}</a></li>" for name in names[:9])
+    parts = "".join(ENTRY.format(name) for name in names)
+    return (
+        f"<html><body><nav><ul>{listed}</ul></nav><div role='main'><h1>The ferry module</h1>{parts}</div></body></html>"
+    )
+
+
+def test_definitions_are_looked_at_where_a_page_is_made_of_them():
+    page = scan(reference(60).encode())
+    inside = definitions(page)
+    texts = [page.text[first:last].tobytes().decode("latin-1") for first, last in page.blocks[:, [FIRST, LAST]]]
+    assert {text for text, within in zip(texts, inside) if within} >= {"The name7 of the ferry.", "returns", "name59"}
+    assert not inside[: texts.index("The ferry module") + 1].any()
+    assert not definitions(scan(reference(9).encode())).any()  # too few
+    prose = f"<p>{'The ferry leaves at seven and comes back. ' * 200}</p>"
+    assert not definitions(scan(f"{prose}{reference(60)}".encode())).any()
+
+
+def test_of_a_page_of_definitions_those_that_recall_keeps_are_kept():
+    """And nothing else of what recall keeps."""
+    page = reference(60).encode()
+    balance, recall = (set(Blocks(favour=favour).html_text(page).split()) for favour in ("balance", "recall"))
+    names = {f"name{number}" for number in range(60)}
+    assert balance & names == recall & names and len(balance & names) == 60

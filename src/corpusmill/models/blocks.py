@@ -21,8 +21,8 @@ from corpusmill.models.model_file import read_model, write_model
 from corpusmill.text.array_types import Bools, Float32s, Int32s
 from corpusmill.text.blocks.columns import COLUMNS, columns
 from corpusmill.text.blocks.context import ALL_COLUMNS, add_context
-from corpusmill.text.blocks.names import IN_COMMENTS, Weights, table
-from corpusmill.text.blocks.page import FLAGS, INNER, WORDS, BlockPage
+from corpusmill.text.blocks.names import IN_COMMENTS, TAG, Weights, table
+from corpusmill.text.blocks.page import ELEMENT, FLAGS, INNER, NAME, PARENT, WORDS, BlockPage
 from corpusmill.text.blocks.scan import scan
 from corpusmill.text.blocks.trees import Trees, probabilities
 
@@ -39,6 +39,9 @@ Favour = Literal["precision", "balance", "recall"]
 THRESHOLDS: Mapping[Favour, float] = {"precision": 0.65, "balance": 0.45, "recall": 0.2}
 SURE = 0.75  # expected F1 of a page for which these hold; where they are lowered, a block needs less in proportion,
 MIN_SURE_SHARE = 0.45  # down to this share: a page without text has hardly a block that is likelier
+DEFINITIONS = [TAG[name] for name in ("dl", "dt", "dd")]
+LEAST_WORDS, DEFINED_SHARE = 200, 0.4  # in definition lists, of a page whose text is definitions
+NEAREST = 24  # elements around a block in which definition lists are looked for
 
 
 @dataclass(frozen=True)
@@ -104,6 +107,18 @@ def chosen(likely: Float32s, words: Int32s, favour: Favour = "balance", lowered:
     if len(likely) and not keep.any():
         keep = likely >= likely.max()
     return keep
+
+
+def definitions(page: BlockPage) -> Bools:
+    """(blocks,) whether each is in a definition list, of a page that is made of them, as references of libraries are:
+    of at least LEAST_WORDS words in such lists, DEFINED_SHARE of all words or more. None of another page."""
+    words, element = page.blocks[:, WORDS], page.blocks[:, ELEMENT]
+    inside = np.zeros(len(words), bool)
+    for _ in range(NEAREST):
+        inside |= np.isin(page.elements[element, NAME], DEFINITIONS)
+        element = np.maximum(page.elements[element, PARENT], 0)  # the page has none
+    defined = int(words[inside].sum())
+    return inside & (defined >= LEAST_WORDS and defined >= DEFINED_SHARE * int(words.sum()))
 
 
 def possible(page: BlockPage, likely: Float32s, comments: Comments = "drop") -> Bools:

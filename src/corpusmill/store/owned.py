@@ -28,7 +28,7 @@ INSIDE = {
     "stages": re.compile(r".+-[0-9a-f]{8}"),
     "inputs": ROWS,
     "forget": re.compile(r"\d+\.json"),
-    "find": re.compile(r"stages|\.lock"),
+    "find": re.compile(r"stages(\.json)?|\.lock"),
     "workers": re.compile(r".+\.json"),
     "leases": re.compile(r".+\.json"),
 }

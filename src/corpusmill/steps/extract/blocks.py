@@ -9,10 +9,12 @@ import pyarrow as pa
 from corpusmill import assets
 from corpusmill.errors import DocumentError, RecipeError
 from corpusmill.formats import mathml
-from corpusmill.models.blocks import BLOCKS_MODEL, BlocksModel, Comments, chosen, possible
+from corpusmill.models.blocks import BLOCKS_MODEL, THRESHOLDS, BlocksModel, Comments, chosen, definitions, possible
 from corpusmill.steps.extract._page import MAX_TAGS, extract_pages, read_page
 from corpusmill.text.blocks.compose import Markup, compose
 from corpusmill.text.blocks.page import WORDS
+
+FEWEST_DEFINITIONS = 10  # of a page that is looked at for them
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,4 +75,7 @@ class Blocks:
             is_content = np.ones(len(likely), bool)
         else:
             is_content = chosen(likely, blocks.blocks[:, WORDS], self.favour, self.markup == "markdown")
+            if self.favour == "balance" and page.count(b"<dd") >= FEWEST_DEFINITIONS:
+                # The trees have seen few pages of definitions.
+                is_content |= definitions(blocks) & (likely > THRESHOLDS["recall"])
         return compose(blocks, is_content, self.markup, possible(blocks, likely, self.comments)).strip("\n")

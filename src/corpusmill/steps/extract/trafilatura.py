@@ -4,6 +4,7 @@ import importlib
 import logging
 from dataclasses import dataclass
 from functools import cache
+from itertools import groupby
 from typing import Any, ClassVar, Literal
 
 import pyarrow as pa
@@ -76,7 +77,31 @@ class Trafilatura:
         except (ValueError, RecursionError, AttributeError, TypeError, AssertionError, KeyError, IndexError):
             # trafilatura or lxml fail on some pages; resiliparse reads them.
             return ""
-        return text or ""
+        return without_layout(text or "")
+
+
+def without_layout(text: str) -> str:
+    """A text in which tables for the layout, of whose rows none has two cells with text, are lines without "|".
+
+    >>> print(without_layout("|  | A paragraph. |\\n|  |  |\\n\\n| name | 5 |\\n| all |  |"))
+    A paragraph.
+    <BLANKLINE>
+    | name | 5 |
+    | all |  |
+    """
+    lines = []
+    for is_table, rows in groupby(text.split("\n"), _is_row):
+        table = list(rows)
+        cells = [[cell for part in row.split("|") if (cell := part.strip())] for row in table] if is_table else []
+        if is_table and all(len(row) < 2 for row in cells):
+            table = [row[0] for row in cells if row]
+        lines += table
+    return "\n".join(lines)
+
+
+def _is_row(line: str) -> bool:
+    line = line.strip()
+    return len(line) > 1 and line[0] == line[-1] == "|"
 
 
 @cache
