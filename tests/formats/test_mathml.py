@@ -89,6 +89,25 @@ def test_a_cell_that_holds_a_formula_alone_is_a_cell():
     assert text.splitlines()[-1].split("\t") == ["first", "$0.31$", "90"]
 
 
+@pytest.mark.parametrize(
+    "before",
+    [
+        "<script>var open = '<math>';</script>",
+        "<p>What <math> begins, ",
+        "<math/>",
+        "<p>The tag &lt;math> is <math>",
+        '<p><math><mi>v</mi></math></span><span class="katex-html"><span>v</p>',
+    ],
+)
+def test_text_before_a_formula_is_never_taken_for_one(before):
+    """Where a start has no end, or a page is damaged."""
+    page = f"{before}<p>{SENTENCE.format('<math><mi>v</mi></math>')}</p></span></span>"
+    assert with_tex(page).endswith(
+        f"<p>{SENTENCE.format('<math alttext=_v_></math>')}</p></span></span>".replace("_", '"')
+    )
+    assert len(with_tex(page)) >= len(page) - len("<mi>v</mi>")
+
+
 def test_what_has_its_tex_already_or_is_too_large_or_deep_stays():
     for page in (
         '<math alttext="x"><mi>y</mi></math>',

@@ -1,4 +1,4 @@
-"""What a run no longer uses is listed with its size, and removed by one command; the run stays whole."""
+"""What a run no longer uses is listed with its size, and removed by one command; the run remains whole."""
 
 import contextlib
 import json

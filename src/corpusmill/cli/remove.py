@@ -39,9 +39,9 @@ def remove(
 ) -> None:
     """Remove inputs from a run, and redo what depends on them; or what it no longer uses.
 
-    The outputs are those of a run that never had the inputs. What was read of them stays in the folder's stages. So do
-    results with other thresholds and recipes, which a run with these would use again: --unused --dry-run lists them
-    with their sizes, and --unused removes them.
+    The outputs are those of a run that never had the inputs. What was read of them is kept in the folder's stages, and
+    so are results with other thresholds and recipes, which a run with these would use again: --unused --dry-run lists
+    them with their sizes, and --unused removes them.
     """
     if unused:
         if patterns:

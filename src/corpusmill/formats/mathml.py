@@ -11,13 +11,14 @@ from dataclasses import dataclass, field
 
 from corpusmill.formats.tex_symbols import ACCENTS, ALPHABETS, BRACKETS, FUNCTIONS, LIMITS, PRIMES, SYMBOLS
 
-LONGEST = 1 << 16  # characters of a formula: a longer one stays as it is
+LONGEST = 1 << 16  # characters of a formula: a longer one is not changed
 MOST = 1 << 21  # characters of all formulae of a page that are looked into
 DEEPEST = 100  # elements around another
 MARKS = (b"<math", b"katex-html", b"<mjx-container")  # a page without them has nothing to do here
-_MATH, _END = re.compile(r"<math\b[^<>]*>", re.IGNORECASE), re.compile(r"</math\s*>", re.IGNORECASE)
-_CONTAINER = re.compile(r"<mjx-container\b[^<>]*>", re.IGNORECASE)
-_CONTAINER_END = re.compile(r"</mjx-container\s*>", re.IGNORECASE)
+_MATH = re.compile(r"<math\b[^<>]*(?<!/)>|(</math\s*>)", re.IGNORECASE)
+_CONTAINER = re.compile(r"<mjx-container\b[^<>]*>|(</mjx-container\s*>)", re.IGNORECASE)
+# What ends a formula for a browser, too: markup behind "<math>" in a script, or behind one that nothing closes.
+_NO_FORMULA = re.compile(r"</?(?:blockquote|body|br|center|div|dl|h[1-6]|li|ol|p|pre|script|table|ul)\b", re.IGNORECASE)
 _HAS_TEX = re.compile(r"application/x-tex|\balttext\s*=", re.IGNORECASE)
 _KATEX = re.compile(r"</math>\s*</span>\s*(?=<span class=\"katex-html\")", re.IGNORECASE)
 _SPAN = re.compile(r"<(/?)span\b", re.IGNORECASE)
@@ -34,7 +35,7 @@ def with_tex(page: str) -> str:
     <p><math alttext="x^2"></math></p>
     """
     page = _without_katex_copies(page)
-    page = _replaced_elements(page, _CONTAINER, _CONTAINER_END, _assistive)
+    page = _replaced_elements(page, _CONTAINER, _assistive)
     budget = [MOST]
 
     def add_tex(begin: str, inside: str, end: str) -> str:
@@ -42,34 +43,45 @@ def with_tex(page: str) -> str:
         if len(inside) > LONGEST or budget[0] < 0 or _HAS_TEX.search(begin) or _HAS_TEX.search(inside):
             return begin + inside + end
         tex = to_tex(inside)
-        return f'{begin.rstrip("/>")} alttext="{html.escape(tex)}">{end}' if tex else begin + inside + end
+        return f'{begin[:-1]} alttext="{html.escape(tex)}">{end}' if tex else begin + inside + end
 
-    return _replaced_elements(page, _MATH, _END, add_tex)
+    return _replaced_elements(page, _MATH, add_tex)
 
 
-def _replaced_elements(
-    page: str, begin: re.Pattern[str], end: re.Pattern[str], replaced: Callable[[str, str, str], str]
-) -> str:
-    """The page with each element, as its start, what is inside and its end, replaced."""
-    parts, at = [], 0
-    while (start := begin.search(page, at)) and (stop := end.search(page, start.end())):
-        parts += [page[at : start.start()], replaced(start[0], page[start.end() : stop.start()], stop[0])]
-        at = stop.end()
+def _replaced_elements(page: str, tags: re.Pattern[str], replaced: Callable[[str, str, str], str]) -> str:
+    """The page with each element, as its start, what is inside and its end, replaced: from the last start before an
+    end. What holds no formula is left as it is.
+
+    tags   of starts, and of ends, which are its first group
+    """
+    parts: list[str] = []
+    at, start = 0, None
+    for tag in tags.finditer(page):
+        if not tag[1]:
+            start = tag
+        elif start is not None:
+            inside = page[start.end() : tag.start()]
+            if not _NO_FORMULA.search(inside):
+                parts += [page[at : start.start()], replaced(start[0], inside, tag[0])]
+                at = tag.end()
+            start = None
     return "".join([*parts, page[at:]])
 
 
 def _without_katex_copies(page: str) -> str:
-    kept, at = [], 0
+    kept, at, looked_at = [], 0, 0
     for match in _KATEX.finditer(page):
         begin = match.end()
-        if begin < at:
+        if begin < looked_at:
             continue
         depth = 0
         for tag in _SPAN.finditer(page, begin):
             depth += -1 if tag[1] else 1
             if depth == 0:
-                kept.append(page[at:begin])
-                at = page.find(">", tag.end()) + 1 or len(page)
+                looked_at = tag.end()
+                if not _NO_FORMULA.search(page, begin, tag.start()):
+                    kept.append(page[at:begin])
+                    at = page.find(">", tag.end()) + 1 or len(page)
                 break
         else:
             break  # nothing after this closes
@@ -78,14 +90,19 @@ def _without_katex_copies(page: str) -> str:
 
 def _assistive(begin: str, inside: str, end: str) -> str:
     """The MathML in what MathJax has drawn; the drawing, where there is none."""
-    first = _MATH.search(inside)
-    last = _END.search(inside, first.end()) if first else None
-    return inside[first.start() : last.end()] if first and last else begin + inside + end
+    formulae: list[str] = []
+
+    def collect(*parts: str) -> str:
+        formulae.append("".join(parts))
+        return ""
+
+    _replaced_elements(inside, _MATH, collect)
+    return formulae[0] if formulae else begin + inside + end
 
 
 @dataclass
 class Element:
-    """An element of MathML; `text` is that of a token, without white space around it."""
+    """An element of MathML; `text` is what it holds itself."""
 
     name: str
     attributes: dict[str, str] = field(default_factory=dict)
@@ -311,7 +328,7 @@ WRAPPED = {"msqrt": "sqrt", "mphantom": "phantom", "menclose": "boxed"}
 
 
 def _text(element: Element) -> str:
-    text = " ".join(element.text.split(" ")) or "".join(child.text for child in element.children)
+    text = element.text or "".join(child.text for child in element.children)
     if not text.strip():
         return "\\ " if text else ""
     return "\\text{" + "".join(f"\\{char}" if char in "#$%&_{}" else char for char in text) + "}"

@@ -271,7 +271,7 @@ def _enumerate(database: Any, name: str, values: str) -> None:
     """The type `one_NAME` of a column that has few values, which are in memory once: in a million rows of strings they
     would take a gigabyte. DuckDB before 2.0 refuses one without values, which then has "": no row has it."""
     distinct = f"SELECT DISTINCT value FROM ({values}) WHERE value NOTNULL"
-    if not database.execute(f"SELECT count(*) FROM ({distinct})").fetchone()[0]:
+    if database.execute(f"SELECT 1 FROM ({values}) WHERE value NOTNULL LIMIT 1").fetchone() is None:
         distinct = "SELECT '' AS value"
     database.execute(f"CREATE TYPE one_{name} AS ENUM ({distinct} ORDER BY value)")
 

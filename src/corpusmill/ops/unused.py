@@ -1,5 +1,5 @@
 """What a run's folder holds and the run no longer uses: stages, and units of stages, of earlier recipes, thresholds,
-inputs and versions. A run with the same work would use them again, so they stay until somebody removes them."""
+inputs and versions. A run with the same work would use them again, so they are kept until somebody removes them."""
 
 from dataclasses import dataclass
 

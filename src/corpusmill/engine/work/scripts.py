@@ -1,8 +1,6 @@
 """In which script documents are that steps with rules on words see: words and bounds made for English drop whole
 languages."""
 
-import unicodedata
-from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
@@ -15,7 +13,7 @@ from corpusmill.store.facts import Facts, add
 
 JUDGED_CHARS = 200  # of a text, which decide its script
 WIDE = 1.4  # bytes a character: a text in Latin script has fewer, others have about 1.8 or 3
-EAST_ASIAN = dict.fromkeys(("CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA", "BOPOMOFO"), "Chinese or Japanese")
+EAST_ASIAN = ("han", "hiragana", "katakana", "bopomofo")  # of texts in Chinese or Japanese
 
 
 def count_scripts(batch: Batch, chain: StepChain, facts: Facts) -> None:
@@ -39,21 +37,18 @@ def count_scripts(batch: Batch, chain: StepChain, facts: Facts) -> None:
 
 
 def _scripts(texts: pa.Array) -> Iterator[tuple[int, str]]:
-    """The places of the texts in other scripts than Latin, with their scripts."""
+    """The places of the texts in other scripts than Latin, with their scripts: those of most letters at the beginning
+    of each."""
     limit = pc.multiply(pc.cast(pc.utf8_length(texts), pa.float64()), WIDE)
     is_wide = pc.fill_null(pc.greater(pc.cast(pc.binary_length(texts), pa.float64()), limit), False)
-    for row in np.flatnonzero(is_wide.to_numpy(zero_copy_only=False)).tolist():
-        script = main_script(texts[row].as_py())
-        if script not in ("", "Latin"):
-            yield row, script
+    rows = np.flatnonzero(is_wide.to_numpy(zero_copy_only=False))
+    if not len(rows):
+        return
+    from corpusmill.text.scripts import SCRIPTS, script_counts  # a kernel that most runs need not load
 
-
-def main_script(text: str) -> str:
-    """The script of most letters at the beginning of a text, by their names in Unicode; "" without letters.
-
-    >>> main_script("Die Mühle"), main_script("東京の川はきれいです。"), main_script("реке"), main_script("12")
-    ('Latin', 'Chinese or Japanese', 'Cyrillic', '')
-    """
-    letters = (unicodedata.name(char, "").partition(" ")[0] for char in text[:JUDGED_CHARS] if char.isalpha())
-    scripts = Counter(EAST_ASIAN.get(name, name.capitalize()) for name in letters)
-    return max(scripts, key=lambda script: (scripts[script], script), default="")
+    counts = script_counts(pc.utf8_slice_codeunits(texts.take(pa.array(rows)), 0, JUDGED_CHARS))
+    east_asian = [SCRIPTS.index(script) for script in EAST_ASIAN]
+    counts[:, east_asian[0]] = counts[:, east_asian].sum(axis=1)
+    for row, script, letters in zip(rows.tolist(), counts.argmax(axis=1).tolist(), counts.max(axis=1).tolist()):
+        if letters and SCRIPTS[script] != "latin":
+            yield row, "Chinese or Japanese" if script in east_asian else SCRIPTS[script].capitalize()
