@@ -77,7 +77,8 @@ def outcome(history: "DocumentHistory") -> str:
     from corpusmill.report.visible import one_line
 
     length = "" if history.bytes is None else f" ({plural(history.bytes, 'byte')}"
-    length += "" if history.tokens is None else f", {plural(history.tokens, 'token')}"
+    about = "about " if history.dropped_by else ""
+    length += "" if history.tokens is None else f", {about}{plural(history.tokens, 'token')}"
     length += ")" if length else ""
     if history.lost:
         expected = ", as expected" if history.lost.expected else ""

@@ -122,7 +122,8 @@ def shown(entry: Mapping[str, Any], tables: "RunTables", full: bool) -> str:
         expected = ", as expected" if entry["expected"] else ""
         cause = f"{entry['step']}: {entry['kind']}{expected}: {one_line(entry['reason'] or '')}"
         return "\n".join([*lines, f"{paint('dead', 'red')}     {cause}"])
-    tokens = "" if entry["tokens"] is None else f", {plural(entry['tokens'], 'token')}"
+    about = "about " if entry["dropped_by"] else ""
+    tokens = "" if entry["tokens"] is None else f", {about}{plural(entry['tokens'], 'token')}"
     lines.append(f"length   {plural(entry['bytes'], 'byte')}{tokens}")
     if entry["dropped_by"]:
         lines.append(paint(f"dropped  by {entry['dropped_by']}", "yellow"))

@@ -3,6 +3,7 @@
     packing    rows of equal length: documents in one stream, or whole where they fit
     breaks     where a document may be cut: after the tokens that end a paragraph or a sentence
     counts     how often each id occurs; documents with BOS and EOS
+    estimate   about how many tokens a text has, from its middle
     periodic   runs of tokens that repeat with a short period
     sampling   random draws of documents that are the same in every run
     mixing     how much each source gives to a mixture, and how often each document is drawn

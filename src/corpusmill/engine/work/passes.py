@@ -71,7 +71,7 @@ class Pass:
         tokenizer lacks the tokens between parts of documents.
         """
         self.tokens.check()
-        nothing = PassedBatch(self._nothing(), self.chain, BatchFeeder(), TokenCounter().count)
+        nothing = PassedBatch(self._nothing(), self.chain, BatchFeeder(), TokenCounter({}).count)
         for sink in self.sinks:
             if isinstance(sink, DedupKeys):
                 sink.keys_of(nothing)

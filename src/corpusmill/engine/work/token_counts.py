@@ -1,4 +1,9 @@
-"""How many tokens the documents of a pass have, and their ids where a pass writes them."""
+"""How many tokens the documents of a pass have, and their ids where a pass writes them.
+
+Of dropped documents they are estimated, see `tokens.estimate`. A sample of them, chosen by id, is counted in full, and
+the facts `estimated` say how many of these are longer than what is counted exactly, their tokens, and what the estimate
+would have been.
+"""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -11,8 +16,12 @@ from numpy.typing import NDArray
 from corpusmill.engine.work.batch import KEPT, Batch
 from corpusmill.engine.work.token_ids import TokenIds
 from corpusmill.steps import Tokenize
+from corpusmill.store.facts import Facts, add
 from corpusmill.store.unit_io import UnitIO
 from corpusmill.tokens.breaks import SplitAt
+from corpusmill.tokens.estimate import estimate, is_estimated
+
+CHECKED_BELOW = "04"  # ids begin with two of sixteen digits: one document in 64
 
 
 class Tokens(Protocol):
@@ -31,7 +40,7 @@ class TokenCounts:
     tokenizer: Tokenize | None
 
     def open(self, io: UnitIO) -> "TokenCounter":
-        return TokenCounter(self.tokenizer)
+        return TokenCounter(io.facts, self.tokenizer)
 
     def check(self) -> None:
         if self.tokenizer is not None:
@@ -51,7 +60,7 @@ class EncodedTokens:
     room: int | None = None
 
     def open(self, io: UnitIO) -> "TokenCounter":
-        return TokenCounter(self.tokenizer, TokenIds(self.tokenizer, self.split_at, self.room, io))
+        return TokenCounter(io.facts, self.tokenizer, TokenIds(self.tokenizer, self.split_at, self.room, io))
 
     def check(self) -> None:
         TokenCounts(self.tokenizer).check()
@@ -61,6 +70,7 @@ class EncodedTokens:
 class TokenCounter:
     """Counts the tokens of the batches of a unit. `ids` takes the kept documents, which are counted by it."""
 
+    facts: Facts
     tokenizer: Tokenize | None = None
     ids: TokenIds | None = None
 
@@ -78,13 +88,16 @@ class TokenCounter:
         if evicted:
             return pc.if_else(is_changed, pa.scalar(None, pa.int64()), batch.tokens)
         tokens, changed = batch.tokens, is_changed.to_numpy(zero_copy_only=False)
+        kept_mask = batch.dropped == KEPT
         if self.ids is not None:
-            kept_mask = batch.dropped == KEPT
             is_kept = pa.array(kept_mask)
             tokens = _replaced(tokens, kept_mask, self.ids.add(texts.filter(is_kept), batch.docs.filter(is_kept)))
-            changed = changed & ~kept_mask
-        if changed.any():
-            tokens = _replaced(tokens, changed, self.tokenizer.count(texts.filter(pa.array(changed))))
+        elif (rows := changed & kept_mask).any():
+            tokens = _replaced(tokens, rows, self.tokenizer.count(texts.filter(pa.array(rows))))
+        if (rows := changed & ~kept_mask).any():
+            these = pa.array(rows)
+            counted = self._of_dropped(self.tokenizer, batch.docs["id"].filter(these), texts.filter(these))
+            tokens = _replaced(tokens, rows, counted)
         return tokens
 
     def finish(self) -> None:
@@ -99,8 +112,20 @@ class TokenCounter:
         tokens = np.zeros(len(kept_mask), np.int64)
         tokens[kept_mask] = self.ids.add(docs["text"], docs) if self.ids is not None else tokenizer.count(docs["text"])
         for rows, dropped in batch.texts_of_dropped():
-            tokens[rows] = tokenizer.count(dropped)
+            tokens[rows] = self._of_dropped(tokenizer, batch.docs["id"].take(pa.array(rows)), dropped)
         return pa.array(tokens)
+
+    def _of_dropped(self, tokenizer: Tokenize, ids: pa.Array, texts: pa.Array) -> NDArray[np.int64]:
+        """(documents,) tokens of texts, estimated but for the sample."""
+        tokens = estimate(texts, tokenizer.count)
+        checked = np.flatnonzero(is_estimated(texts) & pc.less(ids, CHECKED_BELOW).to_numpy(zero_copy_only=False))
+        if len(checked):
+            exact = tokenizer.count(texts.take(pa.array(checked)))
+            add(self.facts, "estimated", "documents", count=len(checked))
+            add(self.facts, "estimated", "tokens", count=int(exact.sum()))
+            add(self.facts, "estimated", "estimate", count=int(tokens[checked].sum()))
+            tokens[checked] = exact
+        return tokens
 
 
 def _replaced(numbers: pa.Array, mask: NDArray[np.bool_], values: NDArray[np.int64]) -> pa.Array:

@@ -4,7 +4,6 @@ that were dropped later."""
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from corpusmill.store.unit_io import Upstream
@@ -35,6 +34,11 @@ def ids_of(ids: NDArray[Any], lengths: Int64s, rows: Int64s) -> NDArray[Any]:
     rows           which of them, rising
     """
     edges = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
-    lists = pa.LargeListArray.from_arrays(pa.array(edges), pa.array(np.asarray(ids)))
-    selected: NDArray[Any] = lists.take(pa.array(rows)).flatten().to_numpy()
+    if len(rows) == 0:
+        return ids[:0]
+    first = np.flatnonzero(np.diff(rows, prepend=rows[0] - 2) != 1)  # of each run of neighbours, which is copied whole
+    last = np.append(first[1:], len(rows)) - 1
+    selected: NDArray[Any] = np.concatenate(
+        [ids[begin:end] for begin, end in zip(edges[rows[first]].tolist(), edges[rows[last] + 1].tolist())]
+    )
     return selected

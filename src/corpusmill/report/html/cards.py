@@ -29,7 +29,10 @@ def address(entry: Mapping[str, Any]) -> HtmlText:
     """Where a document is from. Never a link: a URL of a crawl must not be opened by accident."""
     location = f"{PurePath(entry['file'] or '').name}:{entry['position']}"
     url = tag("b", tag("bdi", excerpt(one_line(entry["url"]), MAX_URL_CHARS))) if entry["url"] else None
-    length = number(entry["tokens"]) + " tokens" if entry["tokens"] is not None else number(entry["bytes"]) + " bytes"
+    if entry["tokens"] is None:
+        length = f"{number(entry['bytes'])} bytes"
+    else:
+        length = f"{'about ' * bool(entry.get('dropped_by'))}{number(entry['tokens'])} tokens"
     parts = [url, f"{entry['source']} {location}", length, f"id {entry['id']}"]
     return tag("div", join([part for part in parts if part is not None], " · "), class_="address")
 

@@ -9,6 +9,7 @@ from corpusmill.report.numbers import number, share, size
 from corpusmill.report.tables import RunTables
 from corpusmill.report.waterfall import Waterfall
 from corpusmill.report.waterfall import WaterfallRow as Step
+from corpusmill.store.facts import total
 
 MEASURES_NOTE = (
     "Bytes and tokens are those of the text at the step. Token counts are exact where no later step of the pass "
@@ -18,6 +19,10 @@ MEASURES_NOTE = (
 UNCOUNTED_NOTE = (
     " Tokens of documents that a pass drops were not counted (run.measure_dropped), so token counts are shown "
     "only where all documents are kept to the end of the pass."
+)
+ESTIMATED_NOTE = (
+    " Tokens of long dropped documents are estimated from a part of the text; {documents} of them were counted in "
+    "full, and for these the estimates add up to {share} of the tokens."
 )
 MAX_REASONS_SHOWN = 3  # reasons per step in the table
 FLOW_MEASURES = (("documents", number), ("bytes", size), ("tokens", number))
@@ -34,15 +39,13 @@ def section(tables: RunTables) -> list[Inside]:
         switch.append(tag("label", name, for_=f"by-{name}"))
     charts = [chart(flow, name, format_value) for name, format_value in measures]
     colours = legend({"kept": "kept", "dropped": "dropped by the step"})
-    return [
-        tag("figure", *switch, *charts, colours),
-        steps(flow),
-        tag(
-            "p",
-            f"{MEASURES_NOTE}{UNCOUNTED_NOTE if flow.counts_tokens and not flow.counts_all_tokens else ''}",
-            class_="note",
-        ),
-    ]
+    note = MEASURES_NOTE
+    if flow.counts_tokens and not flow.counts_all_tokens:
+        note += UNCOUNTED_NOTE
+    elif checked := total(tables.files.facts(stage).get("estimated", {}) for stage, _ in tables.passes):
+        estimated = f"{100 * checked['estimate'] / checked['tokens']:.1f} %"
+        note += ESTIMATED_NOTE.format(documents=number(checked["documents"]), share=estimated)
+    return [tag("figure", *switch, *charts, colours), steps(flow), tag("p", note, class_="note")]
 
 
 def chart(flow: Waterfall, measure: str, format_value: Callable[[float], str]) -> HtmlText:
