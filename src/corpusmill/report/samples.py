@@ -6,9 +6,10 @@ evenly. Of dropped documents those come first whose text is stored, see `run.dro
 finished, the kept documents are those kept by the last pass that has begun.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import groupby, islice
-from typing import Any, NamedTuple
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import groupby, islice, pairwise
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +18,7 @@ import pyarrow.parquet as pq
 
 from corpusmill.engine.work.pass_documents import ROW
 from corpusmill.errors import InputError, did_you_mean
+from corpusmill.execute import cpus
 from corpusmill.report.rule_counts import reasons, rule_counts
 from corpusmill.report.tables import (
     DOCUMENT_COLUMNS,
@@ -30,12 +32,15 @@ from corpusmill.report.tables import (
 
 Document = dict[str, Any]  # DOCUMENT_COLUMNS, with `reasons` as a list; `signals`; `text`, None where it is not stored
 Place = tuple[str, int]  # a file and a row of it
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 MAX_SAME_NAME = 100  # documents with one url at most
 SAMPLED_ROW_GROUPS = 64  # row groups that stand for a table, of 4,096 documents at most: 10 ms each
 REJECTED_SAMPLE = 64  # rejected pairs, with the smallest hashes: every unit that compares wrote so many
 PAIRS_TRIED_PER_PAIR = 8  # times as many pairs are looked for as are shown, where a text may not be found
 MAX_SEARCHED_GROUPS = 256  # row groups that are searched for the texts of pairs: a million documents
 ORDER_COLUMNS = tuple(ID_ORDER.split(", "))
+MAX_READERS = 4  # files that are unpacked at a time
 TEXT_MISSING = "missing"  # a column: whether there is no text of the document
 
 
@@ -145,7 +150,10 @@ def _first_of_reasons(rows: pa.Table, n: int) -> dict[str, list[Place]]:
     names = sorted(set(firsts))
     codes = coded.indices.to_numpy(zero_copy_only=False)
     reason_index = np.array([names.index(first) for first in firsts], np.int64)[codes]
-    return {name: _smallest(rows.filter(pa.array(reason_index == i)), n) for i, name in enumerate(names)}
+    ordered = rows.drop_columns(["reasons"]).take(pa.array(np.argsort(reason_index, kind="stable")))
+    starts = np.searchsorted(np.sort(reason_index), np.arange(len(names) + 1)).tolist()
+    of_each = (ordered.slice(start, stop - start) for start, stop in pairwise(starts))
+    return {name: _smallest(own, n) for name, own in zip(names, of_each)}
 
 
 def pairs(tables: RunTables, step: str, n: int) -> list[dict[str, Any]]:
@@ -284,20 +292,28 @@ def _columns(groups: Iterable[RowGroup], columns: Sequence[str], missing: bool =
     """
     types: dict[str, pa.DataType] = {ROW_LOCATION[1]: pa.int64(), TEXT_MISSING: pa.bool_()}
     names = [*columns, *([TEXT_MISSING] if missing else []), *ROW_LOCATION]
-    parts = [pa.table({name: pa.array([], types.get(name, pa.string())) for name in names})]
-    for path, file_groups in groupby(groups, lambda group: group.path):
-        with pq.ParquetFile(path) as file:
-            read = [*columns, *(["text"] if missing and "text" in file.schema_arrow.names else [])]
-            for group in file_groups:
-                part = file.read_row_group(group.number, read, use_threads=False)
-                part_columns = {name: part[name] for name in columns}
-                if missing:
-                    no_text = pc.is_null(part["text"]) if "text" in read else pa.repeat(False, len(part))
-                    part_columns[TEXT_MISSING] = no_text
-                numbers = pa.array(np.arange(group.first, group.first + len(part)))
-                part_columns |= dict(zip(ROW_LOCATION, (pa.repeat(path, len(part)), numbers)))
-                parts.append(pa.table(part_columns))
-    return pa.concat_tables(parts[1:] or parts)
+    by_file = [list(file_groups) for _, file_groups in groupby(groups, lambda group: group.path)]
+    read = _each(lambda own: _columns_of_file(own, columns, missing), by_file)
+    parts = [part for of_file in read for part in of_file]
+    return pa.concat_tables(parts or [pa.table({name: pa.array([], types.get(name, pa.string())) for name in names})])
+
+
+def _columns_of_file(groups: Sequence[RowGroup], columns: Sequence[str], missing: bool) -> list[pa.Table]:
+    """The same of row groups of one file, a table each."""
+    parts = []
+    path = groups[0].path
+    with pq.ParquetFile(path) as file:
+        read = [*columns, *(["text"] if missing and "text" in file.schema_arrow.names else [])]
+        for group in groups:
+            part = file.read_row_group(group.number, read, use_threads=False)
+            part_columns = {name: part[name] for name in columns}
+            if missing:
+                no_text = pc.is_null(part["text"]) if "text" in read else pa.repeat(False, len(part))
+                part_columns[TEXT_MISSING] = no_text
+            numbers = pa.array(np.arange(group.first, group.first + len(part)))
+            part_columns |= dict(zip(ROW_LOCATION, (pa.repeat(path, len(part)), numbers)))
+            parts.append(pa.table(part_columns))
+    return parts
 
 
 def _smallest(rows: pa.Table, n: int) -> list[Place]:
@@ -375,8 +391,8 @@ def _rows(tables: RunTables, places: Sequence[Place], columns: list[str] | None 
     for path, row in places:
         if (path, row) not in rows:
             rows_by_path.setdefault(path, set()).add(row)
-    for path, numbers in rows_by_path.items():
-        entries = _rows_of_file(path, numbers, columns)
+    read = _each(lambda path: _rows_of_file(path, rows_by_path[path], columns), rows_by_path)
+    for path, entries in zip(rows_by_path, read):
         rows |= {(path, row): entry for row, entry in entries.items()}
     _add_texts(tables, {location: row for location, row in rows.items() if ROW in row and "text" not in row})
     return rows
@@ -391,7 +407,8 @@ def _add_texts(tables: RunTables, rows: Mapping[Place, dict[str, Any]]) -> None:
     rows_by_path: dict[str, set[int]] = {}
     for (path, _), row in rows.items():
         rows_by_path.setdefault(texts[path], set()).add(row[ROW])
-    text_rows = {path: _rows_of_file(path, numbers, ["text", "metadata"]) for path, numbers in rows_by_path.items()}
+    read = _each(lambda path: _rows_of_file(path, rows_by_path[path], ["text", "metadata"]), rows_by_path)
+    text_rows = dict(zip(rows_by_path, read))
     for (path, _), row in rows.items():
         row.update(text_rows[texts[path]][row[ROW]])
 
@@ -424,19 +441,33 @@ def _signals_of(tables: RunTables, ids: set[str], units: Collection[int]) -> dic
     """id -> all that was measured of a document, in whichever pass. `units` are those that the documents are in."""
     signals: dict[str, dict[str, Any]] = {}
     id_array = pa.array(sorted(ids), pa.string())
-    for number in _all(tables) if ids else ():
-        for unit, path in enumerate(tables.files.paths("signals", number)):
-            if unit not in units:
-                continue
-            with pq.ParquetFile(path) as file:
-                for group in range(file.metadata.num_row_groups):
-                    matches = pc.is_in(file.read_row_group(group, ["id"], use_threads=False)["id"], id_array)
-                    if pc.any(matches).as_py():
-                        rows = file.read_row_group(group, use_threads=False).filter(matches)
-                        for row in rows.to_pylist():
-                            own = {name: finite(value) for name, value in row.items() if name not in DOCUMENT_COLUMNS}
-                            signals.setdefault(row["id"], {}).update(own)
+    all_paths = (tables.files.paths("signals", number) for number in _all(tables) if ids)
+    paths = [path for of_pass in all_paths for unit, path in enumerate(of_pass) if unit in units]
+    for rows in _each(lambda path: _rows_by_id(path, id_array), paths):
+        for row in rows:
+            own = {name: finite(value) for name, value in row.items() if name not in DOCUMENT_COLUMNS}
+            signals.setdefault(row["id"], {}).update(own)
     return signals
+
+
+def _rows_by_id(path: str, ids: pa.Array) -> list[dict[str, Any]]:
+    """The rows of a file with these ids."""
+    rows: list[dict[str, Any]] = []
+    with pq.ParquetFile(path) as file:
+        for group in range(file.metadata.num_row_groups):
+            matches = pc.is_in(file.read_row_group(group, ["id"], use_threads=False)["id"], ids)
+            if pc.any(matches).as_py():
+                rows += file.read_row_group(group, use_threads=False).filter(matches).to_pylist()
+    return rows
+
+
+def _each(function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+    """The results in the order of the items, several at a time: most of the work is unpacking, which needs no GIL."""
+    items = list(items)
+    if len(items) < 2:
+        return [function(item) for item in items]
+    with ThreadPoolExecutor(min(cpus.usable(), MAX_READERS)) as pool:
+        return list(pool.map(function, items))
 
 
 def _document(row: Mapping[str, Any], signals: Mapping[str, Any]) -> Document:

@@ -49,7 +49,8 @@ def _moved(data: NDArray[np.uint8], at: Int64s) -> Int64s:
     is_space = (ahead == 32) | (ahead == 10)
     is_first = (ahead & 0xC0) != 0x80  # byte of a character
     steps = np.where(is_space.any(axis=1), is_space.argmax(axis=1), is_first.argmax(axis=1))
-    return at + steps
+    moved: Int64s = at + steps
+    return moved
 
 
 def _pieces(text: TextBuffer, first: Int64s, last: Int64s) -> pa.LargeStringArray:
