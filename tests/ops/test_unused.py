@@ -10,9 +10,9 @@ import pytest
 
 import corpusmill
 from corpusmill import storage
-from corpusmill.errors import RefusedFolder, ResumeError
+from corpusmill.errors import RecipeError, RefusedFolder, ResumeError
 from corpusmill.execute.serial import Serial
-from corpusmill.ops.unused import remove_unused, unused
+from corpusmill.ops.unused import remove_intermediate, remove_unused, unused
 from corpusmill.report.run_files import RunFiles
 from corpusmill.report.what_if import what_if
 from corpusmill.store.run_folder import RunFolder
@@ -130,3 +130,70 @@ def test_the_command_lists_then_removes(run, corpusmill):
 def test_what_makes_no_sense_together_is_refused(run, corpusmill, words, message):
     status, _, err = corpusmill("remove", run.place, *words)
     assert status == 2 and message in " ".join(err.split())
+
+
+@pytest.fixture
+def lean(tmp_path):
+    """A finished run that keeps its output."""
+    corpusmill.run(made_corpus(), overrides=KEEPS_OUTPUT, folder=tmp_path / "lean", executor=Serial())
+    return RunFolder(str(tmp_path / "lean"))
+
+
+KEEPS_OUTPUT = ["run.keep=output"]
+
+
+def outputs_of(folder):
+    return {path.name: path.read_bytes() for path in Path(folder, "output").rglob("*") if path.is_file()}
+
+
+def names_of_freed(run):
+    return {path.parent.name for path in run.path.glob("stages/*/*/freed")}
+
+
+def test_a_run_that_keeps_its_output_is_smaller_and_answers_all_questions(lean):
+    whole = RunFolder(str(made_run()))
+    assert names_of_freed(lean) == {"ids", "keys-exact", "keys-minhash", "shingles"}
+    for output in ("ids", "keys-exact", "keys-minhash", "shingles"):
+        files = [path for path in lean.path.glob(f"stages/*/{output}/*") if path.name != "freed"]
+        assert not files and list(whole.path.glob(f"stages/*/{output}/*"))
+    assert outputs_of(lean.path) == outputs_of(whole.path)
+    assert what_if(lean.path, CHANGED).kept == what_if(whole.path, CHANGED).kept
+    assert corpusmill.open(lean.path).dropped()
+
+
+def test_the_same_again_makes_nothing_again(lean):
+    again = corpusmill.run(made_corpus(), overrides=KEEPS_OUTPUT, folder=lean.path, executor=Serial())
+    assert not any(counts.done_now for counts in again.units.values()) and not again.damaged
+
+
+@pytest.mark.parametrize("overrides", [["run.keep=all"], ["steps.minhash.threshold=0.7"], ["steps.concat.length=256"]])
+def test_what_a_change_reads_is_made_again(lean, tmp_path, overrides):
+    """Without a word of damage, and with the bytes of a run from nothing."""
+    again = corpusmill.run(made_corpus(), overrides=overrides, folder=lean.path, executor=Serial())
+    assert any(counts.done_now for counts in again.units.values()) and not again.damaged
+    still = names_of_freed(lean)
+    assert still < {"ids", "keys-exact", "keys-minhash", "shingles"} and not (still and "run.keep=all" in overrides)
+    other = corpusmill.run(made_corpus(), overrides=overrides, folder=tmp_path / "other", executor=Serial())
+    assert outputs_of(lean.path) == outputs_of(other.folder)
+
+
+def test_what_a_killed_removal_left_is_removed_by_the_next_run(lean, monkeypatch):
+    corpusmill.run(made_corpus(), overrides=["run.keep=all"], folder=lean.path, executor=Serial())
+    removed = storage.remove
+
+    def dies(path):
+        if len(names_of_freed(lean)) == 2:
+            raise KeyboardInterrupt
+        removed(path)
+
+    monkeypatch.setattr(storage, "remove", dies)
+    with pytest.raises(KeyboardInterrupt):
+        remove_intermediate(lean)
+    monkeypatch.undo()
+    again = corpusmill.run(made_corpus(), overrides=KEEPS_OUTPUT, folder=lean.path, executor=Serial())
+    assert not again.damaged and len(names_of_freed(lean)) == 4
+
+
+def test_deduplication_against_it_says_what_it_lacks(lean):
+    with pytest.raises(RecipeError, match=r"its keys were removed when it had finished \(run.keep: output\)"):
+        corpusmill.run(made_corpus(), overrides=[f"steps.minhash.against={lean.path}"], folder=lean.path / "other")

@@ -32,6 +32,7 @@ from corpusmill.ops.finished import Run
 from corpusmill.ops.kernels import preloaded, warm_kernels
 from corpusmill.ops.provenance import describe
 from corpusmill.ops.provenance.calls import COMPILING_CLOCK, FAILED, FINISHED, Call
+from corpusmill.ops.unused import remove_intermediate
 from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.names import remarks
 from corpusmill.recipe.override import Overrides
@@ -217,6 +218,8 @@ def _to_the_end(session: Session, call: Call, has_report: bool) -> RunOutput:
                 raise
         else:
             if output.is_sound or _all_compared(session):
+                if output.is_sound and session.plan.recipe.run.keep == "output":
+                    remove_intermediate(run)
                 return output
 
 
@@ -248,7 +251,8 @@ def _is_as_reported(run: RunFolder, progress: Progress) -> bool:
     paths = (
         run.path / path
         for results in progress.results.values()
-        for files in results.outputs.values()
+        for name, files in results.outputs.items()
+        if not run.stage_of(results).is_freed(name)
         for path in files.paths.to_pylist()
     )
     return all(path.stat().st_mtime_ns <= reported_at for path in paths)

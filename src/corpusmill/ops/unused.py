@@ -1,5 +1,9 @@
-"""What a run's folder holds and the run no longer uses: stages, and units of stages, of earlier recipes, thresholds,
-inputs and versions. A run with the same work would use them again, so they are kept until somebody removes them."""
+"""What a run's folder holds and the run no longer uses.
+
+Stages, and units of stages, of earlier recipes, thresholds, inputs and versions: a run with the same work would use
+them again, so they are kept until somebody removes them. And where the recipe says `keep: output`, what stages wrote
+for later ones alone: neither the report nor questions to the run read it.
+"""
 
 from dataclasses import dataclass
 
@@ -9,6 +13,8 @@ from corpusmill.store import owned
 from corpusmill.store.locks import only_driver
 from corpusmill.store.restart import refuse_strangers
 from corpusmill.store.run_folder import STAGES, STAGES_RECORD, RunFolder
+
+INTERMEDIATE = ("ids", "keys-", "shingles")  # how the names of such outputs begin
 
 
 @dataclass(frozen=True)
@@ -49,6 +55,14 @@ def remove_unused(run: RunFolder) -> list[UnusedFiles]:
             if entry.whole:
                 storage.remove_tree(run.name_of(f"{STAGES}/{entry.folder}"))
         return [entry for entry, _ in found]
+
+
+def remove_intermediate(run: RunFolder) -> None:
+    """Remove what only later stages of a finished run have read. Its driver calls this."""
+    for results in run.results().values():
+        for output in results.outputs:
+            if output.startswith(INTERMEDIATE):
+                run.stage_of(results).free(output)
 
 
 def _unused(run: RunFolder) -> list[tuple[UnusedFiles, list[str]]]:

@@ -37,6 +37,7 @@ from corpusmill.ops.finished import Run
 from corpusmill.ops.kernels import preloaded, warm_kernels
 from corpusmill.ops.provenance import describe
 from corpusmill.ops.provenance.calls import FAILED, FINISHED, SharedCall, write_calls
+from corpusmill.ops.unused import remove_intermediate
 from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.names import remarks
 from corpusmill.recipe.override import Overrides
@@ -284,6 +285,8 @@ def _last_one_out(run: RunFolder, plan: RunPlan) -> None:
         for entry in run.read(STAGES_RECORD):
             folder = run.stage(entry["folder"])
             folder.remove_orphans(folder.collect(folder.planned(entry["plan"]) or ()))
+        if plan.recipe.run.keep == "output":
+            remove_intermediate(run)
         _tidy_leases(run)
         storage.remove_tree(run.name_of(WORKERS))
         storage.remove_unfinished(run.place)

@@ -24,6 +24,7 @@ Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 READ_BYTES = 128 << 20  # bytes of a file that are split and read at a time
 MeasureDropped = Literal["all", "first", "none"]
 DroppedText = Literal["sample", "all", "none"]
+Keep = Literal["all", "output"]
 
 
 @dataclass(frozen=True)
@@ -113,6 +114,8 @@ class RunSettings:
                      its signals are not saved. Why it is dropped is saved in any case
     dropped_text     whose text is stored of the dropped documents: "sample", a few of each unit, reason by reason and
                      at random; "all"; "none"
+    keep             "output": when the run has finished, files that only a later change of it would read are removed:
+                     token ids, keys and n-grams. They are made again if one does, or `dedup/… against` asks; "all"
     limit            how many documents to take of each source, the first ones, to try a recipe; None: all. One worker
                      reads a source
     sample           the share of documents to take, by a hash of their ids: "1%" or 0.01; None: all of them. All is
@@ -127,11 +130,13 @@ class RunSettings:
     error_budget: float | int = 0.01
     measure_dropped: MeasureDropped = "all"
     dropped_text: DroppedText = "sample"
+    keep: Keep = "all"
     limit: int | None = None
     sample: float | str | None = None
 
     def __post_init__(self) -> None:
-        for name, choices in (("measure_dropped", get_args(MeasureDropped)), ("dropped_text", get_args(DroppedText))):
+        for name, values in (("measure_dropped", MeasureDropped), ("dropped_text", DroppedText), ("keep", Keep)):
+            choices = get_args(values)
             if getattr(self, name) not in choices:
                 raise RecipeError(f"{name} is one of {', '.join(choices)}, got {getattr(self, name)}")
         if self.workers is not None and self.workers < 1:

@@ -293,7 +293,7 @@ def _columns(groups: Iterable[RowGroup], columns: Sequence[str], missing: bool =
     types: dict[str, pa.DataType] = {ROW_LOCATION[1]: pa.int64(), TEXT_MISSING: pa.bool_()}
     names = [*columns, *([TEXT_MISSING] if missing else []), *ROW_LOCATION]
     by_file = [list(file_groups) for _, file_groups in groupby(groups, lambda group: group.path)]
-    read = _each(lambda own: _columns_of_file(own, columns, missing), by_file)
+    read = _results_of(lambda own: _columns_of_file(own, columns, missing), by_file)
     parts = [part for of_file in read for part in of_file]
     return pa.concat_tables(parts or [pa.table({name: pa.array([], types.get(name, pa.string())) for name in names})])
 
@@ -391,7 +391,7 @@ def _rows(tables: RunTables, places: Sequence[Place], columns: list[str] | None 
     for path, row in places:
         if (path, row) not in rows:
             rows_by_path.setdefault(path, set()).add(row)
-    read = _each(lambda path: _rows_of_file(path, rows_by_path[path], columns), rows_by_path)
+    read = _results_of(lambda path: _rows_of_file(path, rows_by_path[path], columns), rows_by_path)
     for path, entries in zip(rows_by_path, read):
         rows |= {(path, row): entry for row, entry in entries.items()}
     _add_texts(tables, {location: row for location, row in rows.items() if ROW in row and "text" not in row})
@@ -407,7 +407,7 @@ def _add_texts(tables: RunTables, rows: Mapping[Place, dict[str, Any]]) -> None:
     rows_by_path: dict[str, set[int]] = {}
     for (path, _), row in rows.items():
         rows_by_path.setdefault(texts[path], set()).add(row[ROW])
-    read = _each(lambda path: _rows_of_file(path, rows_by_path[path], ["text", "metadata"]), rows_by_path)
+    read = _results_of(lambda path: _rows_of_file(path, rows_by_path[path], ["text", "metadata"]), rows_by_path)
     text_rows = dict(zip(rows_by_path, read))
     for (path, _), row in rows.items():
         row.update(text_rows[texts[path]][row[ROW]])
@@ -443,7 +443,7 @@ def _signals_of(tables: RunTables, ids: set[str], units: Collection[int]) -> dic
     id_array = pa.array(sorted(ids), pa.string())
     all_paths = (tables.files.paths("signals", number) for number in _all(tables) if ids)
     paths = [path for of_pass in all_paths for unit, path in enumerate(of_pass) if unit in units]
-    for rows in _each(lambda path: _rows_by_id(path, id_array), paths):
+    for rows in _results_of(lambda path: _rows_by_id(path, id_array), paths):
         for row in rows:
             own = {name: finite(value) for name, value in row.items() if name not in DOCUMENT_COLUMNS}
             signals.setdefault(row["id"], {}).update(own)
@@ -461,7 +461,7 @@ def _rows_by_id(path: str, ids: pa.Array) -> list[dict[str, Any]]:
     return rows
 
 
-def _each(function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+def _results_of(function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
     """The results in the order of the items, several at a time: most of the work is unpacking, which needs no GIL."""
     items = list(items)
     if len(items) < 2:

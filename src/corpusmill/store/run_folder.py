@@ -306,6 +306,10 @@ class RunFolder:
         """The full name of a file of the data card, beside the report."""
         return self.name_of(name)
 
+    def stage_of(self, results: Results) -> StageFolder:
+        """The folder that results are in."""
+        return StageFolder(self.place, results.folder)
+
     def stage(self, name: str) -> StageFolder:
         """A stage by the name of its folder: `pass-1-3fa2b1c4`."""
         return StageFolder(self.place, f"{STAGES}/{name}")

@@ -37,6 +37,7 @@ from corpusmill.store.run_records import (
 from corpusmill.store.units import Commit, QuarantinedRecord, Results, Unit
 
 DAMAGED = "damaged"
+FREED = "freed"  # an empty file in the folder of an output whose files a finished run does without
 _lately: dict[str, str] = {}  # results/PLAN -> the file that this process wrote: a store's listing may be behind
 # Folders of a stage that are not outputs.
 ATTEMPT = re.compile(r"[^-.]+-[0-9a-f]{8}(\.|$)")  # the file of an attempt at a unit
@@ -199,11 +200,14 @@ class StageFolder:
                 f"outside, or copied in part. Run the recipe again: the unit that wrote this file is done again."
             )
 
-    def resized(self, results: Results) -> list[DamagedFile]:
-        """The outputs that are not there, or of another size than their commits say, by a listing of the folder."""
+    def resized(self, results: Results, freed_too: bool = False) -> list[DamagedFile]:
+        """The outputs that are not there, or of another size than their commits say, by a listing of the folder. Those
+        that were freed need not be there: whoever reads them compares them before, and finds out."""
         damaged = []
         for name, files in results.outputs.items():
             sizes = self._sizes(name)
+            if FREED in sizes and not freed_too:
+                continue
             for unit, size in enumerate(files.bytes.tolist()):
                 path = storage.join(self.place, files.path(unit))
                 base = path.rpartition("/")[2]
@@ -214,6 +218,23 @@ class StageFolder:
                     problem = f"{state}, its commit says {size}"
                     damaged.append(DamagedFile(results.keys[unit], files.path(unit), problem))
         return damaged
+
+    def is_freed(self, output: str) -> bool:
+        """Whether `free` has removed the files of an output, and they were not made again."""
+        return storage.exists(self._name(f"{output}/{FREED}"))
+
+    def free(self, output: str) -> None:
+        """Remove the files of an output. If one is read again, its units are done again. Killed at any moment, the same
+        call completes it."""
+        storage.write_atomic(self._name(f"{output}/{FREED}"), b"")
+        self.remove_files(f"{output}/{file}" for file in self._sizes(output) if file != FREED)
+
+    def make_again(self, outputs: Iterable[str]) -> list[str]:
+        """Those of the outputs that were freed; from now on their files are missing."""
+        freed = [output for output in outputs if self.is_freed(output)]
+        for output in freed:
+            storage.remove(self._name(f"{output}/{FREED}"))
+        return freed
 
     # ------------------------------------------------------------- what was found damaged
 
@@ -356,11 +377,15 @@ class StageFolder:
         """The names of files that no attempt at a unit wrote, beside the stage's own records."""
         names = [name for name in self._sizes("") if not name.endswith(".json")]
         for folder in set(storage.list_dir(self._name(""))) - {*BOOKS, *self._sizes("")}:
-            names += [f"{folder}/{file}" for file in storage.list_dir(self._name(folder)) if not ATTEMPT.match(file)]
+            names += [
+                f"{folder}/{file}"
+                for file in storage.list_dir(self._name(folder))
+                if not ATTEMPT.match(file) and file != FREED
+            ]
         return sorted(names)
 
     def remove_files(self, names: Iterable[str]) -> None:
-        """Remove some of `of_other_plans`, one after the other."""
+        """Remove files by their names in the folder, one after the other."""
         for name in names:
             storage.remove(self._name(name))
 

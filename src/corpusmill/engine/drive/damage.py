@@ -97,6 +97,7 @@ class Repairs:
     done      folder of a stage -> keys of units that this session did
     compared  folder of a stage, output -> keys of units of which this session has compared it
     damaged   a sentence for each file that was found damaged
+    keeps_all   whether files are wanted that a finished run does without, see `run.keep`
     """
 
     run: RunFolder
@@ -104,6 +105,7 @@ class Repairs:
     done: dict[str, set[str]] = field(default_factory=dict)
     compared: dict[tuple[str, str], set[str]] = field(default_factory=dict)
     damaged: list[str] = field(default_factory=list)
+    keeps_all: bool = True
 
     def committed(self, folder: StageFolder, key: str) -> None:
         """Note a unit that this session has done."""
@@ -130,7 +132,7 @@ class Repairs:
 
     def resized(self, folder: StageFolder, results: Results) -> list[DamagedFile]:
         """The outputs of a complete stage that are not there, or of another size."""
-        return folder.resized(results)
+        return folder.resized(results, freed_too=self.keeps_all)
 
     def forget(self, folder: StageFolder, stage: str, files: Sequence[DamagedFile]) -> None:
         """Have the units of damaged files done again."""
@@ -141,6 +143,12 @@ class Repairs:
             if name == folder.name:
                 checked.difference_update(keys)
         units = f"{len(keys)} units of {stage} are" if len(keys) > 1 else f"unit {next(iter(keys))} of {stage} is"
+        outputs = sorted({file.path.split("/")[-2] for file in files})
+        if folder.make_again(outputs) == outputs:
+            self.note(
+                f"{stage}: {', '.join(outputs)} removed when the run had finished (run.keep: output); {units} done again"
+            )
+            return
         shown = "; ".join(f"{self.run.name_of(file.path)}: {file.problem}" for file in files[:SHOWN])
         others = f"; and {len(files) - SHOWN} more files" if len(files) > SHOWN else ""
         self._warn(shown + others, f"{units} done again")

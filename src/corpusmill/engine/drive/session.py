@@ -62,7 +62,9 @@ class Session:
     repairs: Repairs = field(init=False)
 
     def __post_init__(self, repair_policy: Repairs | None) -> None:
-        self.repairs = repair_policy or Repairs(self.run, self.listener.note)
+        self.repairs = repair_policy or Repairs(
+            self.run, self.listener.note, keeps_all=self.plan.recipe.run.keep == "all"
+        )
 
     def begin(self) -> None:
         """Begin with the first stage: nothing is known of any."""

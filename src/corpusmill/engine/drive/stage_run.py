@@ -177,7 +177,7 @@ class CollectsAll(Collector):
         folder, keys, repairs = self.of.folder, self.of.keys, self.of.session.repairs
         folder.forget_failures()
         self.collected = folder.collect(keys, partial(repairs.set_aside, folder))
-        if self.collected.units and (damaged := folder.resized(folder.finished(self.collected, keys))):
+        if self.collected.units and (damaged := repairs.resized(folder, folder.finished(self.collected, keys))):
             repairs.forget(folder, self.of.stage.name, damaged)
             self.collected = folder.collect(keys)
         self.missing = {unit.key: unit for unit in self.of.units if unit.key not in self.collected.units}

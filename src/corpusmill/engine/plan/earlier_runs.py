@@ -103,6 +103,11 @@ def key_files(run: RunFolder, label: str) -> Iterator[Kept]:
         raise RecipeError(
             f"{run.place}: the run is not finished. Finish it first: corpusmill run RECIPE --folder {quote(run.place)}"
         )
+    if run.stage_of(signing).is_freed(f"keys-{label}"):
+        raise RecipeError(
+            f"{run.place}: its keys were removed when it had finished (run.keep: output). Make them again: "
+            f"corpusmill run RECIPE --folder {quote(run.place)} --set run.keep=all"
+        )
     outputs = [(signing, f"keys-{label}"), (signing, "docs"), (final, "docs")]
     for unit in range(len(signing)):
         keys, docs, map_file = (_absolute(run.name_of(stage[name].path(unit))) for stage, name in outputs)
