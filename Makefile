@@ -130,8 +130,9 @@ bench-peers: $(READY) ## whole pipelines of others beside ours, 46 MB; WHOLE=1 a
 scale: $(READY) ## near deduplication of 10 million documents and of 1 million near copies of one page, made: seconds and memory; SCALE=100M: of a tenth of these and of so many, 60 GB of disk
 	$(BIN)/python -m benchmarks.speed.scale $(if $(SCALE),--scale $(SCALE)) $(if $(SCRATCH),--scratch $(SCRATCH))
 
-simulate: $(READY) ## what workers that die, are slow or are preempted cost: 100,000 units on 1,000 workers
+simulate: $(READY) $(WORKLOAD)/truth.json ## what workers that die, are slow or are preempted cost: 100,000 units on 1,000 workers; and the trace of a run on 1 to 16 workers
 	$(BIN)/python -m benchmarks.simulate
+	$(BIN)/python -m benchmarks.simulate.many_cores --workload $(WORKLOAD)
 
 planned: $(READY) $(WORKLOAD)/truth.json ## what `corpusmill plan` says beside what the run then takes; takes minutes
 	$(BIN)/python -m benchmarks.speed.planned --workload $(WORKLOAD)
