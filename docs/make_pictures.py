@@ -9,10 +9,12 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
+from corpusmill.engine.plan.lower import lower_inputs
 from corpusmill.loader import TokenLoader
 from corpusmill.loader.masks import block_mask
 from corpusmill.loader.order import SampleOrder
 from corpusmill.models.tokenizer import load
+from corpusmill.recipe import Recipe
 from corpusmill.shards.pack import UnitTokens
 from corpusmill.shards.plan import plan_shards
 from corpusmill.shards.writer import write_folder
@@ -27,6 +29,16 @@ SHAPES = {(25, 5): "#b4541a", (16, 7): "#1f5fa8", (9, 13): "#3a7d34"}  # bands, 
 NAMED_AT = {(25, 5): (0.50, "end"), (16, 7): (0.68, "start"), (9, 13): (0.86, "start")}  # similarity, side of the curve
 SHINGLES, PAIRS = 500, 1000  # of each document, and at each dot
 SAMPLES, BUFFER = 1000, 100  # rows of an epoch, and of a buffer that is shuffled
+STAGES_OF = """
+read: {warc: crawl/*.warc.gz}
+steps: [extract/blocks, filter/gopher_quality, dedup/exact, dedup/minhash, tokenize/bpe, pack/concat]
+write: [shards]
+"""
+UNITS = {  # of 472 MB of text
+    "extract": 32, "pass-1": 32, "exact-group": 1, "exact-names": 1, "exact-verdicts": 1, "minhash-group": 6,
+    "minhash-links": 1, "minhash-shingles": 32, "minhash-routes": 1, "minhash-decide": 1, "minhash-verdicts": 1,
+    "minhash-emptied": 1, "pass-2": 32, "tokens": 32, "shards": 2,
+}  # fmt: skip
 STYLE = """
   text { font: 14px system-ui, sans-serif; fill: #222 }
   .paper { fill: #fff } .axis { stroke: #222 } .grid { stroke: #ddd } .threshold { stroke: #888; stroke-dasharray: 4 4 }
@@ -35,7 +47,48 @@ STYLE = """
 
 def pictures() -> dict[str, str]:
     """File name -> content of every picture."""
-    return {"s-curve.svg": s_curve(), "batch.svg": batch(), "order.svg": order()}
+    return {"s-curve.svg": s_curve(), "batch.svg": batch(), "order.svg": order(), "stages.svg": stages()}
+
+
+def stages() -> str:
+    """The stages of a recipe, each below those whose results it reads. Of what a stage reads only the nearest is drawn:
+    what these have read themselves is there, too."""
+    after = {stage.name: set(stage.after) for stage in lower_inputs(Recipe.parse(STAGES_OF), ()).stages}
+    depth: dict[str, int] = {}
+    for name, before in after.items():
+        depth[name] = 1 + max((depth[each] for each in before), default=-1)
+    known = {name: set().union(before, *(after[each] for each in before)) for name, before in after.items()}
+    for _ in after:
+        known = {name: all_.union(*(known[each] for each in all_)) for name, all_ in known.items()}
+    levels = [[name for name in after if depth[name] == level] for level in range(max(depth.values()) + 1)]
+    step, width, height = 54, 210, 32
+    at = {
+        name: (WIDTH / 2 + (place - (len(level) - 1) / 2) * (width + 20), 24 + step * row)
+        for row, level in enumerate(levels)
+        for place, name in enumerate(level)
+    }
+    tall = step * len(levels)
+    parts = [f'<rect class="paper" width="{WIDTH}" height="{tall}"/>']
+    for name, before in after.items():
+        nearest = [each for each in before if not any(each in known[other] for other in before)]
+        for each in nearest:
+            (x, y), (from_x, from_y) = at[name], at[each]
+            parts.append(
+                f'<line class="axis" x1="{from_x:.1f}" y1="{from_y + height / 2:.1f}" x2="{x:.1f}" '
+                f'y2="{y - height / 2:.1f}"/>'
+            )
+    for name, (x, y) in at.items():
+        many = UNITS[name] > 1
+        parts.append(
+            f'<rect x="{x - width / 2:.1f}" y="{y - height / 2:.1f}" width="{width}" height="{height}" rx="4" '
+            f'fill="{"#cfe0f3" if many else "#eee"}" stroke="#222"/>'
+        )
+        parts.append(text(x, y + 5, f"{name}: {UNITS[name]} unit{'s' * many}", "middle"))
+    title = "the stages of a recipe with extraction, two deduplications and shards, from the first to the last"
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {tall}" role="img" aria-label="{title}">'
+        f"<style>{STYLE}</style>{''.join(parts)}</svg>\n"
+    )
 
 
 def batch() -> str:
