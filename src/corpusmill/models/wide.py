@@ -152,7 +152,9 @@ class WideModel:
         short: Bools = np.asarray(np.diff(offsets) < SHORT_TEXT)
         self._look_twice(data, offsets, short, shares)
         doubted = np.flatnonzero(short | (misfit > self._limit(expected, shares, np.zeros(texts, np.bool_))))
-        theirs = self._by_lid_176(data, offsets[:-1][doubted], offsets[1:][doubted])
+        theirs = np.zeros((len(doubted), len(self.names)), np.float32)
+        for rows, least in ((short[doubted], 0.0), (~short[doubted], AGREED)):
+            theirs[rows] = self._by_lid_176(data, offsets[:-1][doubted][rows], offsets[1:][doubted][rows], least)
         self._blend(doubted[short[doubted]], theirs[short[doubted]], scored, shares)
         agreed = theirs[np.arange(len(doubted)), best_of(shares[doubted])] >= AGREED
         against = ~agreed & np.isin(best_of(shares[doubted]), self._known_to_lid_176)
@@ -252,9 +254,9 @@ class WideModel:
         blended = (share * own + (1 - share) * theirs) ** SHARPER
         shares[rows] = blended / np.maximum(blended.sum(axis=1, keepdims=True), np.finfo(np.float32).tiny)
 
-    def _by_lid_176(self, data: Bytes, first: Int64s, last: Int64s) -> Float32s:
-        """(texts, names) the scores of lid.176 for data[first:last]."""
-        labels, scores = lid_176().predict_spans(data, first, last, BLENDED)
+    def _by_lid_176(self, data: Bytes, first: Int64s, last: Int64s, least: float) -> Float32s:
+        """(texts, names) the scores of lid.176 for data[first:last], those of `least` or more."""
+        labels, scores = lid_176().predict_spans(data, first, last, BLENDED, least)
         theirs = np.zeros((len(first), len(self.names)), np.float32)
         row, column = np.nonzero(labels >= 0)
         np.add.at(theirs, (row, self._known_to_lid_176[labels[row, column]]), scores[row, column])
