@@ -161,13 +161,13 @@ def score(data: Bytes, offsets: Int64s, model: Wide, scores: Float32s, weights: 
     best      (texts,) written: the score of a language that has each n-gram as often as the one that has it most
     """
     table, logs, ceiling = model.table, model.logs, model.ceiling
-    classes = table.shape[1]
+    # What is behind the classes is 0; 32 columns are added at a time.
+    classes = min((len(model.prior) + 31) // 32 * 32, table.shape[1])
+    scores[:, classes:] = 0
     counts = np.zeros(len(table), np.int32)
     ngrams, found = np.empty(len(table) + 1, np.int32), np.empty(FOUND + 1, np.int32)
     alike = np.empty((COUNTED_ALIKE + 1, len(table) + 1), np.int32)
     once, twice, thrice, more = alike[0], alike[1], alike[2], alike[3]
-    classes = (len(model.prior) + 31) // 32 * 32
-    scores[:, classes:] = 0
     narrow, block, total = np.empty(classes, np.int16), np.empty(classes, np.int32), np.empty(classes, np.int64)
     for i in range(len(offsets) - 1):
         distinct = count(data, offsets[i], offsets[i + 1], model, counts, ngrams, found)
@@ -206,9 +206,7 @@ def score(data: Bytes, offsets: Int64s, model: Wide, scores: Float32s, weights: 
 
 
 @inlined
-def add_alike(
-    table: Int8s, ceiling: Int8s, ngrams: Int32s, n: int, times: Bits, narrow: Int16s, total: Int64s
-) -> Bits:
+def add_alike(table: Int8s, ceiling: Int8s, ngrams: Int32s, n: int, times: Bits, narrow: Int16s, total: Int64s) -> Bits:
     """Add the rows of ngrams[:n], which a text has equally often, `times` each, to `total`: in 16 bits before they are
     multiplied, four rows at a time. Returns what their ceilings add.
 
@@ -331,37 +329,77 @@ def name_texts(
     model: Wide,
     heat: float,
     shares: Float32s,
+    likeliest: Int64s,
     misfit: Float32s,
     expected: Float32s,
+    lead: Float32s,
 ) -> None:
     """The share of each name, and how badly the likeliest class fits each text.
 
-    shares   (texts, names) written: the softmax of score * heat / sqrt(bytes), summed over the classes of a name. The
-             n-grams of a text are not independent: without that factor nearly every share is 0 or 1.
-    misfit   (texts,) written: how far the likeliest class's score is below `best`, per weight
-    expected (texts,) written: the misfit that is expected of a text of that class
+    shares     (texts, names) written: the softmax of score * heat / sqrt(bytes), summed over the classes of a name. The
+               n-grams of a text are not independent: without that factor nearly every share is 0 or 1.
+    likeliest  (texts,) written: the name with the largest share; of equal ones, and without any, the first
+    misfit     (texts,) written: how far the likeliest class's score is below `best`, per weight
+    expected   (texts,) written: the misfit that is expected of a text of that class
+    lead       (texts,) written: how far the likeliest class's score, prior and all, is above that of what is no language
     """
     classes = len(model.prior)
     full = np.empty(classes, np.float64)
+    named = np.empty(classes, np.int64)
     for i in range(len(weights)):
         top = -1
+        nothing = -np.inf
         for c in range(classes):
             full[c] = np.float64(scores[i, c]) + model.prior[c]
-            if model.name[c] != NO_NAME and (top < 0 or full[c] > full[top]):
+            if model.name[c] == NO_NAME:
+                nothing = max(nothing, full[c])
+            elif top < 0 or full[c] > full[top]:
                 top = c
         shares[i, :] = 0
-        misfit[i] = 0
-        expected[i] = 0
+        likeliest[i], misfit[i], expected[i], lead[i] = 0, 0, 0, 0
         if weights[i] == 0:
             continue
         misfit[i] = np.float32((best[i] - scores[i, top]) * UNIT / weights[i])
         expected[i] = model.expected[top]
+        lead[i] = full[top] - nothing
         factor = heat / np.sqrt(offsets[i + 1] - offsets[i] + 1.0)
+        lowest = full[top] + MIN_LOG_SHARE / factor
         total = 0.0
+        count = 0
         for c in range(classes):
-            if model.name[c] != NO_NAME and (full[c] - full[top]) * factor > MIN_LOG_SHARE:
+            if full[c] > lowest and model.name[c] != NO_NAME:
                 share = np.exp((full[c] - full[top]) * factor)
                 shares[i, model.name[c]] += np.float32(share)
                 total += share
+                named[count] = model.name[c]
+                count += 1
+        largest = np.float32(0)
+        for k in range(count):
+            share = shares[i, named[k]]
+            if share > largest or (share == largest and named[k] < likeliest[i]):
+                largest, likeliest[i] = share, named[k]
+        for k in range(count):
+            shares[i, named[k]] = -abs(shares[i, named[k]])
+        for k in range(count):
+            # A name of several classes is divided once.
+            if shares[i, named[k]] < 0:
+                shares[i, named[k]] = np.float32(shares[i, named[k]] / -total)
+
+
+@kernel
+def best_two(shares: Float32s, best: Int32s, values: Float32s) -> None:
+    """The two largest of each row, of equal ones the first.
+
+    best, values   (texts, 2) written: where they are, -1 where what is left is 0; and what they are
+    """
+    for i in range(len(shares)):
+        best[i, :] = -1
+        values[i, :] = 0
         for j in range(shares.shape[1]):
-            shares[i, j] = np.float32(shares[i, j] / total)
+            share = shares[i, j]
+            if share > values[i, 1]:
+                if share > values[i, 0]:
+                    best[i, 1], values[i, 1] = best[i, 0], values[i, 0]
+                    best[i, 0], values[i, 0] = j, share
+                else:
+                    best[i, 1], values[i, 1] = j, share
