@@ -12,7 +12,9 @@ import numpy as np
 
 from corpusmill.text.array_types import Bools, Bytes, Float32s, Int8s, Int16s, Int32s, Int64s, UInt32s
 from corpusmill.text.compile import inlined, kernel
-from corpusmill.text.lowlevel import Bits, U, load8, prefetch
+from corpusmill.text.lowlevel import NO_BITS, Bits, U, load8, lowest_bit, prefetch
+from corpusmill.text.simd import between, either, equal, masks, not_ascii
+from corpusmill.text.spans import below
 
 UNIT = 1024  # log(1 + count) is an integer in these parts, so that sums do not depend on their order
 MAX_COUNTED = 1024  # further occurrences of one n-gram in one text do not count
@@ -54,6 +56,10 @@ class Wide(NamedTuple):
     depth: int
 
 
+wide_bytes = masks(not_ascii)
+suspects_of = masks(either(between(0xCC, 0xCD), equal("\xe1")))
+
+
 @kernel
 def gather(data: Bytes, first: Int64s, last: Int64s, bounds: Int64s, out: Bytes, offsets: Int64s, odd: Bools) -> None:
     """Write the spans of each text after each other, a space between them, and all white space as spaces.
@@ -76,7 +82,7 @@ def gather(data: Bytes, first: Int64s, last: Int64s, bounds: Int64s, out: Bytes,
                 at += 1
             at = put_spaced(data, first[w], last[w], out, at)
         offsets[i + 1] = at
-        odd[i] = has_marks(out[begin:at]) or may_be_capitals(out[begin:at])
+        odd[i] = has_marks(out, begin, at) or may_be_capitals(out[begin:at])
 
 
 @inlined
@@ -85,6 +91,14 @@ def put_spaced(data: Bytes, begin: int, end: int, out: Bytes, p: int) -> Any:
     without U+00AD, U+2060 and U+FEFF, which are not seen; returns its end."""
     at = begin
     while at < end:
+        if at + 64 <= end and wide_bytes(data, at)[0] == NO_BITS:
+            # The same for 64 bytes of ASCII, with vector instructions.
+            for k in range(64):
+                byte = load8(data, at + k)
+                out[U(p + k)] = BLANK if byte <= 0x20 and (byte >= 0x1C or 0x09 <= byte <= 0x0D) else byte
+            at += 64
+            p += 64
+            continue
         lead = load8(data, at)
         size, blank, unseen = 1, False, False
         if lead <= 0x20:
@@ -120,19 +134,16 @@ def put_spaced(data: Bytes, begin: int, end: int, out: Bytes, p: int) -> Any:
 
 
 @inlined
-def has_marks(text: Bytes) -> bool:
-    """Whether there are combining diacritics (U+0300 to U+036F) or conjoining letters of Korean."""
-    suspects = 0
-    for at in range(len(text)):
-        byte = text[at]
-        suspects += (byte == 0xCC) | (byte == 0xCD) | (byte == 0xE1)
-    if suspects == 0:
-        return False
-    for at in range(len(text) - 1):
-        if text[at] == 0xCC or (text[at] == 0xCD and text[at + 1] < 0xB0):
-            return True
-        if text[at] == 0xE1 and 0x84 <= text[at + 1] <= 0x87:
-            return True
+def has_marks(text: Bytes, begin: int, end: int) -> bool:
+    """Whether text[begin:end] has combining diacritics (U+0300 to U+036F) or conjoining letters of Korean."""
+    for at in range(begin, end, 64):
+        suspects = suspects_of(text, at)[0] & below(min(end - at, 64))
+        while suspects != NO_BITS:
+            place = at + lowest_bit(suspects)
+            first, second = load8(text, place), load8(text, place + 1)
+            if first == 0xCC or (first == 0xCD and second < 0xB0) or (first == 0xE1 and 0x84 <= second <= 0x87):
+                return True
+            suspects &= suspects - U(1)
     return False
 
 
@@ -174,9 +185,9 @@ def score(data: Bytes, offsets: Int64s, model: Wide, scores: Float32s, weights: 
         n1, n2, n3, n_more = 0, 0, 0, 0
         for j in range(distinct):
             # Written to all four, and kept in one: a branch would be mispredicted too often.
-            ngram = ngrams[j]
+            ngram = U(ngrams[j])
             times = counts[ngram]
-            once[n1], twice[n2], thrice[n3], more[n_more] = ngram, ngram, ngram, ngram
+            once[U(n1)], twice[U(n2)], thrice[U(n3)], more[U(n_more)] = ngram, ngram, ngram, ngram
             n1 += times == 1
             n2 += times == 2
             n3 += times == 3
@@ -198,7 +209,7 @@ def score(data: Bytes, offsets: Int64s, model: Wide, scores: Float32s, weights: 
             for c in range(classes):
                 total[c] += block[c]
         for j in range(distinct):
-            counts[ngrams[j]] = 0
+            counts[U(ngrams[j])] = 0
         for c in range(classes):
             scores[i, c] = np.float32(np.float64(total[c]) * model.step / UNIT)
         weights[i] = weight
@@ -245,11 +256,10 @@ def count(data: Bytes, begin: int, end: int, model: Wide, counts: Int32s, ngrams
     moves, states = model.moves, model.states
     n, waiting = 0, 0
     part = (end - begin) // PARALLEL_READS
-    state = np.int64(0)
+    state = U(0)
     at = begin
     if part >= model.depth:
-        s1, s2, s3, s4 = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
-        s5, s6, s7 = np.int64(0), np.int64(0), np.int64(0)
+        s1, s2, s3, s4, s5, s6, s7 = U(0), U(0), U(0), U(0), U(0), U(0), U(0)
         a1, a2, a3, a4 = begin + part, begin + 2 * part, begin + 3 * part, begin + 4 * part
         a5, a6, a7 = begin + 5 * part, begin + 6 * part, begin + 7 * part
         # A state depends on the last `depth` bytes alone, so the bytes before a place lead to the state there.
@@ -295,13 +305,13 @@ def count(data: Bytes, begin: int, end: int, model: Wide, counts: Int32s, ngrams
 
 @inlined
 def step(moves: UInt32s, states: Int32s, state: Bits, byte: Bits) -> Bits:
-    return np.int64(moves[np.int64(states[state, 0]) + np.int64(byte)])
+    return U(moves[U(states[state, 0]) + U(byte)])
 
 
 @inlined
 def note(ngram: int, found: Int32s, waiting: int) -> int:
     """Written in any case, and kept if it is one: a branch would be mispredicted too often."""
-    found[waiting] = ngram
+    found[U(waiting)] = ngram
     return waiting + (ngram != 0)
 
 
@@ -310,11 +320,11 @@ def tally(found: Int32s, waiting: int, table: Int8s, counts: Int32s, ngrams: Int
     """Count found[:waiting], and have their rows of the table brought near. Written to `ngrams` in any case, and kept
     if it is new."""
     for j in range(waiting):
-        ngram = found[j]
+        ngram = U(found[j])
         row = np.int64(ngram) * table.shape[1]
         for line in range(0, table.shape[1], LINE):
             prefetch(table, row + line)
-        ngrams[n] = ngram
+        ngrams[U(n)] = ngram
         n += counts[ngram] == 0
         counts[ngram] += 1
     return n
@@ -346,29 +356,30 @@ def name_texts(
     classes = len(model.prior)
     full = np.empty(classes, np.float64)
     named = np.empty(classes, np.int64)
+    nothings = np.flatnonzero(model.name == NO_NAME)
     for i in range(len(weights)):
-        top = -1
-        nothing = -np.inf
         for c in range(classes):
             full[c] = np.float64(scores[i, c]) + model.prior[c]
-            if model.name[c] == NO_NAME:
-                nothing = max(nothing, full[c])
-            elif top < 0 or full[c] > full[top]:
-                top = c
+        top, highest, nothing = 0, -np.inf, -np.inf
+        for c in range(classes):
+            if full[c] > highest and model.name[c] != NO_NAME:
+                top, highest = c, full[c]
+        for c in nothings:
+            nothing = max(nothing, full[c])
         shares[i, :] = 0
         likeliest[i], misfit[i], expected[i], lead[i] = 0, 0, 0, 0
         if weights[i] == 0:
             continue
         misfit[i] = np.float32((best[i] - scores[i, top]) * UNIT / weights[i])
         expected[i] = model.expected[top]
-        lead[i] = full[top] - nothing
+        lead[i] = highest - nothing
         factor = heat / np.sqrt(offsets[i + 1] - offsets[i] + 1.0)
-        lowest = full[top] + MIN_LOG_SHARE / factor
+        lowest = highest + MIN_LOG_SHARE / factor
         total = 0.0
         count = 0
         for c in range(classes):
             if full[c] > lowest and model.name[c] != NO_NAME:
-                share = np.exp((full[c] - full[top]) * factor)
+                share = np.exp((full[c] - highest) * factor)
                 shares[i, model.name[c]] += np.float32(share)
                 total += share
                 named[count] = model.name[c]
