@@ -164,7 +164,6 @@ class WideModel:
         """
         offsets = scored.offsets
         shares, likeliest, misfit, expected, _ = named
-        texts = len(misfit)
         short: Bools = np.asarray(np.diff(offsets) < SHORT_TEXT)
         self._look_twice(data, offsets, short, shares, likeliest)
         agreed = self._agree(data, np.flatnonzero(short), scored, shares, likeliest)
@@ -276,12 +275,12 @@ class WideModel:
 
 
 def name(scored: WideScores, model: Wide, heat: float, names: int) -> NamedTexts:
+    """Names and fit of texts by naive Bayes alone."""
     texts = len(scored.weights)
-    named = NamedTexts(
-        np.empty((texts, names), np.float32), np.empty(texts, np.int64), *np.empty((3, texts), np.float32)
-    )
-    name_texts(*scored, model, heat, *named)
-    return named
+    shares, likeliest = np.empty((texts, names), np.float32), np.empty(texts, np.int64)
+    misfit, expected, lead = np.empty((3, texts), np.float32)
+    name_texts(*scored, model, heat, shares, likeliest, misfit, expected, lead)
+    return NamedTexts(shares, likeliest, misfit, expected, lead)
 
 
 def read_names(path: Path) -> list[str]:

@@ -19,7 +19,7 @@ from corpusmill.text.spans import below
 UNIT = 1024  # log(1 + count) is an integer in these parts, so that sums do not depend on their order
 MAX_COUNTED = 1024  # further occurrences of one n-gram in one text do not count
 NGRAM_BLOCK = 256  # n-grams summed at a time: 256 * 7098 * 128 < 2**31, and of those counted alike 256 * 128 = 2**15
-COUNTED_ALIKE = 3  # n-grams that a text has once, twice, three times, 19 of 20, are summed before they are multiplied
+COUNTED_ALIKE = 3  # n-grams that a text has once, twice, three times, 93 %, are summed before they are multiplied
 NO_NAME = -1
 MIN_LOG_SHARE = -20  # log of the smallest share that is counted
 FIRST_CAPITALS, LAST_CAPITALS = 0xC3, 0xD6  # lead bytes of Latin, Greek, Cyrillic and Armenian letters
@@ -351,7 +351,7 @@ def name_texts(
     likeliest  (texts,) written: the name with the largest share; of equal ones, and without any, the first
     misfit     (texts,) written: how far the likeliest class's score is below `best`, per weight
     expected   (texts,) written: the misfit that is expected of a text of that class
-    lead       (texts,) written: how far the likeliest class's score, prior and all, is above that of what is no language
+    lead       (texts,) written: how far the likeliest class's score, prior and all, is above that of no language
     """
     classes = len(model.prior)
     full = np.empty(classes, np.float64)
@@ -364,8 +364,8 @@ def name_texts(
         for c in range(classes):
             if full[c] > highest and model.name[c] != NO_NAME:
                 top, highest = c, full[c]
-        for c in nothings:
-            nothing = max(nothing, full[c])
+        for k in range(len(nothings)):
+            nothing = max(nothing, full[nothings[k]])
         shares[i, :] = 0
         likeliest[i], misfit[i], expected[i], lead[i] = 0, 0, 0, 0
         if weights[i] == 0:
