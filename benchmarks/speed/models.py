@@ -4,6 +4,7 @@ import gzip
 import time
 from collections.abc import Callable
 from pathlib import Path
+from statistics import median
 
 import fasttext
 import numpy as np
@@ -11,6 +12,7 @@ import orjson
 import pyarrow as pa
 
 from benchmarks import samples
+from benchmarks.calibration import slowness
 from benchmarks.common import Figure, Workload, row, table, thread_seconds
 from corpusmill import assets
 from corpusmill.models.fasttext import FastText
@@ -21,6 +23,7 @@ from corpusmill.steps.annotate.perplexity import Perplexity
 from corpusmill.steps.annotate.quality import Quality
 from corpusmill.steps.annotate.toxicity import AnnotateToxicity
 from corpusmill.steps.decontaminate.ngrams import Ngrams
+from corpusmill.steps.filter.language import FilterLanguage
 from corpusmill.text.lexicon import find_words, read_words
 from corpusmill.train.lm import LmSettings, train
 
@@ -28,6 +31,7 @@ ITEMS, DECONTAMINATION = 30_000, 50.0  # items of benchmarks; MB/s per core
 QUALITY = 50.0  # MB/s per core
 LEXICON = 100.0  # MB/s per core
 LANGUAGE, CHARACTERS = 25_000.0, 1000  # texts/s per core, of so many characters
+BY_LID_WIDE = 90.0  # MB/s per core, see `calibration.slowness`
 
 
 def run(workload: Workload, runs: int, scratch: Path, data: Path | None = None) -> list[Figure]:
@@ -159,4 +163,22 @@ def toxicity(workload: Workload, runs: int, scratch: Path) -> list[Figure]:
     ]
 
 
-PARTS: tuple[Callable[[Workload, int, Path], list[Figure]], ...] = (decontamination, perplexity, quality, toxicity)
+def lid_wide(workload: Workload, runs: int, scratch: Path) -> list[Figure]:
+    """MB/s of text by the signals of filter/language, and beside it, in turns, the loop of `calibration`."""
+    sample = samples.all_kinds(workload)
+    pairs = [(sample.speed(FilterLanguage().signals, 1), slowness()) for _ in range(max(runs, 3))]
+    speed, slow = median(speed for speed, _ in pairs), median(slow for _, slow in pairs)
+    table("filter/language by lid.wide, 3 windows of 200 characters", "")
+    row("MB/s per core", f"{speed:.1f}")
+    row("the calibration loop, times what it takes on the machine of the bars", f"{slow:.2f}")
+    print()
+    return [Figure("models: filter/language by lid.wide, by the calibration loop", speed * slow, "MB/s", BY_LID_WIDE)]
+
+
+PARTS: tuple[Callable[[Workload, int, Path], list[Figure]], ...] = (
+    decontamination,
+    perplexity,
+    quality,
+    toxicity,
+    lid_wide,
+)

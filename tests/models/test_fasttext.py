@@ -17,6 +17,7 @@ from corpusmill import assets
 from corpusmill.errors import AssetError
 from corpusmill.models.fasttext import FastText
 from corpusmill.models.fasttext_file import read_labels
+from corpusmill.text.buffers import view
 
 WORDS = {
     "en": ["the", "of", "and", "to", "in", "that", "was", "river", "mill", "grain", "water", "stone", "wheel"],
@@ -243,6 +244,19 @@ def test_names_the_k_best_of_the_tree_whatever_k_is(model_at):
         labels, scores = model.predict(texts, k)
         np.testing.assert_array_equal(scores, all_scores[:, :k])
         np.testing.assert_array_equal(labels, all_labels[:, :k])
+
+
+@pytest.mark.parametrize("least", [0.05, 0.2, 0.5])
+def test_labels_of_so_much_are_found_whatever_else_is_left_out(model_at, least):
+    for model in (FastText.load(model_at("hs")), assets.load("lid.176.ftz", FastText.load)):
+        text = view(column([*some_texts(200), "先月こちらにはじめて行きました。", "def f(x): return x"]))
+        spans = text.data, text.offsets[:-1], text.offsets[1:]
+        labels, scores = model.predict_spans(*spans, 5, least)
+        all_labels, all_scores = model.predict_spans(*spans, 5)
+        wanted = all_scores >= least
+        assert labels[wanted].tolist() == all_labels[wanted].tolist()
+        assert scores[wanted].tolist() == all_scores[wanted].tolist()
+        assert (scores[~wanted] < least).all()
 
 
 def test_finds_the_second_best_where_the_best_leaves_nothing():

@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corpusmill.models.wide import best_of, plain, prepare, sums
-from corpusmill.models.wide_score import NO_NAME, UNIT, Wide, name_texts, score
+from corpusmill.models.wide_score import MAX_COUNTED, NO_NAME, UNIT, Wide, best_two, has_marks, name_texts, score
 from corpusmill.text.buffers import view
+from corpusmill.text.compile import kernel
 from text_strategies import strings
 
 UNSEEN = "\u00ad\u2060\ufeff"
@@ -61,6 +62,14 @@ def test_spans_are_joined_in_normal_form(batch):
     expected = [unicodedata.normalize("NFC", slow_prepare(row)) for row in batch]
     assert [unicodedata.normalize("NFC", text) for text in found] == expected
     assert len(data) >= offsets[-1] + 64
+
+
+@given(st.lists(st.sampled_from([*map(chr, range(128)), "é", "\u00a0"]), min_size=60, max_size=200).map("".join))
+@settings(max_examples=150)
+def test_long_runs_of_ascii_are_as_short_ones(text):
+    buffer = view(strings(text))
+    data, offsets = prepare(buffer.data, buffer.offsets[:-1], buffer.offsets[1:], np.array([0, 1]))
+    assert bytes(data[: offsets[1]]).decode() == slow_prepare([text])
 
 
 @pytest.mark.parametrize(
@@ -116,6 +125,11 @@ def scored(*texts):
     return buffer.offsets, scores, weights, best
 
 
+@kernel
+def find_marks(data, begin, end):
+    return has_marks(data, begin, end)
+
+
 words = st.one_of(st.text("abcx", max_size=30), st.text("ab", min_size=60, max_size=200))
 
 
@@ -138,11 +152,13 @@ def test_scores_are_the_weighted_sum_over_the_ngrams(batch):
 @settings(max_examples=60)
 def test_shares_are_a_softmax_over_the_names(batch):
     offsets, scores, weights, best = scored(*batch)
-    shares, misfit, expected = np.empty((len(batch), 2), np.float32), *np.empty((2, len(batch)), np.float32)
-    name_texts(offsets, scores, weights, best, MODEL, 2.0, shares, misfit, expected)
+    shares, likeliest = np.empty((len(batch), 2), np.float32), np.empty(len(batch), np.int64)
+    misfit, expected, lead = np.empty((3, len(batch)), np.float32)
+    name_texts(offsets, scores, weights, best, MODEL, 2.0, shares, likeliest, misfit, expected, lead)
+    assert likeliest.tolist() == shares.argmax(axis=1).tolist()
     for d, text in enumerate(batch):
         if weights[d] == 0:
-            assert not shares[d].any() and misfit[d] == expected[d] == 0
+            assert not shares[d].any() and misfit[d] == expected[d] == lead[d] == 0
             continue
         full = scores[d, :2].astype(np.float64) + MODEL.prior[:2]
         powers = np.exp((full - full.max()) * 2 / np.sqrt(len(text) + 1))
@@ -150,6 +166,64 @@ def test_shares_are_a_softmax_over_the_names(batch):
         top = int(full.argmax())
         assert expected[d] == MODEL.expected[top]
         assert misfit[d] == pytest.approx((best[d] - scores[d, top]) * UNIT / weights[d], rel=1e-5, abs=1e-6)
+        assert lead[d] == pytest.approx(full[top] - (scores[d, 2] + MODEL.prior[2]), rel=1e-5, abs=1e-5)
+
+
+def test_the_shares_of_the_classes_of_a_name_are_one():
+    offsets, scores, weights, best = scored("abab", "c")
+    merged = MODEL._replace(name=np.array([0, 0, NO_NAME], np.int32))
+    shares, likeliest, rest = np.empty((2, 2), np.float32), np.empty(2, np.int64), np.empty((3, 2), np.float32)
+    name_texts(offsets, scores, weights, best, merged, 2.0, shares, likeliest, *rest)
+    assert shares.tolist() == [[pytest.approx(1), 0], [pytest.approx(1), 0]] and likeliest.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("times", [1, 2, 3, 4, 5, MAX_COUNTED - 1, MAX_COUNTED, 3000])
+def test_ngrams_that_a_text_has_so_often(times):
+    text = "ab" * times + "x" + "c"
+    _, scores, weights, _ = scored(text)
+    counts = slow_counts(text.encode())
+    logs = {gram: int(MODEL.logs[min(count, MAX_COUNTED - 1)]) for gram, count in counts.items()}
+    assert weights[0] == sum(logs.values())
+    totals = sum((logs[gram] * TABLE[gram].astype(np.int64) for gram in logs), np.zeros(3, np.int64))
+    assert scores[0].tolist() == pytest.approx((totals * 0.25 / UNIT).tolist(), rel=1e-6)
+
+
+def test_more_ngrams_than_are_summed_in_16_bits_at_a_time():
+    # Each is there once, and each as likely in the first class as a byte can say.
+    ngrams = 1000
+    states = np.column_stack([np.zeros(ngrams + 1), np.arange(ngrams + 1)]).astype(np.int32)
+    states[:, 0] = np.arange(ngrams + 1) * 256
+    moves = np.repeat(np.minimum(np.arange(ngrams + 1) + 1, ngrams), 256).astype(np.uint32)
+    table = np.tile(np.array([127, -128, 1], np.int8), (ngrams + 1, 1))
+    table[0] = 0
+    # One byte leads from each state to the next, so the text must be read from its beginning to its end.
+    model = MODEL._replace(moves=moves, states=states, table=table, ceiling=table[:, 0].copy(), depth=ngrams)
+    buffer = view(strings("a" * ngrams))
+    scores, weights, best = np.empty((1, 3), np.float32), np.empty(1, np.int64), np.empty(1, np.float32)
+    score(buffer.data, buffer.offsets, model, scores, weights, best)
+    log = int(model.logs[1])
+    assert scores[0].tolist() == [ngrams * log * value * 0.25 / UNIT for value in (127, -128, 1)]
+    assert weights[0] == ngrams * log
+
+
+@given(st.lists(st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0]), min_size=4, max_size=4), min_size=1, max_size=4))
+def test_the_two_best_are_the_largest_and_of_equals_the_first(rows):
+    best, values = np.empty((len(rows), 2), np.int32), np.empty((len(rows), 2), np.float32)
+    best_two(np.array(rows, np.float32), best, values)
+    for d, row in enumerate(rows):
+        order = sorted((i for i in range(4) if row[i] > 0), key=lambda i: (-row[i], i))[:2]
+        assert best[d].tolist() == [*order, -1, -1][:2]
+        assert values[d].tolist() == [*(row[i] for i in order), 0, 0][:2]
+
+
+@given(
+    st.integers(0, 70), st.sampled_from(["a", "\u0300", "\u036f", "\u0370", "\u1100", "\u11ff", "\u1200", "é"]), texts
+)
+def test_marks_are_found_wherever_they_are(before, character, after):
+    buffer = view(strings("\u0301", "a" * before + character + after, "\u0301"))
+    text = buffer.data, buffer.offsets[1], buffer.offsets[2]
+    wanted = any("\u0300" <= c <= "\u036f" or "\u1100" <= c <= "\u11ff" for c in character + after)
+    assert bool(find_marks(*text)) == wanted
 
 
 def test_a_text_without_known_ngrams_has_no_weight():

@@ -54,27 +54,38 @@ class FastText:
         text = view(texts)
         return self.predict_spans(text.data, text.offsets[:-1], text.offsets[1:], k)
 
-    def predict_spans(self, data: Bytes, first: Int64s, last: Int64s, k: int = 2) -> tuple[Int32s, Float32s]:
+    def predict_spans(
+        self, data: Bytes, first: Int64s, last: Int64s, k: int = 2, least: float = 0.0
+    ) -> tuple[Int32s, Float32s]:
         """The same for the texts data[first[i]:last[i]], which must consist of whole UTF-8 characters.
 
-        data   readable for PAD bytes after the last text
+        data    readable for PAD bytes after the last text
+        least   labels with a lower score may be left out, which of hierarchical softmax takes less time
         """
         if k < 1:
             raise ValueError(f"k must be 1 or more, got {k}")
         labels = np.empty((len(first), k), np.int32)
         scores = np.empty((len(first), k), np.float32)
-        _predict(data, first, last, self._model, k, labels, scores)
+        _predict(data, first, last, self._model, k, least, labels, scores)
         return labels, scores
 
 
 @kernel
 def _predict(
-    data: Bytes, first: Int64s, last: Int64s, model: kernels.ScorerModel, k: int, labels: Int32s, scores: Float32s
+    data: Bytes,
+    first: Int64s,
+    last: Int64s,
+    model: kernels.ScorerModel,
+    k: int,
+    least: float,
+    labels: Int32s,
+    scores: Float32s,
 ) -> None:
     """Write the k most likely labels of each text data[first[i]:last[i]], the most likely first.
 
     data          uint8
     first, last   (texts,) int64
+    least         score of a label that is wanted: of hierarchical softmax others may be left out
     labels        (texts, k) int32, written: -1 if there are fewer
     scores        (texts, k) float32, written: 0 if there are fewer
 
@@ -96,7 +107,7 @@ def _predict(
         for d in range(dim):
             hidden[d] *= share
         if model.loss == kernels.HIERARCHICAL:
-            kernels.descend(model, hidden, k, labels[i], scores[i], node, score)
+            kernels.descend(model, hidden, k, least, labels[i], scores[i], node, score)
         else:
             kernels.outputs(model, hidden, score)
             for label in range(model.labels):

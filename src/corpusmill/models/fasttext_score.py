@@ -399,20 +399,31 @@ def gather_words(model: ScorerModel, count: int, words: Float32s, features: Int6
 
 @kernel
 def descend(
-    model: ScorerModel, hidden: Float32s, k: int, labels: Int32s, scores: Float32s, node: Int32s, score: Float32s
+    model: ScorerModel,
+    hidden: Float32s,
+    k: int,
+    least: float,
+    labels: Int32s,
+    scores: Float32s,
+    node: Int32s,
+    score: Float32s,
 ) -> None:
     """The k likeliest labels of hierarchical softmax, with the logarithms of their scores.
 
+    least         score of a label that is wanted; others may be left out
     node, score   scratch of labels + 1: the stack of branches to visit
     """
+    # fastText prunes below the logarithm of its threshold 0; below another, what may still rise above it is followed.
+    lowest = np.float32(np.log(max(least, FLOOR)))
+    if least > FLOOR:
+        lowest -= model.gain + np.float32(FLOOR)
     waiting = 1
     node[0] = 2 * model.labels - 2
     score[0] = 0
     while waiting > 0:
         waiting -= 1
         at, so_far = node[waiting], score[waiting]
-        # fastText prunes below the logarithm of its threshold 0.
-        if so_far < np.float32(np.log(FLOOR)):
+        if so_far < lowest:
             continue
         if labels[k - 1] != NO_LABEL and so_far + model.gain < scores[k - 1]:
             continue

@@ -13,6 +13,7 @@ from corpusmill.models.fasttext import FastText
 from corpusmill.models.fasttext_file import read_labels
 from corpusmill.models.wide import LID_176, LID_WIDE, UNKNOWN, WideModel, prepare, read_names
 from corpusmill.models.wide_file import WIDE_MAGIC
+from corpusmill.models.wide_score import best_two
 from corpusmill.text.array_types import Bytes, Float32s, Int32s, Int64s
 from corpusmill.text.buffers import TextBuffer, view
 from corpusmill.text.compile import kernel
@@ -114,14 +115,8 @@ class Identifier:
             rows = retry[at : at + RETRY_BATCH]
             decided, judged = model.main_language(text.data, *self._cut_more(text, rows), MORE_WINDOWS * self.windows)
             shares[rows[decided]], unknown[rows[decided]] = judged.shares, judged.unknown
-        rows = np.arange(len(shares))
-        best = np.empty((len(shares), 2), np.int32)
-        mean = np.empty(best.shape, np.float32)
-        for rank in range(2):
-            best[:, rank] = shares.argmax(axis=1) if len(rows) else 0
-            mean[:, rank] = shares[rows, best[:, rank]]
-            shares[rows, best[:, rank]] = 0
-        best[mean == 0] = -1
+        best, mean = np.empty((len(shares), 2), np.int32), np.empty((len(shares), 2), np.float32)
+        best_two(shares, best, mean)
         best[unknown], mean[unknown] = best[unknown][:, ::-1], mean[unknown][:, ::-1]
         best[unknown, 0], mean[unknown, 0] = len(model.names), 0
         return pa.array([*model.names, UNKNOWN], pa.string()), best, mean

@@ -23,7 +23,7 @@ from corpusmill.models.table_cache import Tables
 from corpusmill.models.wide_file import COMMON, NOTHING, read_card, read_tables
 from corpusmill.models.wide_parts import cut_parts
 from corpusmill.models.wide_score import MAX_COUNTED, NO_NAME, UNIT, Wide, gather, name_texts, score
-from corpusmill.text.array_types import Bools, Bytes, Float32s, Int16s, Int64s
+from corpusmill.text.array_types import Bools, Bytes, Float32s, Int8s, Int16s, Int64s
 from corpusmill.text.buffers import PAD
 
 LID_WIDE = "lid.wide"
@@ -42,12 +42,14 @@ SHARPER = 2.0  # a blend to this power is calibrated
 MISFIT, TIMES_EXPECTED = 1.6, 1.35
 FLOOR_AGREED, FLOOR_ALONE = 2.5, 0.6
 AGREED = 0.2  # score of lid.176
+MAY_AGREE = 5  # labels of lid.176 that can have that score
 MISFIT_SHORT = 1.0  # more is allowed to short texts, of which many misfit
 # Above this misfit, and from SHORT_TEXT bytes on, common words are looked at. A text is in none of the languages where
 # a stranger has LEAD more of its words, and LEAD_SHARE of the text more; and it is in its own where that has OWN, and
 # no fewer than any stranger.
 MISFIT_COMMON = 1.0
 LEAD, LEAD_SHARE, OWN = 2 * MAX_TIMES + 1, 0.1, 3  # by three different words or more
+NOT_SAID, STRANGERS, ITS_OWN = range(3)  # what they say of a text
 
 # Text that fits its class so many times worse than expected may be in more than one language; so may text that is in
 # none, or that lid.176 calls something else. It is one where some language is so far above the class of what is none,
@@ -65,6 +67,16 @@ class WideScores(NamedTuple):
     scores: Float32s
     weights: Int64s
     best: Float32s
+
+
+class NamedTexts(NamedTuple):
+    """What `name_texts` says of texts; see there."""
+
+    shares: Float32s
+    likeliest: Int64s
+    misfit: Float32s
+    expected: Float32s
+    lead: Float32s
 
 
 class LanguageShares(NamedTuple):
@@ -85,6 +97,7 @@ class WideModel:
     names: list[str]
     pairs: list[tuple[int, int, LanguagePair]]
     _known_to_lid_176: Int64s  # (labels of lid.176,) their places in `names`
+    _in_lid_176: Bools  # (names,) which these are
     _model: Wide
     _common: CommonWords
     _group: Int16s  # (names,) of the lists of common words
@@ -131,7 +144,8 @@ class WideModel:
         common = CommonWords(*(tables[COMMON + name] for name in CommonWords._fields))
         if not (group.min() >= NO_GROUP and group.max() < len(common.bounds) - 1):
             raise ValueError(f"the groups of its languages are from {group.min()} to {group.max()}")
-        return cls(names, pairs, np.array([position[label] for label in also]), model, common, group)
+        known = np.array([position[label] for label in also])
+        return cls(names, pairs, known, np.isin(np.arange(len(names)), known), model, common, group)
 
     def share(self, data: Bytes, offsets: Int64s) -> LanguageShares:
         """What each text is in.
@@ -139,30 +153,34 @@ class WideModel:
         data   readable for PAD bytes after the last text
         """
         scored = self._score(data, offsets)
-        judged = self._judge(data, scored)
-        rows = np.flatnonzero(judged.doubtful)
-        judged.doubtful[rows] = self._is_language(scored, rows)
-        return judged
+        named = self._name(scored)
+        # Only where some language fits far better than the class of what is no language.
+        return self._judge(data, scored, named, named.lead >= OVER_NOTHING * np.diff(offsets))
 
-    def _judge(self, data: Bytes, scored: WideScores) -> LanguageShares:
-        """See `share`. Text that is not in any language may be doubtful, too."""
+    def _judge(self, data: Bytes, scored: WideScores, named: NamedTexts, language: Bools) -> LanguageShares:
+        """See `share`.
+
+        language   (texts,) which texts may be doubtful; text that is not in any language may be, too
+        """
         offsets = scored.offsets
-        texts = len(offsets) - 1
-        shares, misfit, expected = self._name(scored)
+        shares, likeliest, misfit, expected, _ = named
         short: Bools = np.asarray(np.diff(offsets) < SHORT_TEXT)
-        self._look_twice(data, offsets, short, shares)
-        doubted = np.flatnonzero(short | (misfit > self._limit(expected, shares, np.zeros(texts, np.bool_))))
-        theirs = self._by_lid_176(data, offsets[:-1][doubted], offsets[1:][doubted])
-        self._blend(doubted[short[doubted]], theirs[short[doubted]], scored, shares)
-        agreed = theirs[np.arange(len(doubted)), best_of(shares[doubted])] >= AGREED
-        against = ~agreed & np.isin(best_of(shares[doubted]), self._known_to_lid_176)
-        unknown = np.zeros(texts, np.bool_)
-        limit = self._limit(expected[doubted], shares[doubted], agreed)
-        unknown[doubted] = misfit[doubted] > limit + np.where(short[doubted], MISFIT_SHORT, 0)
-        doubtful = ~short & (misfit > np.maximum(MISFIT_COMMON, TIMES_DOUBTFUL * expected))
-        doubtful[doubted] |= ~short[doubted] & (against | unknown[doubted])
-        looked_at = shares.any(axis=1) & ~short & (unknown | (misfit > MISFIT_COMMON))
-        self._look_at_common_words(data, offsets, np.flatnonzero(looked_at), shares, unknown)
+        self._look_twice(data, offsets, short, shares, likeliest)
+        agreed = self._agree(data, np.flatnonzero(short), scored, shares, likeliest)
+        known = self._in_lid_176[likeliest]
+        alone = np.maximum(FLOOR_ALONE, TIMES_EXPECTED * expected)
+        together = np.maximum(FLOOR_AGREED, TIMES_EXPECTED * expected)
+        unfit = ~short & (misfit > np.where(known, MISFIT, alone))
+        looked_at = np.flatnonzero(shares.any(axis=1) & ~short & (unfit | (misfit > MISFIT_COMMON)))
+        said = self._common_words_say(data, offsets, looked_at, likeliest)
+        doubtful = ~short & language & (misfit > np.maximum(MISFIT_COMMON, TIMES_DOUBTFUL * expected))
+        # lid.176 is asked where its answer makes a difference.
+        asked = unfit & known & (misfit <= together) & ((said == NOT_SAID) | (language & ~doubtful))
+        agreed[asked] = self._agrees(data, offsets, np.flatnonzero(asked), likeliest)
+        unknown = misfit > np.where(agreed, together, np.where(known, MISFIT, alone)) + MISFIT_SHORT * short
+        doubtful |= language & unfit & (unknown | (known & ~agreed))
+        unknown[said == STRANGERS] = True
+        unknown[said == ITS_OWN] = False
         return LanguageShares(shares, unknown, doubtful)
 
     def main_language(self, data: Bytes, first: Int64s, last: Int64s, windows: int) -> tuple[Int64s, LanguageShares]:
@@ -176,15 +194,17 @@ class WideModel:
         begin = parts.bounds[:-1][texts]
         of_text = np.repeat(np.arange(len(texts)), np.diff(parts.bounds)[texts])
         scored = self._score(*prepare(data, parts.first, parts.last, np.arange(len(parts.first) + 1)))
-        shares, _, _ = self._name(scored)
+        shares = self._name(scored).shares
         main = best_of(sums(shares * parts.letters[:, None], begin))
         in_main = shares[np.arange(len(of_text)), main[of_text]] >= OF_MAIN
         enough = sums(parts.letters * in_main, begin) >= MAIN * sums(parts.letters, begin)
         main_parts = np.flatnonzero(in_main & enough[of_text])
         bounds = np.searchsorted(of_text[main_parts], np.append(np.flatnonzero(enough), len(texts)))
         joined, offsets = prepare(data, parts.first[main_parts], parts.last[main_parts], bounds)
-        together = (sums(column[main_parts], bounds[:-1]) for column in (scored.scores, scored.weights, scored.best))
-        judged = self._judge(joined, WideScores(offsets, *together))
+        together = WideScores(
+            offsets, *(sums(column[main_parts], bounds[:-1]) for column in (scored.scores, scored.weights, scored.best))
+        )
+        judged = self._judge(joined, together, self._name(together), np.ones(len(offsets) - 1, np.bool_))
         sound = ~judged.doubtful
         return texts[enough][sound], LanguageShares(judged.shares[sound], judged.unknown[sound], judged.doubtful[sound])
 
@@ -195,70 +215,72 @@ class WideModel:
         score(data, offsets, self._model, scored.scores, scored.weights, scored.best)
         return scored
 
-    def _is_language(self, scored: WideScores, rows: Int64s) -> Bools:
-        """Whether some language fits these texts far better than the class of what is no language."""
-        full = scored.scores[rows, : len(self._model.prior)] + self._model.prior
-        nothing = self._model.name == NO_NAME
-        lead = full[:, ~nothing].max(axis=1, initial=-np.inf) - full[:, nothing].max(axis=1, initial=-np.inf)
-        return np.asarray(lead >= OVER_NOTHING * np.diff(scored.offsets)[rows])
+    def _name(self, scored: WideScores) -> NamedTexts:
+        """By naive Bayes alone."""
+        return name(scored, self._model, HEAT, len(self.names))
 
-    def _name(self, scored: WideScores) -> tuple[Float32s, Float32s, Float32s]:
-        """Shares, misfit and expected misfit by naive Bayes alone."""
-        texts = len(scored.weights)
-        shares, misfit, expected = np.empty((texts, len(self.names)), np.float32), *np.empty((2, texts), np.float32)
-        name_texts(*scored, self._model, HEAT, shares, misfit, expected)
-        return shares, misfit, expected
-
-    def _look_at_common_words(
-        self, data: Bytes, offsets: Int64s, rows: Int64s, shares: Float32s, unknown: Bools
-    ) -> None:
-        """Correct which of these texts are in none of the languages, where their most common words say so."""
-        group = self._group[best_of(shares[rows])]
+    def _common_words_say(self, data: Bytes, offsets: Int64s, rows: Int64s, likeliest: Int64s) -> Int8s:
+        """(texts,) STRANGERS where the most common words say that a text is in none of the languages, ITS_OWN where
+        they say that it is in the likeliest, and NOT_SAID for other texts and those that are not among `rows`."""
+        said = np.full(len(offsets) - 1, NOT_SAID, np.int8)
+        group = self._group[likeliest[rows]]
         rows, group = rows[group != NO_GROUP], group[group != NO_GROUP]
         words, own, others = count_words(data, offsets, rows, group, self._common)
         lead = others - own
-        unknown[rows[(lead >= LEAD) & (lead >= LEAD_SHARE * words)]] = True
-        unknown[rows[(lead <= 0) & (own >= OWN)]] = False
+        said[rows[(lead >= LEAD) & (lead >= LEAD_SHARE * words)]] = STRANGERS
+        said[rows[(lead <= 0) & (own >= OWN)]] = ITS_OWN
+        return said
 
-    def _limit(self, expected: Float32s, shares: Float32s, agreed: Bools) -> Float32s:
-        """(texts,) the misfit above which a text is in none of the languages.
-
-        agreed   whether lid.176 names the same language
-        """
-        alone = ~np.isin(best_of(shares), self._known_to_lid_176)
-        expecting = np.maximum(np.where(agreed, FLOOR_AGREED, FLOOR_ALONE), TIMES_EXPECTED * expected)
-        limit: Float32s = np.where(agreed | alone, expecting, MISFIT)
-        return limit
-
-    def _look_twice(self, data: Bytes, offsets: Int64s, short: Bools, shares: Float32s) -> None:
+    def _look_twice(self, data: Bytes, offsets: Int64s, short: Bools, shares: Float32s, likeliest: Int64s) -> None:
         """Give the sum of the shares of a close pair to the one that fits better."""
-        best = best_of(shares)
         for first, second, pair in self.pairs:
-            rows = np.flatnonzero(np.isin(best, (first, second)) & ~short)
+            rows = np.flatnonzero(((likeliest == first) | (likeliest == second)) & ~short)
             if len(rows):
                 is_first = compare(data, offsets, rows, pair)
                 both = shares[rows, first] + shares[rows, second]
                 shares[rows, first], shares[rows, second] = np.where(is_first, both, 0), np.where(is_first, 0, both)
+                likeliest[rows] = np.where(is_first, first, second)
 
-    def _blend(self, rows: Int64s, theirs: Float32s, scored: WideScores, shares: Float32s) -> None:
-        """Replace the shares of short texts by those of naive Bayes, less sharp, and of lid.176 together."""
-        sizes = np.diff(scored.offsets)[rows]
-        own, misfit = np.empty((len(rows), shares.shape[1]), np.float32), np.empty((2, len(rows)), np.float32)
-        offsets = np.concatenate([[0], np.cumsum(sizes)])
-        weights = scored.weights[rows]
-        name_texts(offsets, scored.scores[rows], weights, scored.best[rows], self._model, HEAT_SHORT, own, *misfit)
-        share = np.where(weights > 0, np.float32(SHARE), np.float32(0))[:, None]
-        share = np.where(theirs.any(axis=1, keepdims=True), share, np.float32(1))
-        blended = (share * own + (1 - share) * theirs) ** SHARPER
-        shares[rows] = blended / np.maximum(blended.sum(axis=1, keepdims=True), np.finfo(np.float32).tiny)
-
-    def _by_lid_176(self, data: Bytes, first: Int64s, last: Int64s) -> Float32s:
-        """(texts, names) the scores of lid.176 for data[first:last]."""
-        labels, scores = lid_176().predict_spans(data, first, last, BLENDED)
-        theirs = np.zeros((len(first), len(self.names)), np.float32)
+    def _agree(self, data: Bytes, rows: Int64s, scored: WideScores, shares: Float32s, likeliest: Int64s) -> Bools:
+        """(texts,) whether lid.176 gives a text AGREED for its likeliest language. Asked for `rows` alone, which are
+        short: their shares, and the likeliest, become those of naive Bayes, less sharp, and of lid.176 together."""
+        agreed = np.zeros(len(likeliest), np.bool_)
+        if not len(rows):
+            return agreed
+        offsets, weights = scored.offsets, scored.weights[rows]
+        labels, scores = lid_176().predict_spans(data, offsets[rows], offsets[rows + 1], BLENDED)
+        theirs = np.zeros((len(rows), len(self.names)), np.float32)
         row, column = np.nonzero(labels >= 0)
         np.add.at(theirs, (row, self._known_to_lid_176[labels[row, column]]), scores[row, column])
-        return theirs
+        joined = np.concatenate([[0], np.cumsum(np.diff(offsets)[rows])])
+        own = name(
+            WideScores(joined, scored.scores[rows], weights, scored.best[rows]),
+            self._model,
+            HEAT_SHORT,
+            len(self.names),
+        )
+        share = np.where(weights > 0, np.float32(SHARE), np.float32(0))[:, None]
+        share = np.where(theirs.any(axis=1, keepdims=True), share, np.float32(1))
+        blended = (share * own.shares + (1 - share) * theirs) ** SHARPER
+        shares[rows] = blended / np.maximum(blended.sum(axis=1, keepdims=True), np.finfo(np.float32).tiny)
+        likeliest[rows] = best_of(shares[rows])
+        agreed[rows] = theirs[np.arange(len(rows)), likeliest[rows]] >= AGREED
+        return agreed
+
+    def _agrees(self, data: Bytes, offsets: Int64s, rows: Int64s, likeliest: Int64s) -> Bools:
+        """(rows,) whether lid.176 gives a text AGREED for its likeliest language."""
+        labels, scores = lid_176().predict_spans(data, offsets[rows], offsets[rows + 1], MAY_AGREE, AGREED)
+        same = (labels >= 0) & (self._known_to_lid_176[labels] == likeliest[rows][:, None])
+        return np.asarray((same & (scores >= AGREED)).any(axis=1))
+
+
+def name(scored: WideScores, model: Wide, heat: float, names: int) -> NamedTexts:
+    """Names and fit of texts by naive Bayes alone."""
+    texts = len(scored.weights)
+    shares, likeliest = np.empty((texts, names), np.float32), np.empty(texts, np.int64)
+    misfit, expected, lead = np.empty((3, texts), np.float32)
+    name_texts(*scored, model, heat, shares, likeliest, misfit, expected, lead)
+    return NamedTexts(shares, likeliest, misfit, expected, lead)
 
 
 def read_names(path: Path) -> list[str]:

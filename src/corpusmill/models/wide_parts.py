@@ -4,7 +4,7 @@ A page quotes, cites, and greets in two languages. Naive Bayes over all of it fi
 quotation speak against the main language in full, and for whichever class is mildest about n-grams that it never saw.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +18,7 @@ from corpusmill.text.unicode import BREAK, SPACE, TERMINAL, Classes, class_of, c
 LONG_PART = 100  # characters after which a part ends at the next white space, and half as many more without one
 MIN_PART_LETTERS = 20  # letters of a part that a sentence or line may end: menus are not read word by word
 NO_SCRIPT = -1
+LATIN = SCRIPTS.index("latin")
 # Japanese is written in several.
 ONE_SCRIPT = dict.fromkeys(("hiragana", "katakana", "bopomofo"), "han")
 _script = np.array([SCRIPTS.index(ONE_SCRIPT.get(SCRIPTS[number], SCRIPTS[number])) for number in SCRIPT], np.int32)
@@ -65,8 +66,14 @@ def _cut(
         begin, characters, letters, script = at, 0, 0, NO_SCRIPT
         while at < end:
             point, size = decode(data, at)
-            range_at = range_of(point, range_at, range_first, range_stop)
-            its_script = range_script[range_at] if range_first[range_at] <= point < range_stop[range_at] else NO_SCRIPT
+            its_script: Any = NO_SCRIPT
+            if point < 0x80:
+                if 0x61 <= point | 0x20 <= 0x7A:
+                    its_script = LATIN
+            else:
+                range_at = range_of(point, range_at, range_first, range_stop)
+                if range_first[range_at] <= point < range_stop[range_at]:
+                    its_script = range_script[range_at]
             if its_script != NO_SCRIPT and script not in (NO_SCRIPT, its_script):
                 parts.first[count], parts.last[count], parts.letters[count] = begin, at, letters
                 count += 1
