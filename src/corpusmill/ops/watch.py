@@ -10,6 +10,7 @@ from typing import Any
 
 from corpusmill import storage
 from corpusmill.engine.drive.meter import FIRST_PASS, LATER_PASS, OTHER, documents_of
+from corpusmill.engine.work.pass_results import EXTRACT
 from corpusmill.errors import CorpusmillError
 from corpusmill.store.leases import ENDED, LEASES, read_worker, workers
 from corpusmill.store.run_folder import STAGES_RECORD, RunFolder
@@ -209,7 +210,7 @@ def _of_call(call: Mapping[str, Any]) -> WorkerSnapshot:
 
 
 def _weight(stage: str) -> float:
-    return FIRST_PASS if stage == "pass-1" else LATER_PASS if stage.startswith("pass-") else OTHER
+    return FIRST_PASS if stage in (EXTRACT, "pass-1") else LATER_PASS if stage.startswith("pass-") else OTHER
 
 
 def _share(stages: Sequence[StageSnapshot]) -> float:

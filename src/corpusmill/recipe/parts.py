@@ -113,6 +113,8 @@ class RunSettings:
                      its signals are not saved. Why it is dropped is saved in any case
     dropped_text     whose text is stored of the dropped documents: "sample", a few of each unit, reason by reason and
                      at random; "all"; "none"
+    store_extracted  whether texts that a step extracts (HTML, LaTeX, wikitext; of PDF, the reader) are stored as the
+                     next step sees them, so that a change of a later step does not extract them again
     limit            how many documents to take of each source, the first ones, to try a recipe; None: all. One worker
                      reads a source
     sample           the share of documents to take, by a hash of their ids: "1%" or 0.01; None: all of them. All is
@@ -127,6 +129,7 @@ class RunSettings:
     error_budget: float | int = 0.01
     measure_dropped: MeasureDropped = "all"
     dropped_text: DroppedText = "sample"
+    store_extracted: bool = True
     limit: int | None = None
     sample: float | str | None = None
 
