@@ -92,12 +92,12 @@ def test_a_run_that_stores_them_gives_what_one_gives_that_does_not(run, measured
 
 def test_another_threshold_behind_the_extraction_does_not_repeat_it(run):
     def units(done):
-        return {name: (counts.done_before, counts.done_now) for name, counts in done.stages.items()}
+        return {name: (counts.done_before, counts.done_now) for name, counts in done.units.items()}
 
     first = units(run(folder="changed"))
     many = first["extract"][1]
     assert many > 1 and first["pass-1"] == (0, many)
-    behind = units(run("steps.gopher_quality.min_words=80", folder="changed"))
+    behind = units(run("steps.gopher_quality.min_words=200", folder="changed"))
     assert behind["extract"] == (many, 0)
     assert behind["pass-1"] == (0, many)
     before = units(run("steps.url.max_soft_words=0", folder="changed"))
@@ -105,7 +105,7 @@ def test_another_threshold_behind_the_extraction_does_not_repeat_it(run):
 
 
 @pytest.mark.parametrize(
-    "change", ["url.max_soft_words=0", "keep_where.condition=url.domain is not null", "gopher_quality.min_words=80"]
+    "change", ["url.max_soft_words=0", "keep_where.condition=url.domain is not null", "gopher_quality.min_words=200"]
 )
 def test_what_if_is_a_run_with_another_threshold_before_and_behind_it(run, change):
     answer = what_if(run().folder, [change])

@@ -123,6 +123,7 @@ WRONG = {
     "error_budget": ["x", "null", "-1", "1.5", "[0.1]"],
     "measure_dropped": ["alle", "1", "null", "[all]"],
     "dropped_text": ["most", "true"],
+    "store_extracted": ["x", "1", "null"],
     "limit": ["0", "x", "1.5"],
     "sample": ["2", "0", "'x%'", "[1]", "'200%'"],
 }
