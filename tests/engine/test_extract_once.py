@@ -18,6 +18,7 @@ from corpusmill.execute.serial import Serial
 from corpusmill.recipe import Recipe
 from corpusmill.report.explain import explain
 from corpusmill.report.run_files import RunFiles
+from corpusmill.report.samples import dead_letters
 from corpusmill.report.tables import RunTables
 from corpusmill.report.what_if import what_if
 
@@ -178,6 +179,9 @@ def test_what_is_lost_before_and_behind_it_is_counted_once(small, tmp_path):
     with pytest.raises(BudgetError, match="3 of 7 records"):
         less = replace(small, run=replace(small.run, error_budget=2))
         corpusmill.run(less, folder=tmp_path / "less still", executor=Serial(), progress=False)
+    assert (
+        len(dead_letters(RunTables(tmp_path / "less still"), 9)) == 3
+    )  # of the stage that extracts: no pass has begun
 
 
 def stages(recipe):

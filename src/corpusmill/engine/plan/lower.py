@@ -139,7 +139,7 @@ def lower_inputs(recipe: Recipe, inputs: tuple[SourceFiles, ...]) -> RunPlan:
         ]
         units = partial(_first_units, recipe, inputs)
         if isinstance(source, InputFiles) and begun is not None:
-            extract = ExtractTexts(source, chain.before)
+            extract = ExtractTexts(source, chain.begun_chain)
             stages.append(Stage(EXTRACT, extract, (), units, resources(step for _, step in chain.begun)))
             source = ExtractedDocuments()
         work = Pass(source, chain, tokens, tuple(sink for sink in sinks if sink is not None))

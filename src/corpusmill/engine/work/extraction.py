@@ -64,7 +64,7 @@ class ExtractedDocuments:
     stage: str = EXTRACT
 
     def nothing(self, chain: StepChain) -> Batch:
-        before = chain.before
+        before = chain.begun_chain
         batch = before.nothing()
         ChainRun(before).apply(batch)
         return resumed(rows_of(batch, before), chain)

@@ -58,7 +58,7 @@ def resumed(rows: pa.RecordBatch, chain: StepChain) -> Batch:
     end, they have left it."""
     docs = rows.select(DOCUMENT.names).cast(DOCUMENT)
     texts = [docs["text"]]
-    steps, changes = len(chain.begun), _changes(chain.before)
+    steps, changes = len(chain.begun), _changes(chain.begun_chain)
     for number in reversed(range(len(changes))):
         same = rows[f"{SAME}{number}"]
         texts.insert(0, texts[0] if pc.all(same).as_py() else pc.if_else(same, texts[0], rows[f"{TEXT}{number}"]))

@@ -78,7 +78,7 @@ class Pass:
 
     def try_on(self, docs: pa.RecordBatch, facts: Facts) -> None:
         """Put some documents through the steps, and count what becomes of them, without their tokens."""
-        whole = self.chain.whole
+        whole = self.chain.whole_chain
         chain = ChainRun(whole)
         chain.apply(whole.nothing())
         for start, stop in self._feeder().cut(0, docs, positions_of(docs)):

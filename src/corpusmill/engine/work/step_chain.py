@@ -49,14 +49,14 @@ class StepChain:
         return [*(judge.label for judge in self.judged), *(label for label, _ in (*self.begun, *self.steps))]
 
     @property
-    def before(self) -> "StepChain":
+    def begun_chain(self) -> "StepChain":
         """The steps that batches have been through when they come, as a chain."""
         labels = {label for label, _ in self.begun}
         only = tuple((label, sources) for label, sources in self.only if label in labels)
         return StepChain((), self.begun, only, self.measure_dropped)
 
     @property
-    def whole(self) -> "StepChain":
+    def whole_chain(self) -> "StepChain":
         """The chain for batches that have not been through any step."""
         return replace(self, steps=(*self.begun, *self.steps), begun=())
 
