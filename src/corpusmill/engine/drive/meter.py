@@ -7,7 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from corpusmill.engine.plan.inputs import suffix
 from corpusmill.engine.plan.plan import RunPlan
-from corpusmill.engine.work.extraction import BYTES_IN, BYTES_OUT, ExtractTexts
+from corpusmill.engine.work.extraction import BYTES_IN, BYTES_OUT, ExtractedDocuments, ExtractTexts
 from corpusmill.engine.work.pass_parts import InputPieces
 from corpusmill.engine.work.passes import Pass
 from corpusmill.engine.work.sources import InputFiles
@@ -22,6 +22,7 @@ MOST_INSIDE = 0.98  # of a unit, while it is not committed: how long it is may b
 # What a stage costs, measured on web text with the rules of FineWeb. Which steps a recipe has, and what is dropped,
 # moves this by half: the overall bar is about.
 FIRST_PASS, LATER_PASS, OTHER = 80.0, 5.0, 1.5
+EXTRACTION, BEHIND_EXTRACTION = 60.0, 20.0  # parts of a first pass whose extraction of texts is a stage
 
 
 @dataclass(frozen=True)
@@ -146,8 +147,10 @@ class Meter:
 def weight(stage: Stage) -> float:
     """About how much of a run a stage is."""
     if isinstance(stage.work, ExtractTexts):
-        return FIRST_PASS
+        return EXTRACTION
     if isinstance(stage.work, Pass):
+        if isinstance(stage.work.source, ExtractedDocuments):
+            return BEHIND_EXTRACTION
         return FIRST_PASS if isinstance(stage.work.source, InputFiles) else LATER_PASS
     return OTHER
 

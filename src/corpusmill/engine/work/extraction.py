@@ -28,6 +28,7 @@ from corpusmill.schema import DEAD, DOCUMENT
 from corpusmill.store.facts import in_order, merge
 from corpusmill.store.unit_io import UnitIO, Upstream
 
+LEVEL = 3  # of compression: texts that are written once and read again and again
 BYTES_IN, BYTES_OUT = "bytes_in", "bytes_out"  # notes: bytes of a unit's documents, before the first step and at last
 COUNTED = "counted"  # the note of the facts of a unit, as JSON: the first pass has them too
 
@@ -47,7 +48,7 @@ class ExtractTexts:
             chain.apply(batch)
             note_failures(batch, io)
             rows = rows_of(batch, self.chain)
-            io.write("batches", rows)
+            io.write("batches", rows, LEVEL)
             parts = (batch, *batch.evicted)
             sizes = [sum(int(part.sizes[at].sum()) for part in parts) for at in (0, -1)]
             total += sizes
