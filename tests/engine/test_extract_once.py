@@ -21,6 +21,7 @@ from corpusmill.report.run_files import RunFiles
 from corpusmill.report.samples import dead_letters
 from corpusmill.report.tables import RunTables
 from corpusmill.report.what_if import what_if
+from made_pdf import made_pdf
 
 ROOT = Path(__file__).parents[2]
 # Steps before the extraction, one of them for the sources that have text alone; an extraction that is not the last one;
@@ -182,6 +183,17 @@ def test_what_is_lost_before_and_behind_it_is_counted_once(small, tmp_path):
     assert (
         len(dead_letters(RunTables(tmp_path / "less still"), 9)) == 3
     )  # of the stage that extracts: no pass has begun
+
+
+def test_the_reader_may_be_what_extracts(tmp_path):
+    """Of PDF. The stage has no steps then."""
+    pytest.importorskip("pypdfium2")
+    for name, line in (("a", "A long river runs to the sea."), ("b", "Short.")):
+        (tmp_path / f"{name}.pdf").write_bytes(made_pdf([(50, 700, line)]))
+    recipe = Recipe.parse(f"read: {{pdf: {tmp_path}/*.pdf}}\nsteps: [filter/basic: {{min_words: 3}}]\nwrite: [jsonl]")
+    done = corpusmill.run(recipe, folder=tmp_path / "run", executor=Serial(), progress=False)
+    assert list(done.units)[:2] == ["extract", "pass-1"]
+    assert done.waterfall.documents_in == 2 and done.waterfall.documents_out == 1
 
 
 def stages(recipe):
