@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from corpusmill.engine.drive.listener import ProgressListener, Silent
+from corpusmill.engine.work.pass_results import EXTRACT
 from corpusmill.recipe.dump import changed
 from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.names import labels
@@ -97,7 +98,9 @@ class Metrics(Silent):
         self._send()
 
     def commit(self, stage: Stage, commit: Commit) -> None:
-        numbers, read = self.numbers, commit.facts.get("read", {}).values()
+        # A first pass behind the stage that extracts texts counts again what that has read.
+        read = () if EXTRACT in stage.after else commit.facts.get("read", {}).values()
+        numbers = self.numbers
         numbers["units_done"] += 1
         numbers["documents_read"] += sum(source.get("documents", 0) for source in read)
         numbers["input_bytes_read"] += sum(source.get("bytes", 0) for source in read)

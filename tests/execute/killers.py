@@ -52,6 +52,16 @@ class Kills:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Extracts:
+    """Changes no document, and is taken for what extracts texts."""
+
+    extracts: ClassVar[bool] = True
+
+    def transform(self, docs):
+        return docs
+
+
+@dataclass(frozen=True, kw_only=True)
 class OnGpu:
     """Keeps every document, and asks for a GPU."""
 

@@ -82,10 +82,14 @@ def files(folder):
     return left, (folder / "waterfall.json").read_bytes(), lines(folder)
 
 
-@pytest.mark.parametrize("before", [[], ["dedup/exact"]], ids=["the first pass", "a later pass"])
-def test_documents_that_end_their_worker_are_dead_letters_and_all_others_come_out(tmp_path, given, before):
+@pytest.mark.parametrize(
+    "before, behind",
+    [([], []), (["dedup/exact"], []), (["killers:Extracts"], []), ([], ["killers:Extracts", "clean/normalize"])],
+    ids=["the first pass", "a later pass", "behind an extraction", "before an extraction"],
+)
+def test_documents_that_end_their_worker_are_dead_letters_and_all_others_come_out(tmp_path, given, before, behind):
     positions = given(ENDS)
-    path = recipe(tmp_path, [*before, "killers:Kills"])
+    path = recipe(tmp_path, [*before, "killers:Kills", *behind])
     folder, said = processes(path, 2)
     found = letters(folder)
     assert [(row["position"], row["kind"]) for row in found] == [
@@ -98,7 +102,7 @@ def test_documents_that_end_their_worker_are_dead_letters_and_all_others_come_ou
     assert len(lines(folder)) == DOCUMENTS - len(ENDS)
     assert f"set aside as killed_worker: {tmp_path / 'docs.jsonl'}:{positions[0]}, at kills: its worker died" in said
     assert not any(counts.done_now for counts in serial(path).units.values())
-    if not before:
+    if "dedup/exact" not in before:
         assert files(processes(path, 1, "alone")[0]) == files(folder)
 
 

@@ -124,6 +124,7 @@ WRONG = {
     "measure_dropped": ["alle", "1", "null", "[all]"],
     "dropped_text": ["most", "true"],
     "keep": ["nothing", "true"],
+    "store_extracted": ["x", "1", "null"],
     "limit": ["0", "x", "1.5"],
     "sample": ["2", "0", "'x%'", "[1]", "'200%'"],
 }

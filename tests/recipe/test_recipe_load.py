@@ -138,7 +138,7 @@ def test_a_parameter_of_every_kind():
         (
             "read: {jsonl: x}\nrun:\n  worker: 3",
             'web.yaml:3: run has no parameter "worker"; did you mean "workers"? '
-            "It takes: workers, executor, address, folder, unit_mb, error_budget, measure_dropped, dropped_text, keep, limit, sample.",
+            "It takes: workers, executor, address, folder, unit_mb, error_budget, measure_dropped, dropped_text, keep, store_extracted, limit, sample.",
         ),
         (
             "read: {jsonl: x}\nrun: {workers: 0}",

@@ -83,7 +83,7 @@ def check(
     print(f"  folder: {folder}")
     for label, remark in checked.remarks:
         print(f"  {label}: {remark}")
-    for line in _to_do(ahead):
+    for line in _to_do(ahead, checked.stages[0]):
         print(f"  {line}")
     if not checked.tried and checked.recipe.steps:
         print("  steps: not tried on documents, as their code is not compiled yet (`corpusmill warm` does that)")
@@ -91,13 +91,13 @@ def check(
         print(f"warning: {warning}")
 
 
-def _to_do(ahead: "Preview") -> Iterator[str]:
-    """What a run would do of what there is to do."""
+def _to_do(ahead: "Preview", first: str) -> Iterator[str]:
+    """What a run would do of what there is to do. `first` is the first stage."""
     from corpusmill.engine.plan.changes import in_words
 
     if ahead.finished:
         yield "to do: nothing, the run is there already"
     elif ahead.done:
         remaining = ahead.units - ahead.done
-        yield f"to do: {number(remaining)} of {number(ahead.units)} units of pass-1, and what depends on them"
+        yield f"to do: {number(remaining)} of {number(ahead.units)} units of {first}, and what depends on them"
     yield from in_words(ahead.changes)

@@ -19,7 +19,6 @@ from corpusmill.engine.plan.inputs import SourceFiles
 from corpusmill.engine.plan.look import MANY, SourceSample, spread
 from corpusmill.engine.plan.plan import RunPlan
 from corpusmill.engine.plan.stored_rows import stored, with_inputs
-from corpusmill.engine.work.passes import Pass
 from corpusmill.execute import cpus
 from corpusmill.models.unexpressed import in_words as unexpressed_in_words
 from corpusmill.models.unexpressed import unexpressed
@@ -201,8 +200,8 @@ def try_first_pass(
 
     None are where its kernels are not compiled, as `check` does not wait for minutes; nor of fewer than say anything.
     """
-    work: Any = plan.stages[0].work
-    if not isinstance(work, Pass) or not work.chain.steps or not warming.is_warm(warming.imported_kernels()):
+    work = plan.first_pass
+    if not work.chain.labels or not warming.is_warm(warming.imported_kernels()):
         return 0, []
     tried_batches: list[pa.RecordBatch] = []
     for source, source_files, first in zip(recipe.read, plan.inputs, samples):

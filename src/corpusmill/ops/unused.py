@@ -14,7 +14,7 @@ from corpusmill.store.locks import only_driver
 from corpusmill.store.restart import refuse_strangers
 from corpusmill.store.run_folder import STAGES, STAGES_RECORD, RunFolder
 
-INTERMEDIATE = ("ids", "keys-", "shingles")  # how the names of such outputs begin
+INTERMEDIATE = ("batches", "ids", "keys-", "shingles")  # how the names of such outputs begin
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from corpusmill import storage
-from corpusmill.engine.drive.meter import FIRST_PASS, LATER_PASS, OTHER, documents_of
+from corpusmill.engine.drive.meter import BEHIND_EXTRACTION, EXTRACTION, FIRST_PASS, LATER_PASS, OTHER, documents_of
+from corpusmill.engine.work.pass_results import EXTRACT
 from corpusmill.errors import CorpusmillError
 from corpusmill.store.leases import ENDED, LEASES, read_worker, workers
 from corpusmill.store.run_folder import STAGES_RECORD, RunFolder
@@ -119,7 +120,8 @@ class Watcher:
             documents, tokens, seconds = self._speed(folder, self._keys(folder, entries[present]["plan"]), processes)
             if seconds is not None:
                 seconds_left = (at.units - at.committed) * seconds
-                later = sum(_weight(stage.stage) for stage in stages[present + 1 :]) / _weight(at.stage)
+                own, *others = _weights([stage.stage for stage in stages])[present:]
+                later = sum(others) / own
                 overall_left = seconds_left + at.units * seconds * later
         changed = (stages, [self._beats.get(worker.worker, (None, 0))[0] for worker in snapshots])
         if changed != self._last[0]:
@@ -208,12 +210,14 @@ def _of_call(call: Mapping[str, Any]) -> WorkerSnapshot:
     return WorkerSnapshot("corpusmill run", host, "working", None, int(call.get("workers") or 1), call.get("started"))
 
 
-def _weight(stage: str) -> float:
-    return FIRST_PASS if stage == "pass-1" else LATER_PASS if stage.startswith("pass-") else OTHER
+def _weights(stages: Sequence[str]) -> list[float]:
+    """About how much of a run each of its stages is."""
+    weights = {EXTRACT: EXTRACTION, "pass-1": BEHIND_EXTRACTION if EXTRACT in stages else FIRST_PASS}
+    return [weights.get(stage, LATER_PASS if stage.startswith("pass-") else OTHER) for stage in stages]
 
 
 def _share(stages: Sequence[StageSnapshot]) -> float:
     """Of the run that is done, about: stages count by what they usually cost."""
-    total = sum(_weight(stage.stage) for stage in stages)
-    shares = ((s, 1.0 if s.state == DONE else s.committed / s.units if s.units else 0.0) for s in stages)
-    return sum(_weight(stage.stage) * share for stage, share in shares) / total if total else 0.0
+    weights = _weights([stage.stage for stage in stages])
+    shares = [1.0 if s.state == DONE else s.committed / s.units if s.units else 0.0 for s in stages]
+    return sum(weight * share for weight, share in zip(weights, shares)) / sum(weights) if stages else 0.0

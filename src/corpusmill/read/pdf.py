@@ -38,6 +38,7 @@ class PdfReader(FileReader):
     """
 
     step = "read/pdf"
+    extracts: ClassVar[bool] = True
     extras: ClassVar[tuple[Extra, ...]] = (PDF,)
 
     max_mb: float = 256.0  # of a file, in megabytes; larger ones become dead letters

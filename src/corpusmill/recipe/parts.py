@@ -115,7 +115,9 @@ class RunSettings:
     dropped_text     whose text is stored of the dropped documents: "sample", a few of each unit, reason by reason and
                      at random; "all"; "none"
     keep             "output": when the run has finished, files that only a later change of it would read are removed:
-                     token ids, keys and n-grams. They are made again if one does, or `dedup/… against` asks; "all"
+                     token ids, keys, n-grams, extracted texts in batches. What one needs is made again; "all"
+    store_extracted  whether texts that a step extracts (HTML, LaTeX, wikitext; of PDF, the reader) are stored as the
+                     next step sees them, so that a change of a later step does not extract them again
     limit            how many documents to take of each source, the first ones, to try a recipe; None: all. One worker
                      reads a source
     sample           the share of documents to take, by a hash of their ids: "1%" or 0.01; None: all of them. All is
@@ -131,6 +133,7 @@ class RunSettings:
     measure_dropped: MeasureDropped = "all"
     dropped_text: DroppedText = "sample"
     keep: Keep = "all"
+    store_extracted: bool = True
     limit: int | None = None
     sample: float | str | None = None
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from corpusmill.engine.work.pass_documents import ROW
+from corpusmill.engine.work.pass_results import EXTRACT
 from corpusmill.errors import AssetError, RecipeError, ResumeError
 from corpusmill.recipe.names import labels, remarks
 from corpusmill.report.rules import bounds
@@ -80,9 +81,7 @@ class RunTables:
         units           only what these units of the pass wrote; all of them if not given
         """
         paths = self.files.paths(kind, number)
-        files = ", ".join(literal(path) for unit, path in enumerate(paths) if units is None or unit in units)
-        where = ", filename = true, file_row_number = true" if with_location else ""
-        return f"SELECT * FROM read_parquet([{files}]{where})"
+        return _table([path for unit, path in enumerate(paths) if units is None or unit in units], with_location)
 
     def has_texts(self, kind: str, number: int) -> bool:
         """Whether the texts of a pass, "docs" or "dropped", are in its own files, those that are stored at all."""
@@ -104,10 +103,12 @@ class RunTables:
         )
 
     def tables(self, kind: str, numbers: Iterable[int] | None = None, with_location: bool = False) -> str:
-        """The same of several passes, of all that have begun if none are named. Raises ResumeError if there are
-        none."""
+        """The same of several passes, of all that have begun if none are named. Before any has, dead letters are those
+        of the stage that extracts texts, where there is one. Raises ResumeError if there are none."""
         chosen = range(len(self.passes)) if numbers is None else numbers
         tables = [self.table(kind, number, with_location) for number in chosen]
+        if not self.passes and kind == "dead" and (paths := self.files.outputs(EXTRACT, kind)):
+            tables = [_table(paths, with_location)]
         if not tables:
             raise nothing_committed(self)
         return " UNION ALL BY NAME ".join(tables)
@@ -156,6 +157,11 @@ class RunTables:
         result = self.duckdb.cursor().execute(query, list(values))
         names = [column[0] for column in result.description]
         return [{name: finite(value) for name, value in zip(names, row)} for row in result.fetchall()]
+
+
+def _table(paths: Sequence[str], with_location: bool) -> str:
+    where = ", filename = true, file_row_number = true" if with_location else ""
+    return f"SELECT * FROM read_parquet([{', '.join(map(literal, paths))}]{where})"
 
 
 def nothing_committed(tables: RunTables) -> ResumeError:

@@ -190,6 +190,19 @@ class OwnPass(Protocol):
 
 
 @runtime_checkable
+class ExtractsText(Protocol):
+    """A step that makes text of pages, or a reader that does of files, and takes longer for it than most steps for
+    theirs.
+
+    extracts   true: what it has made is stored, so that a change of a step behind it does not repeat it
+               (`run.store_extracted`)
+    """
+
+    @property
+    def extracts(self) -> bool: ...
+
+
+@runtime_checkable
 class UsesCode(Protocol):
     """A step of any kind that calls a function or class of the user's: its module is part of what the step is, and the
     run says how much time the step took."""

@@ -159,11 +159,12 @@ class UnitIO(Upstream):
     def _scratch(self) -> str:
         return f"{self.stage}/tmp/{self.key}-{self.attempt}"
 
-    def write(self, name: str, batch: pa.RecordBatch) -> None:
-        """Add rows to the output table `name`; the first batch, which may be empty, sets its schema."""
+    def write(self, name: str, batch: pa.RecordBatch, level: int = 1) -> None:
+        """Add rows to the output table `name`; the first batch, which may be empty, sets its schema. `level` is that of
+        its compression."""
         if name not in self._tables:
             sized = "text" if "text" in batch.schema.names else "text_bytes"
-            self._tables[name] = TableWriter(self.path(name, ".parquet"), batch.schema, sized=sized)
+            self._tables[name] = TableWriter(self.path(name, ".parquet"), batch.schema, sized=sized, level=level)
         self._tables[name].write(batch)
 
     def write_arrays(self, name: str, rows: int = 0, **arrays: NDArray[Any]) -> None:

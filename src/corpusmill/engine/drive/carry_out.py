@@ -27,8 +27,9 @@ def carry_out(session: Session) -> Progress:
                 for number, stage in enumerate(session.plan.stages):
                     session.clock.at(stage.name)
                     session.progress.results[stage.name] = _results(session, number, stage)
-                    if session.is_pass(stage):
-                        facts = facts_of_records(*session.pass_facts())
+                    if session.counts_records(stage):
+                        own = session.progress.results[stage.name].facts
+                        facts = facts_of_records(*session.facts_before(stage), own)
                         check_budget(session.plan.recipe, session.run.place, facts, early=False)
         except RestartStages:
             continue

@@ -146,7 +146,8 @@ class Repairs:
         outputs = sorted({file.path.split("/")[-2] for file in files})
         if folder.make_again(outputs) == outputs:
             self.note(
-                f"{stage}: {', '.join(outputs)} removed when the run had finished (run.keep: output); {units} done again"
+                f"{stage}: {', '.join(outputs)} removed when the run had finished (run.keep: output); "
+                f"{units} done again"
             )
             return
         shown = "; ".join(f"{self.run.name_of(file.path)}: {file.problem}" for file in files[:SHOWN])

@@ -7,6 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from corpusmill.engine.plan.inputs import suffix
 from corpusmill.engine.plan.plan import RunPlan
+from corpusmill.engine.work.extraction import BYTES_IN, BYTES_OUT, ExtractedDocuments, ExtractTexts
 from corpusmill.engine.work.pass_parts import InputPieces
 from corpusmill.engine.work.passes import Pass
 from corpusmill.engine.work.sources import InputFiles
@@ -21,6 +22,7 @@ MOST_INSIDE = 0.98  # of a unit, while it is not committed: how long it is may b
 # What a stage costs, measured on web text with the rules of FineWeb. Which steps a recipe has, and what is dropped,
 # moves this by half: the overall bar is about.
 FIRST_PASS, LATER_PASS, OTHER = 80.0, 5.0, 1.5
+EXTRACTION, BEHIND_EXTRACTION = 60.0, 20.0  # parts of a first pass whose extraction of texts is a stage
 
 
 @dataclass(frozen=True)
@@ -144,7 +146,11 @@ class Meter:
 
 def weight(stage: Stage) -> float:
     """About how much of a run a stage is."""
+    if isinstance(stage.work, ExtractTexts):
+        return EXTRACTION
     if isinstance(stage.work, Pass):
+        if isinstance(stage.work.source, ExtractedDocuments):
+            return BEHIND_EXTRACTION
         return FIRST_PASS if isinstance(stage.work.source, InputFiles) else LATER_PASS
     return OTHER
 
@@ -265,6 +271,9 @@ def _seen_by(commit: Commit, labels: Sequence[str]) -> _Seen:
         text = sum(side["total"] for side in lengths.values())
         bytes_in = _bytes_in(facts, labels[0]) if labels else text
         return _Seen(outputs["signals"].rows, outputs["docs"].rows, bytes_in, text)
+    if "batches" in outputs:  # of the stage that extracts texts
+        rows, sizes = outputs["batches"].rows, (int(commit.notes[name]) for name in (BYTES_IN, BYTES_OUT))
+        return _Seen(rows, rows, *sizes)
     if "text" in outputs:
         return _Seen(outputs["text"].rows)
     documents = facts.get("documents", 0)

@@ -10,6 +10,7 @@ from corpusmill.engine.drive.damage import Repairs
 from corpusmill.engine.drive.listener import ProgressListener
 from corpusmill.engine.drive.meter import BeatListener, Meter
 from corpusmill.engine.plan.plan import RunPlan, stages_record
+from corpusmill.engine.work.pass_results import EXTRACT
 from corpusmill.execute import Executor, SharedExecutor
 from corpusmill.store.run_folder import STAGES_RECORD, RunFolder
 from corpusmill.store.units import Results
@@ -75,10 +76,17 @@ class Session:
         """Whether a stage carries documents through steps."""
         return any(info.stage == stage.name for info in self.plan.passes)
 
-    def pass_facts(self) -> list[dict[str, Any]]:
-        """The facts of the passes that are complete."""
+    def counts_records(self, stage: Stage) -> bool:
+        """Whether a stage reads records or carries documents through steps, and counts those that it loses."""
+        return stage.name == EXTRACT or self.is_pass(stage)
+
+    def facts_before(self, stage: Stage) -> list[dict[str, Any]]:
+        """The facts of the passes that are complete; not those that the stage counts again."""
         results = self.progress.results
-        return [results[info.stage].facts for info in self.plan.passes if info.stage in results]
+        names = [info.stage for info in self.plan.passes if info.stage in results and info.stage != stage.name]
+        if not names and EXTRACT in results and EXTRACT not in (stage.name, *stage.after):
+            names = [EXTRACT]
+        return [results[name].facts for name in names]
 
     def read_by(self, stage: Stage) -> dict[str, Results]:
         """The results of earlier stages that a stage reads, as far as they are complete."""

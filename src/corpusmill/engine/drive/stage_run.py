@@ -45,7 +45,7 @@ class StageRun:
         self.session, self.number, self.folder, self.units, self.task = session, number, folder, units, task
         self.stage = session.plan.stages[number]
         self.keys = [unit.key for unit in units]
-        self.is_pass = session.is_pass(self.stage)
+        self.counts_records = session.counts_records(self.stage)
 
     def run(self) -> Results:
         session, stage = self.session, self.stage
@@ -56,7 +56,7 @@ class StageRun:
         if session.meter:
             session.meter.stage(self.number, self.units, list(collector.missing.values()))
         describe_plan(stage, self.units, session.listener)
-        before, warn = facts_of_records(*session.pass_facts()), LossWarning(session, stage)
+        before, warn = facts_of_records(*session.facts_before(stage)), LossWarning(session, stage)
 
         def on_commit(commit: Commit) -> None:
             collector.add(commit)
@@ -65,7 +65,7 @@ class StageRun:
             if session.meter:
                 session.meter.commit(commit)
             warn(collector.collected.facts)
-            if self.is_pass:
+            if self.counts_records:
                 facts = facts_of_records(before, collector.collected.facts)
                 check_budget(session.plan.recipe, session.run.place, facts, early=True)
 

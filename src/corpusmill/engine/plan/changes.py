@@ -53,7 +53,7 @@ def in_words(made_again: Sequence[StageChange]) -> list[str]:
 class Preview:
     """What a run would do.
 
-    units     of the first pass: how many there are, and
+    units     of the first stage: how many there are, and
     done      how many of them are done already, in this folder
     text      bytes of text in a unit, about
     finished  whether the whole run is there already
@@ -68,7 +68,7 @@ class Preview:
 
 
 def preview(run: RunFolder, plan: RunPlan) -> Preview:
-    """What a run in this folder would do. How much of the later stages is left depends on what the first pass makes."""
+    """What a run in this folder would do. How much of the later stages is left depends on what the first one makes."""
     first = plan.stages[0]
     units = unit_list(first, Upstream(run))
     folder = run.stage(stage_folder(first.name, plan.identity(first.name).fingerprint))

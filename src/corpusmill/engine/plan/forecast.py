@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from corpusmill.engine.plan.plan import RunPlan
 from corpusmill.engine.work.documents import WriteDocuments
+from corpusmill.engine.work.extraction import ExtractTexts
 from corpusmill.engine.work.passes import Pass
 from corpusmill.engine.work.shards import PackRows, WriteTokens
 from corpusmill.engine.work.sources import TextsInPlace
@@ -43,9 +44,9 @@ def forecast(plan: RunPlan, workers: int, unit_text: int) -> Forecast:
     text = sum(source.text_size for source in plan.inputs)
     works = [stage.work for stage in plan.stages]
     passes = [work for work in works if isinstance(work, Pass)]
-    drops = any(work.chain.steps or work.requests for work in passes)
+    drops = any(work.chain.labels or work.requests for work in passes)
     texts = sum(not isinstance(work.source, TextsInPlace) for work in passes)
-    texts += sum(isinstance(work, WriteDocuments) for work in works)
+    texts += sum(isinstance(work, ExtractTexts | WriteDocuments) for work in works)
     tokens = sum(isinstance(work, CountTokens | PackRows | WriteTokens) for work in works)
     # All documents are written once, the dropped ones with a sample of their texts; what follows, of the kept ones.
     low = text * (KEPT if drops else 1.0) * (texts * TEXT[0] + tokens * TOKENS[0])

@@ -4,7 +4,8 @@ Neighbouring steps that see a batch are fused into one pass, unless one wants a 
 follow each other take their keys from the pass before them, one after the other, and the next pass brings their
 verdicts together with the documents:
 
-    pass-1    read, steps, keys          units of input, see `inputs`
+    extract   read, steps up to the extraction of text: only where there is one. Units of input, see `inputs`
+    pass-1    the steps that follow, keys; without `extract` it reads, and has units of input
     LABEL-…   the stages of each corpus step, LABEL-verdicts among them
     pass-2    documents and verdicts, steps
     tokens    token ids of the kept documents
@@ -26,10 +27,11 @@ from corpusmill.engine.plan.inputs import SourceFiles, find_inputs, plan_inputs
 from corpusmill.engine.plan.plan import PassInfo, RunPlan
 from corpusmill.engine.work.canaries import planted_by, spread
 from corpusmill.engine.work.documents import WriteDocuments, wanted_signals, wants_tokens
+from corpusmill.engine.work.extraction import ExtractedDocuments, ExtractTexts
 from corpusmill.engine.work.limited import Limited
 from corpusmill.engine.work.pass_documents import PassDocuments
 from corpusmill.engine.work.pass_parts import KeyRequest, VerdictSource
-from corpusmill.engine.work.pass_results import UnitOfPass
+from corpusmill.engine.work.pass_results import EXTRACT, UnitOfPass
 from corpusmill.engine.work.passes import Pass
 from corpusmill.engine.work.shards import PackRows, WriteTokens
 from corpusmill.engine.work.sinks import (
@@ -57,7 +59,7 @@ from corpusmill.recipe.names import labels
 from corpusmill.recipe.order import check_order
 from corpusmill.recipe.selection import applied
 from corpusmill.recipe.stages import new_folders
-from corpusmill.steps import CorpusStep, Filter, OwnPass, Pack, Tokenize, Transform, keeps_parts
+from corpusmill.steps import CorpusStep, ExtractsText, Filter, OwnPass, Pack, Tokenize, Transform, keeps_parts
 from corpusmill.steps.keys import KeyStage
 from corpusmill.store.unit_io import Upstream
 from corpusmill.store.units import Resources
@@ -114,7 +116,10 @@ def lower_inputs(recipe: Recipe, inputs: tuple[SourceFiles, ...]) -> RunPlan:
         can_drop = bool(judged or batch_steps)
         batch_only = tuple((label, only[label]) for label, _ in batch_steps if label in only)
         how_far = recipe.run.measure_dropped if can_drop else "all"
-        chain = StepChain(tuple(judged), tuple(batch_steps), batch_only, how_far)
+        begun = 0 if infos else _extracting(recipe, batch_steps, corpus_steps)
+        chain = StepChain(
+            tuple(judged), tuple(batch_steps[begun or 0 :]), batch_only, how_far, tuple(batch_steps[: begun or 0])
+        )
         writes_last = number == len(passes) - in_place
         tokens: Tokens = TokenCounts(tokenize)
         if tokenize is not None and encodes and writes_last:
@@ -132,14 +137,20 @@ def lower_inputs(recipe: Recipe, inputs: tuple[SourceFiles, ...]) -> RunPlan:
             CanaryHosts() if plants_next else None,
             *map(DedupKeys, requests),
         ]
+        units = partial(_first_units, recipe, inputs)
+        if isinstance(source, InputFiles) and begun is not None:
+            extract = ExtractTexts(source, chain.begun_chain)
+            stages.append(Stage(EXTRACT, extract, (), units, resources(step for _, step in chain.begun)))
+            source = ExtractedDocuments()
         work = Pass(source, chain, tokens, tuple(sink for sink in sinks if sink is not None))
         if infos and is_last and recipe.canary:
             spreads = partial(spread, before=before, planted=planted_by(recipe), seed=recipe.seed)
             stages.append(Stage(name, work, (before,), spreads))
         elif infos:
             stages.append(_later_pass(name, before, work))
+        elif isinstance(source, ExtractedDocuments):
+            stages.append(_behind_extraction(name, work, source))
         else:
-            units = partial(_first_units, recipe, inputs)
             stages.append(Stage(name, work, (), units, resources(step for _, step in batch_steps)))
         own = (*(judge.label for judge in judged), *(label for label, _ in batch_steps))
         infos.append(PassInfo(name, own, {label: only[label] for label in own if label in only}))
@@ -250,6 +261,34 @@ def draws(step: Any) -> bool:
 
 def _first_units(recipe: Recipe, inputs: tuple[SourceFiles, ...], upstream: Upstream) -> Iterator[PlannedUnit]:
     return plan_inputs(recipe.read, inputs, recipe.run.unit_mb, whole_sources=recipe.run.limit is not None)
+
+
+def _extracting(recipe: Recipe, steps: Sequence[Named], corpus_steps: Sequence[Named]) -> int | None:
+    """How many steps of the first pass, from the first on, are for the stage that extracts texts; None: there is none.
+
+    There is none where nothing extracts texts, nor where nothing follows that may change without them.
+    """
+    if not recipe.run.store_extracted:
+        return None
+    numbers = [number for number, (_, step) in enumerate(steps, 1) if _extracts(step)]
+    if not numbers and not any(_extracts(source.reader) for source in recipe.read):
+        return None
+    count = max(numbers, default=0)
+    return count if count < len(steps) or corpus_steps else None
+
+
+def _extracts(part: Any) -> bool:
+    return isinstance(part, ExtractsText) and part.extracts
+
+
+def _behind_extraction(name: str, work: Pass, source: ExtractedDocuments) -> Stage:
+    """The first pass, a unit for each of the stage that extracts texts."""
+
+    def units(upstream: Upstream) -> Iterator[PlannedUnit]:
+        for number in range(len(upstream.results(source.stage))):
+            yield PlannedUnit(UnitOfPass(number), source.content(upstream, number))
+
+    return Stage(name, work, (source.stage,), units, resources(step for _, step in work.chain.steps))
 
 
 def _later_pass(name: str, before: str, work: Pass) -> Stage:

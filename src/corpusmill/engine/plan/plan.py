@@ -8,6 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from corpusmill.engine.plan.identity import Identity, identity
 from corpusmill.engine.plan.inputs import SourceFiles
+from corpusmill.engine.work.passes import Pass
 from corpusmill.engine.work.signals import LeavesSignals, check_signals
 from corpusmill.recipe.model import Recipe
 from corpusmill.store.output import OutputFolder
@@ -65,6 +66,11 @@ class RunPlan:
     stages: tuple[Stage, ...]
     passes: tuple[PassInfo, ...]
     inputs: tuple[SourceFiles, ...]
+
+    @property
+    def first_pass(self) -> Pass:
+        """The work of the first pass; the stage that extracts texts, where there is one, is a part of it."""
+        return next(stage.work for stage in self.stages if isinstance(stage.work, Pass))
 
     @property
     def files(self) -> list[str]:

@@ -394,10 +394,8 @@ def _put_through(
 def _errors(plan: RunPlan, samples: Sequence[SourceSample]) -> list[CorpusmillError]:
     """What goes wrong with no documents in every pass; if nothing does, with the first ones in the user's own steps."""
     errors = [error for check in plan.checks if (error := _error_of(check)) is not None]
-    first: Any = plan.stages[0].work
-    own = (
-        [label for label, step in first.chain.steps if _is_own(step)] if isinstance(first, Pass) and not errors else []
-    )
+    first = plan.first_pass
+    own = [label for label, step in first.chain.whole_chain.steps if _is_own(step)] if not errors else []
     own_errors = (_error_of(partial(_try_own, first, label, samples)) for label in own)
     return [*errors, *(error for error in own_errors if error is not None)]
 
@@ -417,7 +415,7 @@ def _try_own(work: Pass, own: str, samples: Sequence[SourceSample]) -> None:
     for docs in (docs for sample in samples for docs in sample.batches if len(docs)):
         source = docs["source"][0].as_py()
         batch = Batch(docs)
-        for index, (label, step) in enumerate(work.chain.steps):
+        for index, (label, step) in enumerate(work.chain.whole_chain.steps):
             if source in only.get(label, (source,)):
                 before = len(batch.docs)
                 try:

@@ -1,6 +1,7 @@
 """What a unit of a stage does, in a worker: documents through steps, tokens, rows, shards.
 
     passes, batch  documents through the steps that see a batch
+    extraction     texts of pages, once: the first part of the first pass; half_way: its batches, stored
     pass_*         what a pass writes beside the documents: keys, signals, counts
     documents      the writers of documents
     tokens         texts -> token ids

@@ -197,14 +197,51 @@ class Batch:
         full = np.where(full > 0, full, size[np.argmax(size > 0, axis=0), row])  # of a page: its first text
         return [in_proportion(counted, at_step, full) for at_step in size]
 
-    def evict_dropped(self, labels: Sequence[str], only: Collection[str] | None = None) -> None:
+    @staticmethod
+    def resumed(
+        docs: pa.RecordBatch,
+        signals: Mapping[str, pa.Array],
+        dropped: NDArray[np.int32],
+        reasons: Sequence[tuple[str, pa.Array]],
+        sizes: Sequence[NDArray[np.int64]],
+        text_sizes: Sequence[NDArray[np.int64]],
+        texts: Sequence[pa.Array],
+        version_at_step: Sequence[int],
+    ) -> "Batch":
+        """A batch that has been through some steps already: what they have left of it.
+
+        sizes, text_sizes   one (documents,) a step
+        texts               (documents,) of every version of the text, the last as it is now
+        version_at_step     which of them came to each step
+        """
+        batch = Batch(docs)
+        batch.signals, batch.dropped, batch.reasons = dict(signals), dropped, list(reasons)
+        batch.sizes, batch.text_sizes = list(sizes), list(text_sizes)
+        batch._texts, batch._version_at_step = [Version(text) for text in texts], list(version_at_step)
+        return batch
+
+    def texts_before(self, steps: Sequence[int]) -> list[pa.Array]:
+        """(documents,) the texts that came to some of the steps, and at last those that there are now: the same array
+        where no step between has changed any."""
+        last = len(self._texts) - 1
+        seen = [self._version_at_step[step] if step < len(self._version_at_step) else last for step in steps]
+        current = {version: self._texts[version].current() for version in {*seen, last}}
+        return [current[version] for version in (*seen, last)]
+
+    def evict_dropped(
+        self,
+        labels: Sequence[str],
+        only: Collection[str] | None = None,
+        sizes: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None,
+    ) -> None:
         """Take the dropped documents out of the batch, so that no later step sees them. They are `evicted` then, with
         what the steps up to the one that dropped them have measured, in order of these steps.
 
         labels   of all steps of the pass
         only     labels of the steps whose signals stay with them; None: of all
+        sizes    bytes of each document as it is now, and of its text, where `docs` do not have the pages
         """
-        size, text_size = self._sizes()
+        size, text_size = self._sizes() if sizes is None else sizes
         for index in np.unique(self.dropped[self.dropped != KEPT]).tolist():
             rows = self.dropped == index
             part = self._select(rows, with_text=False)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+EXTRACT = "extract"  # the stage before the first pass that extracts texts, where there is one, see `extraction`
 MEASURED = "measure_dropped"  # the note of how far dropped documents were measured; there is none if to the end
 TEXT_GROUPS = "text_groups"  # the note of the bytes of text in each row group of `docs`, with commas between
 

@@ -53,7 +53,7 @@ class Pass:
         sinks = [sink.open(self.chain) for sink in self.sinks]
         for batch in self.source.read(inputs, io, feeder, self.chain):
             chain.apply(batch)
-            _note_failures(batch, io)
+            note_failures(batch, io)
             feeder.before(TOKENS)
             passed = PassedBatch(batch, self.chain, feeder, tokens.count)
             for sink in sinks:
@@ -78,14 +78,15 @@ class Pass:
 
     def try_on(self, docs: pa.RecordBatch, facts: Facts) -> None:
         """Put some documents through the steps, and count what becomes of them, without their tokens."""
-        chain = ChainRun(self.chain)
-        chain.apply(self.source.nothing(self.chain))
+        whole = self.chain.whole_chain
+        chain = ChainRun(whole)
+        chain.apply(whole.nothing())
         for start, stop in self._feeder().cut(0, docs, positions_of(docs)):
             batch = Batch(docs.slice(start, stop - start))
             chain.apply(batch)
             for part in (batch, *batch.evicted):
-                count_flow(part, self.chain, None, facts)
-                count_scripts(part, self.chain, facts)
+                count_flow(part, whole, None, facts)
+                count_scripts(part, whole, facts)
 
     def signal_names(self) -> list[str]:
         """What the steps leave beside the documents. Raises RecipeError as `check` does."""
@@ -108,7 +109,7 @@ class Pass:
         return BatchFeeder(io, by_source=bool(self.chain.only) or any(only is not None for only in corpus))
 
 
-def _note_failures(batch: Batch, io: UnitIO) -> None:
+def note_failures(batch: Batch, io: UnitIO) -> None:
     """A dead letter for each document that a step failed on."""
     for failed in sorted(batch.failed, key=lambda failed: failed.row):
         about = {"step": failed.step, "kind": "step_failed", "reason": failed.reason, "expected": False}

@@ -114,7 +114,7 @@ class StoredDocuments:
             io.heart.at(begin, file.metadata.num_rows)
             docs = _as_documents(stored)
             positions = np.arange(begin, begin + len(docs))
-            _note_left_out(docs, feeder.left_out(0, positions), chain, io)
+            note_left_out(docs, feeder.left_out(0, positions), chain, io)
             for start, stop in feeder.cut(0, docs, positions):
                 rows_of_batch = stored.slice(start, stop - start)
                 columns = self._extra_columns(rows_of_batch, begin + start)
@@ -159,7 +159,7 @@ def _as_documents(stored: pa.RecordBatch) -> pa.RecordBatch:
     return docs.select(DOCUMENT.names).cast(DOCUMENT)
 
 
-def _note_left_out(
+def note_left_out(
     docs: pa.RecordBatch, left_out: Sequence[tuple[int, QuarantinedRecord]], chain: StepChain, io: UnitIO
 ) -> None:
     """Documents of another pass that are quarantined have failed at the step that was running."""

@@ -1,7 +1,7 @@
 """The chain of steps of a pass: verdicts of corpus steps first, then the steps that see a batch."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -30,6 +30,7 @@ class StepChain:
 
     judged            the corpus steps whose verdicts come with the documents
     steps             label and step of those that see a batch
+    begun             the same of those that batches have been through when they come, see `half_way`
     only              label and sources of those of the steps that are for some sources only. Batches are of one source
                       then, so that a step sees all of a batch or nothing of it
     measure_dropped   that of `recipe.parts.RunSettings`. With "first" and "none", dropped documents are evicted from
@@ -40,11 +41,24 @@ class StepChain:
     steps: tuple[tuple[str, Any], ...] = ()
     only: tuple[tuple[str, tuple[str, ...]], ...] = ()
     measure_dropped: str = "all"
+    begun: tuple[tuple[str, Any], ...] = ()
 
     @cached_property
     def labels(self) -> list[str]:
         """Those of all steps; `Batch.dropped` has places among them."""
-        return [*(judge.label for judge in self.judged), *(label for label, _ in self.steps)]
+        return [*(judge.label for judge in self.judged), *(label for label, _ in (*self.begun, *self.steps))]
+
+    @property
+    def begun_chain(self) -> "StepChain":
+        """The steps that batches have been through when they come, as a chain."""
+        labels = {label for label, _ in self.begun}
+        only = tuple((label, sources) for label, sources in self.only if label in labels)
+        return StepChain((), self.begun, only, self.measure_dropped)
+
+    @property
+    def whole_chain(self) -> "StepChain":
+        """The chain for batches that have not been through any step."""
+        return replace(self, steps=(*self.begun, *self.steps), begun=())
 
     @cached_property
     def sources_of(self) -> dict[str, tuple[str, ...]]:
@@ -54,7 +68,7 @@ class StepChain:
     @property
     def bounds(self) -> Mapping[str, Bound]:
         """reason -> its bound."""
-        return bounds([*((judge.label, judge.step) for judge in self.judged), *self.steps])
+        return bounds([*((judge.label, judge.step) for judge in self.judged), *self.begun, *self.steps])
 
     @cached_property
     def word_steps(self) -> list[int]:
@@ -113,7 +127,8 @@ class ChainRun:
         """Put a batch through all steps."""
         sources_of = self.chain.sources_of
         self._evict_dropped(batch)
-        for index, (label, step) in enumerate(self.chain.steps, len(self.chain.judged)):
+        first = len(self.chain.judged) + len(self.chain.begun)
+        for index, (label, step) in enumerate(self.chain.steps, first):
             if is_for(sources_of.get(label), batch.docs):
                 self.feeder.before(label)
                 started = now()

@@ -20,6 +20,7 @@ from corpusmill.engine.plan.lower import lower
 from corpusmill.engine.plan.plan import Publisher, RunPlan
 from corpusmill.engine.work.documents import WriteDocuments
 from corpusmill.engine.work.dropped import BELOW
+from corpusmill.engine.work.extraction import ExtractTexts
 from corpusmill.engine.work.passes import Pass
 from corpusmill.engine.work.tokens import CountTokens
 from corpusmill.errors import CorpusmillError
@@ -372,7 +373,9 @@ def _little(folder: str, once: RunPlan, executor: Serial) -> dict[str, Results]:
 
 def _by_unit(stage: Stage) -> bool:
     """Whether a stage has a unit for each one of the first pass."""
-    return isinstance(stage.work, Pass | WriteDocuments | CountTokens) or stage.name.endswith("-shingles")
+    return isinstance(stage.work, ExtractTexts | Pass | WriteDocuments | CountTokens) or stage.name.endswith(
+        "-shingles"
+    )
 
 
 def _writers(plan: RunPlan) -> list[Stage]:

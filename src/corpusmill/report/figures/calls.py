@@ -6,6 +6,7 @@ from datetime import datetime
 from pathlib import PurePath
 from typing import Any
 
+from corpusmill.engine.work.pass_results import EXTRACT
 from corpusmill.report.numbers import duration, size
 from corpusmill.report.tables import RunTables
 
@@ -54,7 +55,7 @@ def stages_of(tables: RunTables, call: Mapping[str, Any]) -> dict[str, Mapping[s
     parts = {}
     for stage, part in call.get("stages", {}).items():
         folder, plan = tables.files.plans.get(stage, (None, None))
-        shared = part.get("plan") == plan or stage == tables.passes[0][0]
+        shared = part.get("plan") == plan or stage in (EXTRACT, tables.passes[0][0])
         if part.get("folder") == folder and shared and part.get("done") != 0:
             parts[stage] = part
     return parts

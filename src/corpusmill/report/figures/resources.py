@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isnan
 
+from corpusmill.engine.work.pass_results import EXTRACT
 from corpusmill.report.figures.calls import stages_of
 from corpusmill.report.numbers import duration, number, size
 from corpusmill.report.tables import RunTables
@@ -77,6 +78,8 @@ def resources(tables: RunTables) -> list[StageResources]:
             continue
         if stage in flow:
             (documents, text), carried = flow[stage]
+        elif stage == EXTRACT and tables.passes:
+            (documents, text), _ = flow[tables.passes[0][0]]
         else:
             documents, text = carried
         memory = int(results.memory.max())

@@ -1,7 +1,7 @@
 """Text of HTML pages by an engine of our own: careful, and faster than any other."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -31,6 +31,8 @@ class Blocks:
     The model was trained on pages of eight benchmarks. A page of more than `max_mb` or 500,000 tags is a DocumentError.
     A page without text is dropped as `empty`. Documents without a page are passed through.
     """
+
+    extracts: ClassVar[bool] = True
 
     comments: Comments = "drop"  # readers' comments
     favour: Literal["precision", "balance", "recall", "all"] = (

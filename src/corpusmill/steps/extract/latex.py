@@ -1,6 +1,7 @@
 """Text of LaTeX sources."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import pyarrow as pa
 
@@ -24,6 +25,8 @@ class Latex:
     megabyte, are nested more than 64 deep, or that leaves more than 500 braces open. A page without text is dropped as
     `empty`. Documents without a page are passed through.
     """
+
+    extracts: ClassVar[bool] = True
 
     markup: Markup = "latex"  # or text, markdown
     max_mb: float = 16.0  # of a source, in megabytes; larger ones become dead letters

@@ -1,6 +1,7 @@
 """Text of HTML pages by resiliparse: fast, and always some text."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import pyarrow as pa
 
@@ -19,6 +20,8 @@ class Resiliparse:
     thousands of attributes in one tag, of options in an unclosed form, of open formatting elements, or of deep stray
     tags. A page without text is dropped as `empty`. Documents without a page are passed through.
     """
+
+    extracts: ClassVar[bool] = True
 
     main_content: bool = True  # leave out menus, footers and other boilerplate
     least: int = 1  # characters of main content

@@ -32,6 +32,7 @@ class Trafilatura:
     extra `trafilatura`.
     """
 
+    extracts: ClassVar[bool] = True
     extras: ClassVar[tuple[Extra, ...]] = (TRAFILATURA,)
 
     favour: Literal["balance", "precision", "recall"] = "balance"  # less boilerplate (precision) or more text (recall)

@@ -29,6 +29,7 @@ class Wikitext:
     page are passed through. Needs the extra `mediawiki`.
     """
 
+    extracts: ClassVar[bool] = True
     extras: ClassVar[tuple[Extra, ...]] = (MEDIAWIKI,)
 
     markup: Markup = "text"  # or markdown
