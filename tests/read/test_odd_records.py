@@ -131,7 +131,7 @@ def test_any_json_is_a_document_or_a_dead_letter(tmp_path, records, readable):
     ]
     ending = b"\n" if readable else b"\r"
     file = save(tmp_path, "a.jsonl", b'{"text": "first"}\n' + ending.join(lines))
-    rows, _, counts = read_all(JsonlReader(), file)
+    rows, _, counts = read_all(JsonlReader(charset="utf-8"), file)
     if readable:
         assert counts.records == 1 + len([*lines[:-1], *filter(None, lines[-1:])])
     for row in rows:

@@ -153,7 +153,7 @@ def show(result: "Run", json: bool, extra: Mapping[str, Any] | None = None) -> N
                 *drops_all.warnings(tables),
                 *warnings(tables),
                 *emptied.warnings(tables),
-                *lost.date_warnings(tables),
+                *lost.reading_warnings(tables),
                 *limited,
             ]
         )

@@ -34,7 +34,7 @@ def decode(raw: bytes, charset: str | None) -> str:
             return raw.decode("utf-8")
     high = len(raw) - len(raw.translate(None, bytes(range(128, 256))))
     declared = META_CHARSET.search(raw, 0, HEAD_BYTES) or XML_CHARSET.match(raw)
-    labels = [charset, declared[1].decode() if declared else None, _guess(raw) if escapes else None, "utf-8"]
+    labels = [charset, declared[1].decode() if declared else None, guessed(raw) if escapes else None, "utf-8"]
     codecs_tried: list[str] = []
     for name in map(codec, labels):
         if name and name not in codecs_tried:
@@ -42,7 +42,7 @@ def decode(raw: bytes, charset: str | None) -> str:
             text = raw.decode(name, "replace")
             if text.count("\ufffd") <= MAX_UNDECODED * high:
                 return text
-    return raw.decode(_guess(raw) or codecs_tried[0], "replace")
+    return raw.decode(guessed(raw) or codecs_tried[0], "replace")
 
 
 @lru_cache(256)
@@ -69,8 +69,8 @@ def _utf16(head: bytes) -> str | None:
     return ("utf-16-be" if even > odd else "utf-16-le") if head else None
 
 
-def _guess(raw: bytes) -> str | None:
-    """The codec guessed from the bytes of a page."""
+def guessed(raw: bytes) -> str | None:
+    """The codec guessed from the bytes of a page or a text."""
     from resiliparse.parse.encoding import detect_encoding
 
     name = codec(detect_encoding(raw[:GUESSED_BYTES]))

@@ -88,6 +88,7 @@ class ReadCounts:
     faults: int = 0  # dead letters that were not expected: what the error budget counts
     unread_dates: int = 0  # documents whose date is none that can be read: it is null, and the value is in `metadata`
     unread_dates_sample: str = ""  # the first of these values
+    broken_texts: int = 0  # records with bytes that are not in their charset, which become U+FFFD
     batch_rows: int = BATCH_ROWS  # documents in the next batch at most; lowered where a record must be found
 
     def dead(self, *, kind: str, reason: str, expected: bool = False, **address: Any) -> None:

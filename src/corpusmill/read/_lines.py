@@ -18,8 +18,18 @@ class TooLong(RecordError):
     """A line is longer than allowed."""
 
 
+class OtherCharset(RecordError):
+    """Text that is not UTF-8, and nothing says what it is."""
+
+
 # Errors of reading -> the kinds of their dead letters.
-KINDS = {TooLong: "too_long", Truncated: "truncated", Damaged: "damaged", WindowTooLarge: "window_too_large"}
+KINDS = {
+    TooLong: "too_long",
+    OtherCharset: "bad_encoding",
+    Truncated: "truncated",
+    Damaged: "damaged",
+    WindowTooLarge: "window_too_large",
+}
 
 
 def lines(

@@ -9,13 +9,13 @@ from itertools import chain
 import pyarrow as pa
 
 from corpusmill.errors import InputError, RecipeError, RecordError
-from corpusmill.read import FilePiece, whole_file
+from corpusmill.read import FilePiece, ReadCounts, whole_file
 from corpusmill.read._bytes import blocks, endings
 from corpusmill.read._columns import TEXT, ColumnReader, RowReader
 from corpusmill.read._delimiter import AUTO, quoted, sniffed
 from corpusmill.read._documents import DocumentBatches
-from corpusmill.read._encoding import advice, decoded, looks_like_utf16, marked
-from corpusmill.read._lines import KINDS, TooLong, lines
+from corpusmill.read._encoding import advice, check_charset, decoded, is_broken, looks_like_utf16, marked
+from corpusmill.read._lines import KINDS, OtherCharset, TooLong, lines
 from corpusmill.read._values import numbered
 from corpusmill.storage import FileInfo
 
@@ -31,22 +31,25 @@ END_MARK, RETURN_MARK = "\udc00", "\udc0d"
 class CsvReader(ColumnReader):
     """Documents from the rows of CSV files with a header line, compressed or not.
 
-    Columns are chosen and kept, and pages read, as by `jsonl`, all as strings. Quoted fields may contain line breaks,
-    so a file is one piece. A document's position is its row number, 0 after the header. `delimiter` is found out for
-    each file: the one of comma, semicolon, tab and | that divides the header and most of the first rows into equally
-    many fields. A second column of a name is called NAME_1. Bytes that are not UTF-8 become U+FFFD; UTF-16 with a byte
-    order mark is read. Faults: `bad_row` (not as many fields as the header, or an open quotation mark: then the rest of
-    the file is lost), `too_long` (a row of more than 32 MB or 2 million fields: likewise), `bad_encoding` (UTF-16
-    without a mark), `truncated`, `damaged`, `window_too_large`; `empty_text` and `empty_page` are expected. Blank lines
-    are counted as `blank_line`.
+    Columns are chosen and kept, and pages read, as by `jsonl`, all as strings. Quoted fields may contain line
+    breaks, so a file is one piece. A document's position is its row number, 0 after the header. `delimiter` is
+    found out for each file: the one of comma, semicolon, tab and | that divides the header and most of the first
+    rows into equally many fields. A second column of a name is called NAME_1. Bytes that are not UTF-8 (or not in
+    `charset`) become U+FFFD; UTF-16 with a byte order mark is read. Faults: `bad_row` (not as many fields as the
+    header, or an open quotation mark: then the rest of the file is lost), `too_long` (a row of more than 32 MB or 2
+    million fields: likewise), `bad_encoding` (a file that is plainly not UTF-8, while no `charset` is given),
+    `truncated`, `damaged`, `window_too_large`; `empty_text` and `empty_page` are expected. Blank lines are counted
+    as `blank_line`.
     """
 
+    charset: str | None = None  # of the files; null: UTF-8, or what a byte order mark says
     delimiter: str = AUTO  # between fields, one character; auto: found out from the first rows of each file
     step = "read/csv"
     suffixes = endings("csv", "tsv", "tab", "psv")
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        check_charset(self.charset)
         if self.delimiter != AUTO and len(self.delimiter) != 1:
             raise RecipeError(f"delimiter must be one character, or {AUTO}, got {self.delimiter!r}")
         if self.delimiter in '"\r\n':
@@ -55,16 +58,18 @@ class CsvReader(ColumnReader):
     def split(self, files: Sequence[FileInfo], target_bytes: int) -> list[FilePiece]:
         first = next((file for file in files if file.size), None)
         if first is not None:
-            text = _Text(whole_file(first), self._delimiter(first))
+            text = _Text(whole_file(first), self._delimiter(first), self.charset)
             if text.encoding:
                 raise InputError(f"{first.path}: {advice(text.encoding, first.path)}")
             header = self._header(text, first.path)
+            if isinstance(text.error, OtherCharset):
+                raise InputError(f"{first.path}: {text.error}")
             if header or text.error is None:
                 self._check(header, first)
         return super().split(files, target_bytes)
 
     def documents(self, piece: FilePiece, docs: DocumentBatches) -> Iterator[pa.RecordBatch]:
-        text = _Text(piece, self._delimiter(piece.file))
+        text = _Text(piece, self._delimiter(piece.file), self.charset)
         if text.encoding:
             docs.dead(0, "bad_encoding", advice(text.encoding, piece.file.path))
             return
@@ -79,6 +84,8 @@ class CsvReader(ColumnReader):
             if text.ended:
                 break
             text.size = 0
+            docs.counts.broken_texts += text.is_broken
+            text.is_broken = False
             if not fields:
                 docs.counts.skip("blank_line")
             elif len(fields) != len(names):
@@ -91,7 +98,9 @@ class CsvReader(ColumnReader):
             yield from docs.full()
             position += 1
             before = text.rows.line_num
-        if text.error:
+        if isinstance(text.error, OtherCharset):
+            docs.dead(position, KINDS[OtherCharset], str(text.error))
+        elif text.error:
             docs.dead(position, KINDS[type(text.error)], f"{text.error}; the rows from here on are lost")
         elif lost := text.rows.line_num - before - 1:  # one is the mark of the end
             reason = f"a quotation mark opens a field in line {before + 1} of the file, and none closes it"
@@ -102,13 +111,13 @@ class CsvReader(ColumnReader):
         return f"fields separated by {quoted(self._delimiter(file))}" if self.delimiter == AUTO and file.size else ""
 
     def _delimiter(self, file: FileInfo) -> str:
-        return sniffed(file.path, _head(file.path)) if self.delimiter == AUTO else self.delimiter
+        return sniffed(file.path, _head(file.path, self.charset)) if self.delimiter == AUTO else self.delimiter
 
     def _check(self, header: list[str], file: FileInfo) -> None:
         """Raises InputError unless the columns are there. One that is all of the header is not suggested."""
         roles = self.roles
         if len(header) == 1 and not {roles.content, *TEXT} & {*header}:
-            used, better = self._delimiter(file), sniffed(file.path, _head(file.path))
+            used, better = self._delimiter(file), sniffed(file.path, _head(file.path, self.charset))
             advice = (
                 f"it seems to be separated by {quoted(better)}: write delimiter: {quoted(better)}, or leave it out"
                 if better != used
@@ -139,15 +148,18 @@ class _Text:
     error      why the lines ended early, if they did
     size       bytes of the lines since it was set to 0
     encoding   another than UTF-8 that the file seems to have, else ""
+    is_broken  whether a line since it was set to False has bytes that are not in the charset
     """
 
-    def __init__(self, piece: FilePiece, delimiter: str) -> None:
+    def __init__(self, piece: FilePiece, delimiter: str, charset: str | None) -> None:
         self.error: RecordError | None = None
         self.ended = False
         self.size = 0
+        self.is_broken = False
         self._delimiter = delimiter.encode()
         self._replaced = False
-        self._lines, self._end, self.encoding = _lines(piece, delimiter)
+        self._counts = ReadCounts()
+        self._lines, self._end, self.encoding = _lines(piece, delimiter, charset, self._counts)
         self._more: list[str] = []  # lines to be given, the last first
         csv.field_size_limit(2**31 - 1)  # process-wide; the default of 128 KiB is shorter than many documents
         self.rows = csv.reader(self, delimiter=delimiter)
@@ -167,6 +179,8 @@ class _Text:
             self.ended, self.error = True, line
             return f"{END_MARK}\n"
         text = line.decode("utf-8", "replace") + self._end
+        if "\ufffd" in text and (is_broken(line) or self._counts.broken_texts):
+            self.is_broken, self._counts.broken_texts = True, 0
         if self._end == "\r":
             if "\n" in text:
                 self._more = re.findall("[^\n]*\n|[^\n]+", text)[::-1]
@@ -189,26 +203,29 @@ class _Text:
         return [field.replace(RETURN_MARK, "\r") for field in fields] if self._replaced else fields
 
 
-def _lines(piece: FilePiece, delimiter: str) -> tuple[Iterator[tuple[int, bytes | RecordError]], str, str]:
+def _lines(
+    piece: FilePiece, delimiter: str, charset: str | None, counts: ReadCounts
+) -> tuple[Iterator[tuple[int, bytes | RecordError]], str, str]:
     """The lines of a file, what ends them, and the encoding that they seem to have if it is not UTF-8."""
-    numbered_lines = decoded(lines(piece, MAX_ROW), piece, MAX_ROW)
+    numbered_lines = decoded(lines(piece, MAX_ROW), piece, MAX_ROW, charset=charset, counts=counts)
     first = next(numbered_lines, None)
     if first is None:
         return iter(()), "\n", ""
     line = first[1]
     if isinstance(line, TooLong) or (isinstance(line, bytes) and b"\r" in line[:-1]):
-        head = _head(piece.file.path)
+        head = _head(piece.file.path, charset)
         if _first_end(head, delimiter) == "\r":
-            return decoded(lines(piece, MAX_ROW, b"\r"), piece, MAX_ROW, b"\r"), "\r", ""
-    return chain([first], numbered_lines), "\n", looks_like_utf16(line) if isinstance(line, bytes) else ""
+            return decoded(lines(piece, MAX_ROW, b"\r"), piece, MAX_ROW, b"\r", charset, counts), "\r", ""
+    encoding = looks_like_utf16(line) if charset is None and isinstance(line, bytes) else ""
+    return chain([first], numbered_lines), "\n", encoding
 
 
-def _head(path: str) -> str:
+def _head(path: str, charset: str | None) -> str:
     try:
         data = next(blocks(path), b"")[:HEADER_BYTES]
     except RecordError:
         return ""
-    return data.decode(marked(data) or "utf-8", "replace")
+    return data.decode(charset or marked(data) or "utf-8", "replace")
 
 
 def _first_end(head: str, delimiter: str) -> str:

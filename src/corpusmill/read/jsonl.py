@@ -11,12 +11,20 @@ import orjson
 import pyarrow as pa
 
 from corpusmill.errors import InputError, RecipeError, RecordError
-from corpusmill.read import BATCH_BYTES, BATCH_ROWS, FilePiece, whole_file
+from corpusmill.read import BATCH_BYTES, BATCH_ROWS, FilePiece, ReadCounts, whole_file
 from corpusmill.read._bytes import endings, sniff
 from corpusmill.read._columns import ColumnReader, RowReader, content_of
 from corpusmill.read._documents import DocumentBatches, Unfit
-from corpusmill.read._encoding import advice, decoded, is_marked, looks_like_utf16
-from corpusmill.read._lines import KINDS, lines
+from corpusmill.read._encoding import (
+    advice,
+    check_charset,
+    decoded,
+    is_broken,
+    is_marked,
+    is_wide,
+    looks_like_utf16,
+)
+from corpusmill.read._lines import KINDS, OtherCharset, lines
 from corpusmill.storage import FileInfo
 
 SURROGATE = re.compile("[\ud800-\udfff]")
@@ -38,12 +46,14 @@ class JsonlReader(ColumnReader):
     A document's position is the offset of its line in decompressed bytes (of UTF-16, as UTF-8). Read beyond the
     standard: NaN and Infinity (as null), whole numbers beyond 64 bits (as floats), lines ended by carriage returns,
     byte order marks, UTF-16 with one; bytes that are not UTF-8 and lone surrogates become U+FFFD; of a name given twice
-    the last value counts. Faults: `bad_json`, `bad_encoding` (UTF-16 without a mark: the file is not read), `too_deep`
+    the last value counts. Faults: `bad_json`, `bad_encoding` (a file that is plainly not UTF-8, while no `charset` is
+    given, is not read), `too_deep`
     (nested more than 250 deep), `no_text` or `no_page` (missing or not a string), `too_long`, `too_many_values`,
     `truncated`, `damaged`, `window_too_large`; `empty_text` and `empty_page` are expected. Blank lines are counted as
     `blank_line`. Uncompressed files are split at lines. A line takes up to eight times its length of memory.
     """
 
+    charset: str | None = None  # of the files; null: UTF-8, or what a byte order mark says
     max_line_mb: float = 32.0
     max_window_mb: float = 128.0  # that decompressing may take; `zstd --long=31` needs 2148
     step = "read/jsonl"
@@ -52,6 +62,7 @@ class JsonlReader(ColumnReader):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        check_charset(self.charset)
         if self.max_line_mb <= 0:
             raise RecipeError(f"need max_line_mb > 0, got {self.max_line_mb}")
         if not 1 <= self.max_window_mb <= 2148:
@@ -62,13 +73,13 @@ class JsonlReader(ColumnReader):
         return super().split(files, target_bytes)
 
     def can_cut(self, file: FileInfo) -> bool:
-        return not sniff(file.path) and not is_marked(file.path)
+        return not sniff(file.path) and not is_wide(self.charset) and not is_marked(file.path)
 
     def documents(self, piece: FilePiece, docs: DocumentBatches) -> Iterator[pa.RecordBatch]:
         rows, counts = RowReader(self.roles, docs), docs.counts
         loads = orjson.loads
         before = counts.records
-        for position, line in self._lines(piece):
+        for position, line in self._lines(piece, counts):
             if counts.dead_letters - docs.told >= BATCH_ROWS:
                 yield from docs.full()
             if isinstance(line, RecordError):
@@ -95,6 +106,7 @@ class JsonlReader(ColumnReader):
                     else:
                         rows.add(position + at, record)
                     yield from docs.full()
+                counts.broken_texts += is_broken(line)
                 continue
             if not isinstance(row, dict):
                 docs.dead(position, "bad_json", f"the line is not a JSON object: {shown(line)}")
@@ -112,14 +124,17 @@ class JsonlReader(ColumnReader):
         """Name and value of a record's text or page; None where it has none."""
         return content_of(self.roles, row)
 
-    def _lines(self, piece: FilePiece) -> Iterator[tuple[int, bytes | RecordError]]:
+    def _lines(self, piece: FilePiece, counts: ReadCounts | None = None) -> Iterator[tuple[int, bytes | RecordError]]:
         limit = int(self.max_line_mb * 1e6)
-        return decoded(lines(piece, limit, window=int(self.max_window_mb * 1e6)), piece, limit)
+        numbered = lines(piece, limit, window=int(self.max_window_mb * 1e6))
+        return decoded(numbered, piece, limit, charset=self.charset, counts=counts)
 
     def check_head(self, file: FileInfo | None) -> None:
         """Check the first record of an input before anything runs. Bad records are left to `read`."""
         head_lines = (line for _, line in self._lines(whole_file(file))) if file else iter(())
         first = next((line for line in head_lines if not isinstance(line, bytes) or line.strip()), None)
+        if file and isinstance(first, OtherCharset):
+            raise InputError(f"{file.path}: {first}")
         if file is None or not isinstance(first, bytes) or has_too_many_values(first):
             return
         if first.lstrip().startswith(b"["):

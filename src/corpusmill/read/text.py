@@ -12,7 +12,16 @@ from corpusmill.errors import RecipeError, RecordError
 from corpusmill.read import FilePiece, _lines
 from corpusmill.read._bytes import Damaged, Truncated, WindowTooLarge, blocks, endings, sniff
 from corpusmill.read._documents import DocumentBatches, FileReader, check_choice
-from corpusmill.read._encoding import advice, looks_like_utf16, marked
+from corpusmill.read._encoding import (
+    HEAD_BYTES,
+    REPLACEMENT,
+    advice,
+    check_charset,
+    is_wide,
+    looks_like_utf16,
+    marked,
+    not_utf8,
+)
 from corpusmill.read._lines import TooLong, lines
 from corpusmill.storage import FileInfo
 
@@ -48,17 +57,17 @@ class TextReader(FileReader):
     gutenberg   remove the header and footer that Project Gutenberg adds to its books, and the lines that say who
                 produced the file
 
-    A document's position is the offset of its beginning in decompressed bytes. Documents that are parts of a file are
-    stripped; blank ones are counted as `blank`. Bytes invalid in the charset become U+FFFD; a byte order mark overrides
-    it. Faults: `bad_encoding` (UTF-16 without a mark, or with many documents in a file), `truncated`, `damaged`,
-    `window_too_large`; `too_large` and `empty_text` are expected. Uncompressed files with many documents are split
-    between them.
+    A document's position is the offset of its beginning in decompressed bytes. Documents that are parts of a file
+    are stripped; blank ones are counted as `blank`. Bytes invalid in the charset become U+FFFD; a byte order mark
+    overrides it. Faults: `bad_encoding` (plainly not UTF-8, while no `charset` is given; UTF-16 with many documents
+    in a file), `truncated`, `damaged`, `window_too_large`; `too_large` and `empty_text` are expected. Uncompressed
+    files with many documents are split between them.
     """
 
     document: Literal["file", "paragraph", "article"] = "file"
     separator: str | None = None
     gutenberg: bool = False
-    charset: str = "utf-8"
+    charset: str | None = None  # of the files; null: UTF-8, or what a byte order mark says
     max_mb: float = 32.0  # of one document
     step = "read/text"
     suffixes = endings("txt", "md", "text", "markdown")
@@ -68,11 +77,8 @@ class TextReader(FileReader):
         check_choice("document", self.document, ("file", "paragraph", "article"))
         if self.separator is not None and (self.separator == "" or self.document != "file"):
             raise RecipeError('separator must not be empty, and replaces "document": leave that out')
-        try:
-            many = codecs.lookup(self.charset).name.startswith(("utf-16", "utf-32")) and not self._is_whole()
-        except LookupError as error:
-            raise RecipeError(f'charset "{self.charset}" is not known') from error
-        if many:
+        check_charset(self.charset)
+        if is_wide(self.charset) and not self._is_whole():
             raise RecipeError(f"files in {self.charset} can only be read as one document each")
 
     def can_cut(self, file: FileInfo) -> bool:
@@ -90,7 +96,8 @@ class TextReader(FileReader):
                 if self._is_whole() and (reason := self._looks_wrong(data, piece)):
                     docs.dead(position, "bad_encoding", reason)
                     continue
-                text = decode(data, self.charset)
+                text = decode(data, self.charset or "utf-8")
+                docs.counts.broken_texts += text.count("\ufffd") > data.count(REPLACEMENT)
                 if self.gutenberg:
                     text = strip_gutenberg(text)
                 if text and not text.isspace():
@@ -114,15 +121,17 @@ class TextReader(FileReader):
         return self._looks_wrong(head, piece)
 
     def _looks_wrong(self, data: bytes, piece: FilePiece) -> str:
-        is_utf8 = codecs.lookup(self.charset).name == "utf-8" and not marked(data)
-        encoding = looks_like_utf16(data) if is_utf8 else ""
-        return f"{advice(encoding, piece.file.path)}, or give its charset" if encoding else ""
+        if self.charset is not None or marked(data):
+            return ""
+        if encoding := looks_like_utf16(data):
+            return advice(encoding, piece.file.path)
+        return not_utf8(data[:HEAD_BYTES])
 
     def _is_whole(self) -> bool:
         return self.document == "file" and self.separator is None
 
     def _separator(self) -> bytes:
-        return (self.separator or "\n").encode(self.charset)
+        return (self.separator or "\n").encode(self.charset or "utf-8")
 
     def _documents(self, piece: FilePiece, limit: int) -> Located:
         if self.document == "paragraph":

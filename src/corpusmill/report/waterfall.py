@@ -205,8 +205,8 @@ def special_tokens_per_document(tokenized: Facts, last: WaterfallRow) -> int:
 
 def _source(facts: Facts) -> Facts:
     kinds = {name: dict(sorted(facts.get(name, {}).items())) for name in ("skipped", "expected", "dead")}
-    dates = {"unread_dates": facts["unread_dates"]} if facts.get("unread_dates") else {}
-    return {**{name: facts.get(name, 0) for name in ("records", "documents", "bytes")}, **dates, **kinds}
+    seldom = {name: facts[name] for name in ("unread_dates", "broken_texts") if facts.get(name)}
+    return {**{name: facts.get(name, 0) for name in ("records", "documents", "bytes")}, **seldom, **kinds}
 
 
 def rows_of(labels: tuple[str, ...], facts: Facts) -> list[WaterfallRow]:

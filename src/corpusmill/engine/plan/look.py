@@ -28,6 +28,7 @@ class SourceSample:
     files      that were looked into
     records    in them
     unread_dates, unread_date   documents with something else where their date should be, and the first of that
+    broken_texts   documents with bytes that are not in their charset
     lost       reason -> of these, how many that are faults
     """
 
@@ -36,6 +37,7 @@ class SourceSample:
     records: int = 0
     unread_dates: int = 0
     unread_date: str = ""
+    broken_texts: int = 0
     lost: dict[str, int] = field(default_factory=dict)
 
     @property
@@ -77,6 +79,11 @@ def look(
             f"{source.source}: of the first {sample.documents} documents, {sample.unread_dates} have a date that "
             f'cannot be read, such as "{shown}"; it is null'
         ]
+    if sample.broken_texts:
+        warnings.append(
+            f"{source.source}: of the first {sample.documents} documents, {sample.broken_texts} have bytes that are not"
+            " in the charset of the source, UTF-8 unless it names another (charset: cp1252); they become U+FFFD"
+        )
     if not sample.faults:
         return sample, warnings
     reason = _printable(next(iter(sample.lost))).rstrip(".")
@@ -114,6 +121,7 @@ def _read(source: Source, file: FileInfo, sample: SourceSample) -> None:
     sample.files += 1
     sample.records += counts.records
     sample.unread_dates += counts.unread_dates
+    sample.broken_texts += counts.broken_texts
     sample.unread_date = sample.unread_date or counts.unread_dates_sample
     for letter in counts.letters:
         if not letter["expected"]:

@@ -78,8 +78,9 @@ class InputFiles:
             _write_dead(io, source, counts.drain())
             for kind, count in sorted(counts.skipped.items()):
                 add(io.facts, "read", source, "skipped", kind, count=count)
-            if counts.unread_dates:
-                add(io.facts, "read", source, "unread_dates", count=counts.unread_dates)
+            for name in ("unread_dates", "broken_texts"):
+                if count := getattr(counts, name):
+                    add(io.facts, "read", source, name, count=count)
             add(io.facts, "read", source, "records", count=counts.records)
             add(io.facts, "read", source, "bytes", count=piece.size)
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from corpusmill.report.numbers import plural
+from corpusmill.report.numbers import plural, share
 from corpusmill.report.tables import RunTables
 
 
@@ -37,11 +37,13 @@ def skipped(tables: RunTables) -> dict[str, int]:
     return dict(sorted(kinds.items()))
 
 
-def date_warnings(tables: RunTables) -> list[str]:
-    """A sentence for each source that has documents whose date cannot be read."""
-    counts = {name: source.get("unread_dates", 0) for name, source in tables.files.waterfall().read.items()}
-    return [
-        f"{name}: the date of {plural(count, 'document')} cannot be read and is null"
-        for name, count in counts.items()
-        if count
-    ]
+def reading_warnings(tables: RunTables) -> list[str]:
+    """A sentence for each source that has documents whose date cannot be read, or bytes that are not in its charset."""
+    sentences = []
+    for name, source in tables.files.waterfall().read.items():
+        if count := source.get("unread_dates", 0):
+            sentences.append(f"{name}: the date of {plural(count, 'document')} cannot be read and is null")
+        if count := source.get("broken_texts", 0):
+            documents = f"{plural(count, 'document')} ({share(count, source['documents'])})"
+            sentences.append(f"{name}: {documents} had bytes that are not in its charset, and have U+FFFD instead")
+    return sentences

@@ -3,7 +3,7 @@
 from pathlib import PurePath
 
 from corpusmill.report import samples
-from corpusmill.report.figures.lost import LostRecords, date_warnings, lost, skipped
+from corpusmill.report.figures.lost import LostRecords, lost, reading_warnings, skipped
 from corpusmill.report.figures.markup import warnings
 from corpusmill.report.html.markup import HtmlText, Inside, table, tag
 from corpusmill.report.numbers import number
@@ -17,7 +17,7 @@ def section(tables: RunTables) -> list[Inside]:
     kinds = lost(tables)
     rows = [[loss.kind, loss.step, "expected" if loss.expected else "error", number(loss.records)] for loss in kinds]
     rows += [[kind, "reader", "skipped", number(count)] for kind, count in skipped(tables).items()]
-    markup_notes = [tag("p", f"{warning}.") for warning in [*warnings(tables), *date_warnings(tables)]]
+    markup_notes = [tag("p", f"{warning}.") for warning in [*warnings(tables), *reading_warnings(tables)]]
     if not rows:
         return [*markup_notes]
     return [*markup_notes, table(["kind", "step", "status", "records"], rows, words=range(3)), letters(tables, kinds)]
