@@ -3,6 +3,7 @@ what cannot be read of a text is counted."""
 
 import gzip
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -40,7 +41,7 @@ def csv(texts):
     return "text\n" + "".join(f'"{text}"\n' for text in texts)
 
 
-FORMATS = {
+FORMATS: dict[str, Any] = {  # how to read, and to write
     "jsonl": (JsonlReader, jsonl),
     "csv": (CsvReader, csv),
     "text": (lambda **settings: TextReader(separator="\n", **settings), "\n".join),
