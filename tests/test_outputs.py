@@ -19,9 +19,10 @@ from corpusmill import Recipe, run
 from corpusmill.errors import InputError, MissingExtraError, RecipeError
 from corpusmill.execute.serial import Serial
 from corpusmill.export import export, formats
-from corpusmill.export.streams import chance
+from corpusmill.export.streams import chance, token_hashes
 from corpusmill.models.tokenizer import load
 from corpusmill.ops.verify import verify, verify_folder, verify_place
+from corpusmill.shards.documents import DocumentRange
 from corpusmill.store.run_folder import RunFolder
 from made_run import prose
 
@@ -123,7 +124,8 @@ def test_text_is_exported_as_the_run_writes_it(done, tmp_path):
 def test_nanogpt_has_every_document_in_one_of_two_files(done, tmp_path, fraction):
     made = export(done.folder, "nanogpt", tmp_path / "out", val_fraction=fraction)
     documents = expected(done)
-    val = chance(np.arange(len(documents), dtype=np.uint64)) < fraction
+    blocks = (DocumentRange(0, np.array(ids, np.uint16), np.array([len(ids)])) for ids in documents)
+    val = np.array([chance(token_hashes(block))[0] < fraction for block in blocks])
     for name, wanted in (("train.bin", ~val), ("val.bin", val)):
         if wanted.any():
             found = np.memmap(tmp_path / "out" / name, np.uint16, "r").tolist()

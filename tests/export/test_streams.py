@@ -9,12 +9,13 @@ from hypothesis import strategies as st
 
 from corpusmill.errors import InputError, RecipeError
 from corpusmill.export import export, formats
-from corpusmill.export.streams import Llmc, NanoGPT, Numbered, Validation, chance, leading, without_ends
+from corpusmill.export.streams import Llmc, NanoGPT, Numbered, Validation, chance, leading, token_hashes, without_ends
 from corpusmill.models.tokenizer import load
 from corpusmill.shards.documents import DocumentRange
 from corpusmill.shards.pack import UnitTokens
 from corpusmill.shards.plan import plan_shards
 from corpusmill.shards.writer import write_folder
+from corpusmill.text.splitmix64 import GOLDEN, mix64
 
 EOS = 50_256
 LENGTHS = st.lists(st.integers(1, 6), min_size=1, max_size=12)
@@ -64,16 +65,37 @@ def test_the_first_tokens_are_for_validation(blocks, tokens):
 
 @settings(max_examples=40, deadline=None)
 @given(LENGTHS, st.floats(0, 0.99))
-def test_a_share_of_documents_is_for_validation_by_their_number(lengths, fraction):
+def test_a_share_of_documents_is_for_validation_by_their_tokens(lengths, fraction):
     part = block(lengths, first=1000)
     split: dict[str, list[Any]] = {name: [] for name in ("train", "val")}
     for piece in Validation(fraction).split(iter([part])):
         split[piece.split] += piece.ids.tolist()
-    numbers = np.arange(1000, 1000 + len(lengths), dtype=np.uint64)
-    kept_back = (chance(numbers) < fraction).tolist()
+    kept_back = [chance(np.array([token_hash(ids)], np.uint64))[0] < fraction for ids in documents_of(part)]
     for name, value in (("train", False), ("val", True)):
         documents = [ids for ids, drawn in zip(documents_of(part), kept_back) if drawn == value]
         assert split[name] == [token for ids in documents for token in ids]
+
+
+def token_hash(ids):
+    """One token after the other: what `token_hashes` computes for many documents at once."""
+    places = [(token + (place + 1) * GOLDEN) % 2**64 for place, token in enumerate(ids)]
+    return sum(mix64(np.array(places, np.uint64)).tolist()) % 2**64
+
+
+@given(st.lists(st.lists(st.integers(0, 60_000), min_size=1, max_size=6), min_size=1, max_size=8), st.randoms())
+def test_copies_are_on_one_side_and_none_changes_sides_when_others_are_added(documents, random):
+    def sides(order):
+        lengths = np.array([len(documents[n]) for n in order], np.int64)
+        ids = np.array([token for n in order for token in documents[n]], np.uint16)
+        kept_back = chance(token_hashes(DocumentRange(0, ids, lengths))) < 0.5
+        return dict(zip(order, kept_back.tolist()))
+
+    before = sides(range(len(documents)))
+    documents = [*documents, *documents, [7]]
+    order = list(range(len(documents)))
+    random.shuffle(order)
+    after = sides(order)
+    assert all(after[n] == after[n + len(before)] == side for n, side in before.items())
 
 
 def test_chance_is_even_and_depends_on_the_number_alone():

@@ -96,7 +96,8 @@ def export(
     source         a run, or a folder of training shards; for text, nanochat and review, a run
     format         one of `formats()`
     val_fraction   for nanogpt, llmc and nanochat: the share of documents for validation, .0005 if not given.
-                   Chance is a hash of a document's number
+                   Chance is a hash of a document's text or tokens: equal ones are on one side, and a document is
+                   where it was when others are added
     val_tokens     for nanogpt and llmc: so many first tokens of the stream are for validation instead
     sample         for argilla and label_studio: how many kept documents, and how many dropped ones of each reason; 20
                    if not given

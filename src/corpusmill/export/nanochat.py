@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import xxhash
 from numpy.typing import NDArray
 
 from corpusmill.errors import InputError, RecipeError
@@ -54,7 +55,7 @@ class Nanochat:
         waiting: list[tuple[pa.RecordBatch, NDArray[np.int64]]] = []
         waiting_bytes = position = 0
         for batch, order in _numbered(texts):
-            file_numbers = _files_of(order, files, val_fraction)
+            file_numbers = _files_of(batch, order, files, val_fraction)
             count += np.bincount(file_numbers, minlength=files)
             waiting.append((batch, file_numbers))
             waiting_bytes, position = waiting_bytes + batch.nbytes, position + len(batch)
@@ -94,9 +95,11 @@ def _numbered(texts: KeptTexts) -> Iterator[tuple[pa.RecordBatch, NDArray[np.uin
             yield pa.RecordBatch.from_arrays([text, pa.array(order)], schema=SCHEMA), order
 
 
-def _files_of(order: NDArray[np.uint64], files: int, val_fraction: float) -> NDArray[np.int64]:
-    """The file of each document, the last one for validation."""
-    kept_back = chance(order) < val_fraction
+def _files_of(texts: pa.RecordBatch, order: NDArray[np.uint64], files: int, val_fraction: float) -> NDArray[np.int64]:
+    """The file of each document, the last one for validation: by a hash of its text, so that copies are on one side and
+    none changes sides when others are added."""
+    hashes = (xxhash.xxh3_64_intdigest(text) for text in texts["text"].cast(pa.binary()).to_pylist())
+    kept_back = chance(np.fromiter(hashes, np.uint64, len(texts))) < val_fraction
     file_numbers = (chance(order ^ np.uint64(GOLDEN)) * (files - 1)).astype(np.int64)
     return np.where(kept_back, files - 1, file_numbers)
 

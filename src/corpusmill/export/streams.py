@@ -143,7 +143,8 @@ class StreamPart:
 class Validation:
     """What is kept back for validation.
 
-    fraction   of the documents; chance is a hash of a document's number
+    fraction   of the documents; chance is a hash of a document's tokens: equal ones are on one side, and a document
+               is where it was when others are added
     tokens     or so many first tokens of the stream, wherever that cuts a document, as llm.c has it; then `fraction`
                says nothing
     """
@@ -166,8 +167,7 @@ class Validation:
                 yield StreamPart("val", block.ids[:cut], begun, before + cut)
                 yield StreamPart("train", block.ids[cut:], len(block.lengths) - begun, position)
                 continue
-            numbers = np.arange(block.first, block.first + len(block.lengths), dtype=np.uint64)
-            kept_back = chance(numbers) < self.fraction
+            kept_back = chance(token_hashes(block)) < self.fraction
             by_token = np.repeat(kept_back, block.lengths)
             yield StreamPart("train", block.ids[~by_token], int((~kept_back).sum()), position)
             if kept_back.any():
@@ -201,6 +201,16 @@ def leading(block: DocumentRange, eos: int, bos: int | None) -> DocumentRange:
         return bare
     starts = np.cumsum(bare.lengths) - bare.lengths
     return DocumentRange(block.first, np.insert(bare.ids, starts, np.asarray(eos, bare.ids.dtype)), bare.lengths + 1)
+
+
+def token_hashes(block: DocumentRange) -> NDArray[np.uint64]:
+    """(documents,) a hash of the tokens of each document, the one that divides documents among them."""
+    ends = np.cumsum(block.lengths)
+    places = (np.arange(len(block.ids)) - np.repeat(ends - block.lengths, block.lengths)).astype(np.uint64)
+    mixed = mix64(block.ids.astype(np.uint64) + (places + np.uint64(1)) * np.uint64(GOLDEN))
+    sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(mixed, dtype=np.uint64)])
+    hashes: NDArray[np.uint64] = sums[ends] - sums[ends - block.lengths]
+    return hashes
 
 
 def chance(numbers: NDArray[np.uint64]) -> NDArray[np.float64]:
