@@ -97,16 +97,18 @@ def decoded(
         yield from _lines(_in_utf8(piece.file.path, str(charset)), 0, END, limit, end)
         return
     head: list[tuple[int, bytes | RecordError]] = []
-    size = 0
-    for position, line in numbered:
-        encoding = marked(line) if position == 0 and isinstance(line, bytes) else ""
-        if encoding:
-            yield from _lines(_in_utf8(piece.file.path, encoding), 0, END, limit, end)
-            return
-        head.append((position, line))
-        size += len(line) if isinstance(line, bytes) else 0
-        if charset is not None or size >= HEAD_BYTES:
-            break
+    size, failure = 0, None
+    try:
+        for position, line in numbered:
+            head.append((position, line))
+            size += len(line) if isinstance(line, bytes) else 0
+            if charset is not None or size >= HEAD_BYTES:
+                break
+    except Exception as error:  # what came before it counts
+        failure = error
+    if head and head[0][0] == 0 and isinstance(head[0][1], bytes) and (encoding := marked(head[0][1])):
+        yield from _lines(_in_utf8(piece.file.path, encoding), 0, END, limit, end)
+        return
     lines_of_head = [line for _, line in head if isinstance(line, bytes)]
     if charset is None and (reason := not_utf8(end.join(lines_of_head)[: 2 * HEAD_BYTES])):
         yield head[0][0], OtherCharset(reason)
@@ -114,6 +116,8 @@ def decoded(
     if is_utf8(charset):
         while head:  # so that a long line is not kept while it is in use
             yield head.pop(0)
+        if failure:
+            raise failure
         yield from numbered
         return
     for position, line in chain(head, numbered):
@@ -124,23 +128,23 @@ def decoded(
             yield position, text.encode()
         else:
             yield position, line
+    if failure:
+        raise failure
 
 
 def not_utf8(head: bytes) -> str:
     """Why text is not taken for UTF-8, by its beginning, and what to do; "" if it may be: most characters beyond ASCII
-    are sound, or few are broken. UTF-16 is not seen here."""
+    are sound, or few are broken, or it looks like no charset. UTF-16 is not seen here."""
     text = codecs.getincrementaldecoder("utf-8")("replace").decode(head)
     broken = text.count("\ufffd") - head.count(REPLACEMENT)
     if broken < max(LEAST_BROKEN, SHARE_BROKEN * len(text)) or looks_like_utf16(head):
         return ""
     beyond = len(text) - len(text.encode("ascii", "ignore")) - broken
-    if broken <= beyond:
+    if broken <= beyond or not (name := guessed(head)):
         return ""
-    name = guessed(head)
     return (
-        f"it is not UTF-8: of the first {len(text)} characters {broken} are none. "
-        f"{f'It looks like {name}: write charset: {name}' if name else 'Name its charset, such as charset: cp1252'}; "
-        "with charset: utf-8 they become U+FFFD"
+        f"it is not UTF-8: of the first {len(text)} characters {broken} are none. It looks like {name}: write "
+        f"charset: {name}; with charset: utf-8 they become U+FFFD"
     )
 
 
