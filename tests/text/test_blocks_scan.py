@@ -23,7 +23,7 @@ from corpusmill.text.blocks.page import (
     WORDS,
     Building,
 )
-from corpusmill.text.blocks.scan import NO_WEIGHTS, building, fill, scan, scan_hints
+from corpusmill.text.blocks.scan import FEW_WORDS, NO_WEIGHTS, building, fill, scan, scan_hints
 from corpusmill.text.blocks.stack import MAX_DEPTH
 from corpusmill.text.blocks.trees import Trees, probabilities
 
@@ -118,6 +118,14 @@ def test_words_of_classes_are_weighed_and_inherited():
     assert made.hints[1:].tolist() == [[-1, -1, -2, 1], [1, 0, -2, 1]]
     _, seen = scan_hints(b'<div class="commentBody x"><p id=body>x')
     assert seen.words.tolist() == [fnv(b"comment"), fnv(b"body"), fnv(b"body")] and seen.elements.tolist() == [1, 1, 2]
+
+
+def test_a_page_of_few_words_has_the_text_of_noscript():
+    post = "<p>The mill turns, and has turned for years.</p>" * 3
+    made = texts(f"<p>Loading</p><NOSCRIPT data-x><div>{post}</div></noscript>")
+    assert made == ["Loading"] + ["The mill turns, and has turned for years."] * 3
+    assert texts("<p>one two three</p><noscript><p>four</p></noscript>") == ["one two three"]
+    assert texts(f"<p>{'word ' * FEW_WORDS}</p><noscript>{post * 99}</noscript>") == [("word " * FEW_WORDS).strip()]
 
 
 @given(st.text(alphabet="<>/!-='\" pdiva&;#x3;\n\té€😀", max_size=80))

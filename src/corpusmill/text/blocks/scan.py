@@ -5,6 +5,7 @@ that is not shown. The time is linear in the size of the page: elements deeper t
 what was looked for to the end of the page in vain is not looked for again.
 """
 
+import re
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -56,6 +57,7 @@ from corpusmill.text.blocks.page import (
     STATE,
     TITLE,
     TITLE_SLOTS,
+    WORDS,
     BlockPage,
     Building,
     add_text,
@@ -95,6 +97,8 @@ IS_CODE = np.zeros(len(ELEMENT_NAMES), np.uint8)
 IS_CODE[[TAG[name] for name in "code tt kbd samp".split()]] = 1
 IS_CODE.setflags(write=False)
 UNCLOSED_COMMENT = 0  # in `unclosed`, where the other numbers are those of tags
+FEW_WORDS = 100  # of a page that is looked for its text in <noscript>: forums that browsers fill have it there
+NOSCRIPT = re.compile(rb"<(/?)noscript(?=[\s>])", re.I)
 NO_WEIGHTS = table((), 4, np.float32)
 
 
@@ -114,6 +118,8 @@ def scan(page: bytes, hints: Weights = NO_WEIGHTS, words: Weights = NO_WEIGHTS) 
 
     hints   weights of words in classes and ids
     words   weights of words of the text
+
+    A page of few words is scanned as if scripts could not run, if that gives more than twice the words.
     """
     return _scanned(page, hints, words, 0)[0]
 
@@ -124,6 +130,16 @@ def scan_hints(page: bytes) -> tuple[BlockPage, PageWords]:
 
 
 def _scanned(page: bytes, hints: Weights, words: Weights, capacity: int) -> tuple[BlockPage, PageWords]:
+    made = _scanned_once(page, hints, words, capacity)
+    shown = int(made[0].blocks[:, WORDS].sum())
+    if shown < FEW_WORDS and len(bare := NOSCRIPT.sub(rb"<\1div", page)) != len(page):
+        other = _scanned_once(bare, hints, words, capacity)
+        if int(other[0].blocks[:, WORDS].sum()) > 2 * shown:
+            return other
+    return made
+
+
+def _scanned_once(page: bytes, hints: Weights, words: Weights, capacity: int) -> tuple[BlockPage, PageWords]:
     page = page or b" "  # a kernel that is given no bytes runs as Python, which knows no borrowed arrays
     arrays = building(page)
     hashes, owners = np.empty(capacity, np.uint32), np.empty(capacity, np.int32)
