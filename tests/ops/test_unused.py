@@ -12,7 +12,7 @@ import corpusmill
 from corpusmill import storage
 from corpusmill.errors import RecipeError, RefusedFolder, ResumeError
 from corpusmill.execute.serial import Serial
-from corpusmill.ops.unused import remove_intermediate, remove_unused, unused
+from corpusmill.ops.unused import refuse_removed, remove_intermediate, remove_unused, unused
 from corpusmill.report.run_files import RunFiles
 from corpusmill.report.what_if import what_if
 from corpusmill.store.run_folder import RunFolder
@@ -197,3 +197,10 @@ def test_what_a_killed_removal_left_is_removed_by_the_next_run(lean, monkeypatch
 def test_deduplication_against_it_says_what_it_lacks(lean):
     with pytest.raises(RecipeError, match=r"its keys were removed when it had finished \(run.keep: output\)"):
         corpusmill.run(made_corpus(), overrides=[f"steps.minhash.against={lean.path}"], folder=lean.path / "other")
+
+
+def test_workers_that_share_a_run_are_told_what_it_lacks(lean):
+    with pytest.raises(ResumeError, match=r"workers that share a run do not make them again.*--set run.keep=all"):
+        refuse_removed(lean)
+    corpusmill.run(made_corpus(), overrides=["run.keep=all"], folder=lean.path, executor=Serial())
+    refuse_removed(lean)

@@ -5,14 +5,18 @@ them again, so they are kept until somebody removes them. And where the recipe s
 for later ones alone: neither the report nor questions to the run read it.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from shlex import quote
 
 from corpusmill import storage
+from corpusmill.errors import ResumeError
 from corpusmill.report.run_files import RunFiles
 from corpusmill.store import owned
 from corpusmill.store.locks import only_driver
 from corpusmill.store.restart import refuse_strangers
 from corpusmill.store.run_folder import STAGES, STAGES_RECORD, RunFolder
+from corpusmill.store.stage_folder import StageFolder
 
 INTERMEDIATE = ("batches", "ids", "keys-", "shingles")  # how the names of such outputs begin
 
@@ -59,10 +63,27 @@ def remove_unused(run: RunFolder) -> list[UnusedFiles]:
 
 def remove_intermediate(run: RunFolder) -> None:
     """Remove what only later stages of a finished run have read. Its driver calls this."""
+    for folder, output in _intermediate(run):
+        folder.free(output)
+
+
+def refuse_removed(run: RunFolder) -> None:
+    """Raises ResumeError if files of earlier stages were removed by `remove_intermediate`: workers that share a run do
+    not make them again."""
+    if any(folder.is_freed(output) for folder, output in _intermediate(run)):
+        raise ResumeError(
+            f"{run.place}: token ids, keys and n-grams were removed when the run had finished (run.keep: output), and "
+            f"workers that share a run do not make them again. Have one machine do so: corpusmill run RECIPE --folder "
+            f"{quote(run.place)} --set run.keep=all"
+        )
+
+
+def _intermediate(run: RunFolder) -> Iterator[tuple[StageFolder, str]]:
+    """The outputs of all stages that only later stages read."""
     for results in run.results().values():
         for output in results.outputs:
             if output.startswith(INTERMEDIATE):
-                run.stage_of(results).free(output)
+                yield run.stage_of(results), output
 
 
 def _unused(run: RunFolder) -> list[tuple[UnusedFiles, list[str]]]:

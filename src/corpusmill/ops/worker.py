@@ -37,7 +37,7 @@ from corpusmill.ops.finished import Run
 from corpusmill.ops.kernels import preloaded, warm_kernels
 from corpusmill.ops.provenance import describe
 from corpusmill.ops.provenance.calls import FAILED, FINISHED, SharedCall, write_calls
-from corpusmill.ops.unused import remove_intermediate
+from corpusmill.ops.unused import refuse_removed, remove_intermediate
 from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.names import remarks
 from corpusmill.recipe.override import Overrides
@@ -160,6 +160,7 @@ def work(
                 _tidy_leases(run)
             listener.note(f"nothing to do: {run.place} is finished")
             return WorkResult(run.place, name, units, False, True)
+        refuse_removed(run)
         compiling = warm_kernels(listener)
         stack.enter_context(termination.raised())
         record: dict[str, Any] = {

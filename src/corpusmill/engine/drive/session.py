@@ -83,10 +83,8 @@ class Session:
     def facts_before(self, stage: Stage) -> list[dict[str, Any]]:
         """The facts of the passes that are complete; not those that the stage counts again."""
         results = self.progress.results
-        names = [info.stage for info in self.plan.passes if info.stage in results and info.stage != stage.name]
-        if not names and EXTRACT in results and EXTRACT not in (stage.name, *stage.after):
-            names = [EXTRACT]
-        return [results[name].facts for name in names]
+        names = (info.stage for info in self.plan.passes if info.stage != stage.name)
+        return [results[name].facts for name in names if name in results]
 
     def read_by(self, stage: Stage) -> dict[str, Results]:
         """The results of earlier stages that a stage reads, as far as they are complete."""
