@@ -70,7 +70,7 @@ def stages() -> str:
     tall = step * len(levels)
     parts = [f'<rect class="paper" width="{WIDTH}" height="{tall}"/>']
     for name, before in after.items():
-        nearest = [each for each in before if not any(each in known[other] for other in before)]
+        nearest = [each for each in sorted(before) if not any(each in known[other] for other in before)]
         for each in nearest:
             (x, y), (from_x, from_y) = at[name], at[each]
             parts.append(
