@@ -106,7 +106,13 @@ def large_run(workload: Workload, scratch: Path, documents: int) -> Path:
         with TableWriter(folder / path, rows.schema) as writer:
             writer.write(pa.RecordBatch.from_arrays([ids, *rest.columns], schema=rows.schema))
         signals = UnitOutput(path, len(names), (folder / path).stat().st_size, "0" * 32)
-        collected.add(replace(template, key=unit.key, outputs={**template.outputs, "signals": signals}))
+        outputs = {"signals": signals}
+        for kind, output in template.outputs.items():
+            if kind != "signals":  # the same for all units
+                outputs[kind] = replace(output, path=path.replace("/signals/", f"/{kind}/"))
+                if not (folder / outputs[kind].path).exists():
+                    os.link(folder / output.path, folder / outputs[kind].path)
+        collected.add(replace(template, key=unit.key, outputs=outputs))
     plan = stage.plan(units)
     stage.finish(plan, collected, keys)
     run.write(STAGES_RECORD, [stages[0] | {"plan": plan}, *stages[1:]])
