@@ -398,3 +398,56 @@ def test_items_with_too_few_words_are_counted_before_anything_runs(tmp_path):
     assert Ngrams(benchmarks=str(write(tmp_path / "all.jsonl", *items((long, "294"))))).remarks == ()
     (tmp_path / "broken.jsonl").write_text("{")
     assert Ngrams(benchmarks=str(tmp_path / "broken.jsonl")).remarks == ()
+
+
+WITHOUT_SPACES = {
+    "zh": "在标准大气压下，将一千克水从二十摄氏度加热到沸腾需要吸收多少焦耳的热量？请写出计算过程。",
+    "ja": "港の倉庫の二階が修理のために閉まっているとき、一階には塩漬けのニシンの樽をいくつ置けますか。",
+    "th": "ถ้าชั้นบนของโกดังท่าเรือปิดซ่อมแซม ชั้นล่างจะเก็บถังปลาเฮอริงดองเกลือได้ทั้งหมดกี่ถัง",
+}
+AROUND = {
+    "zh": ("今天天气很好，我们一起去河边散步，看到了很多鸟。", "后面还有一些别的文字，说的是另外一件事情。"),
+    "ja": ("今日はとても天気がよかったので、川のそばを歩きました。", "そのあとで家に帰って、本を読みながら休みました。"),
+    "th": ("วันนี้อากาศดีมากเราจึงไปเดินเล่นริมแม่น้ำด้วยกัน", "หลังจากนั้นก็กลับบ้านไปอ่านหนังสือและพักผ่อน"),
+}
+
+
+@pytest.mark.parametrize("language", WITHOUT_SPACES)
+def test_questions_in_scripts_without_spaces_are_found(tmp_path, language):
+    question, (before, after) = WITHOUT_SPACES[language], AROUND[language]
+    path = write(tmp_path / "own.jsonl", *items((question, "294"), (HORSES, "48")))
+    step = Ngrams(benchmarks=path)
+    assert step.remarks == ()
+    half = question[: len(question) * 2 // 3]
+    rows = found(step, before + question + after, before + after, f"{before} {half} {after}", HORSES + after, after * 20)
+    assert [row["item"] for row in rows] == ["q0", None, "q0", "q1", None]
+    assert rows[0]["overlap"] == 1 and rows[0]["passage"] in before + question + after
+    assert [row["reason"] is None for row in rows] == [False, True, False, False, True]
+    (match,) = step.matches(before + question + after)
+    whole = (before + question + after).encode()
+    assert whole[match.start : match.stop].decode() in question
+    cut = one(Ngrams(benchmarks=path, action="cut", margin=0), f"{before}\n{question}\n{after}")["text"]
+    assert question[5:-5] not in cut and before[:-1] in cut and after[1:] in cut
+
+
+def test_a_short_question_in_a_script_without_spaces_is_found_with_its_answer(tmp_path):
+    path = write(tmp_path / "own.jsonl", *items(("中国最长的河是哪一条？", "长江，全长六千多公里"), ("水?", "冰")))
+    step = Ngrams(benchmarks=path, require_answer=True)
+    assert "1 of 2 items" in step.remarks[0] and "two letters count as a word" in step.remarks[0]
+    rows = found(step, "中国最长的河是哪一条？长江，全长六千多公里。", "中国最长的河是哪一条？我不知道答案是什么东西。")
+    assert [row["reason"] for row in rows] == ["min_overlap", None]
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        HORSES.replace("o", "\u200bo"),
+        HORSES.replace("ma", "m\u00ada"),
+        "".join(chr(ord(char) + 0xFEE0) if "!" <= char <= "~" else char for char in HORSES),
+        HORSES.replace("ho", "h-\n  o").replace("ny", "n-\r\ny"),
+        HORSES.replace("horses", "hor\u2010\nses").replace("can", "c\u00ad\nan"),
+    ],
+)
+def test_how_a_question_is_written_hides_nothing(stable, written):
+    row = one(Ngrams(benchmarks=stable, misspelt=False), f"{LETTER}\n{written}\n{LETTER}")
+    assert row["overlap"] == 1 and row["passage"].strip("?\uff1f") in written

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from corpusmill import assets
@@ -20,17 +21,20 @@ from corpusmill.steps.decontaminate._items import FieldsOfFiles, files_of, name_
 from corpusmill.text import near
 from corpusmill.text.compile import cache_folder, fingerprint
 from corpusmill.text.fold import fold
+from corpusmill.text.loosened import APART, BECOMES, LAST, letters_apart, loosened
 from corpusmill.text.near import NO_ITEMS, Near
 from corpusmill.text.overlap import INDEX_ARRAYS, WIDEST, OverlapIndex, build
 from corpusmill.text.sets import shift_of
 
-FORMAT = 6  # of the files, and of how items are indexed: a change rebuilds every index
-WORDS = re.compile(r"\w+")
+FORMAT = 7  # of the files, and of how items are indexed: a change rebuilds every index
+_APART = "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in letters_apart())
+WORDS = re.compile(f"[{_APART}]|[^\\W{_APART}]+")  # of loosened text
+PER_WORD = 2  # letters of a script without spaces are so much of a word: of items in these, lengths are in letters
 # Words. Of 3,441 questions that are not in the index, of benchmarks half of whose items are, 8 would take 10 for
 # contaminated that are not so without templates, 9 six ("write a python function to find the sum of"), from 10 on none.
 TEMPLATE = 13
 SHOWN = 60  # words of a passage and of a question, kept as evidence
-INDEXING = (fold.__module__, build.__module__, near.__name__)  # the modules with the kernels that make an index
+INDEXING = (fold.__module__, build.__module__, loosened.__module__, near.__name__)  # the modules with the kernels that make an index
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,8 @@ class Benchmarks:
     benchmark, id, asked      (items,) each; `asked` is the beginning of the question
     answers                   (items,) any of them is right; empty where an item has none
     material                  (items,) whether it is ordinary public text: what is found of it counts apart
+    index                     finds all but those of which most words are letters of scripts without spaces
+    by_letter                 finds these, by PER_WORD times as many letters as others by words
     near                      leads to short items in spite of wrong words; to none if that is not asked for
     """
 
@@ -49,13 +55,15 @@ class Benchmarks:
     answers: pa.Array
     material: NDArray[np.bool_]
     index: OverlapIndex
+    by_letter: OverlapIndex
     near: Near
 
     def overlap(self, passages: NDArray[Any]) -> NDArray[np.float64]:
         """(passages,) the share of the words that are there: of all words of the item, or, where n-grams were found, of
         those in n-grams that are not boilerplate. With a template, the larger of both."""
         item, covered, template = passages["item"], passages["covered"], passages["template"]
-        words, telling = self.index.words[item], self.index.telling[item]
+        words = self.index.words[item] + self.by_letter.words[item]  # an item has none in one of the two
+        telling = self.index.telling[item] + self.by_letter.telling[item]
         share: NDArray[np.float64] = covered / np.where(passages["grams"], np.maximum(telling, 1), words)
         return np.where(template > 0, np.maximum(share, (covered + template) / words), share)
 
@@ -65,8 +73,10 @@ class Benchmarks:
         Only the first n words of a long answer count. Case and the characters between words make no difference; digits
         do.
         """
-        answers = [WORDS.findall(answer.casefold())[: self.index.n] for answer in self.answers[item].as_py()]
-        words = f" {' '.join(WORDS.findall(text.casefold()))} "
+        given, around = self.answers[item].as_py(), loosened(pa.array([text], pa.large_string())).texts[0].as_py()
+        loose = loosened(pa.array(given, pa.large_string())).texts.to_pylist()
+        answers = [WORDS.findall(answer.casefold())[: self.index.n] for answer in loose]
+        words = f" {' '.join(WORDS.findall(around.casefold()))} "
         return not any(answers) or any(f" {' '.join(answer)} " in words for answer in answers if answer)
 
 
@@ -107,10 +117,12 @@ def benchmarks(
     def make(folder: Path) -> None:
         with assets.unchanged(paths):
             items = read_items(paths, fields)
-        texts = sought(items, n, shortest)
-        index = build(texts, n, shortest, common, TEMPLATE, near.SHORTEST_ITEM - 1 if misspelt else WIDEST)
-        short = near.build(texts, shortest, common) if misspelt else NO_ITEMS
-        if not (len(index.first) > 1 or len(short.item)):
+        texts, in_letters = sought(items, n, shortest)
+        in_words, letters = (pc.if_else(pa.array(is_one), texts, "") for is_one in (~in_letters, in_letters))
+        index = build(in_words, n, shortest, common, TEMPLATE, near.SHORTEST_ITEM - 1 if misspelt else WIDEST)
+        by_letter = build(letters, *lengths(n, shortest), common, PER_WORD * TEMPLATE)
+        short = near.build(in_words, shortest, common) if misspelt else NO_ITEMS
+        if not (len(index.first) > 1 or len(by_letter.first) > 1 or len(short.item)):
             raise AssetError(
                 f"{', '.join(names)}: none of the {len(items)} items can be searched for: each has fewer than "
                 f"{shortest} words, few distinct words, or only n-grams of over {common} items. "
@@ -118,6 +130,7 @@ def benchmarks(
             )
         for name in INDEX_ARRAYS:
             np.save(folder / f"{name}.npy", getattr(index, name))
+            np.save(folder / f"letters-{name}.npy", getattr(by_letter, name))
         for name in near.ITEM_ARRAYS:
             np.save(folder / f"near-{name}.npy", getattr(short, name))
         questions = [" ".join(question.split(None, SHOWN)[:SHOWN]) for question in items["question"].to_pylist()]
@@ -137,27 +150,40 @@ def count_too_short(names: tuple[str, ...], fields: FieldsOfFiles, n: int, short
         items = read_items(paths, fields)
         short = 0
         for question, answers in zip(items["question"].to_pylist(), items["answers"].to_pylist()):
-            asked = len(WORDS.findall(question))
-            answered = len(WORDS.findall(answers[0])) if answers else 0
-            short += asked < shortest and (not asked or asked + min(answered, n - asked) < shortest)
+            words = WORDS.findall(question)
+            most, least = lengths(n, shortest) if is_in_letters(words) else (n, shortest)
+            asked, answered = len(words), len(WORDS.findall(answers[0])) if answers else 0
+            short += asked < least and (not asked or asked + min(answered, most - asked) < least)
         return short, len(items)
 
     counts: tuple[int, int] = assets.of_files(paths, ("count_too_short", fields, n, shortest), count)
     return counts
 
 
-def sought(items: pa.Table, n: int, shortest: int) -> pa.LargeStringArray:
-    """(items,) the folded text that represents each item."""
-    question = fold(_single_array(items["question"]))
+def lengths(n: int, shortest: int) -> tuple[int, int]:
+    """Those of n-grams, and of the shortest item, in letters of scripts without spaces."""
+    return min(WIDEST, PER_WORD * n), min(WIDEST, PER_WORD * shortest)
+
+
+def is_in_letters(words: Sequence[str]) -> bool:
+    """Whether most words are single letters of scripts without spaces."""
+    return 2 * sum(len(word) == 1 and BECOMES[min(ord(word), LAST - 1)] == APART for word in words) > len(words)
+
+
+def sought(items: pa.Table, n: int, shortest: int) -> tuple[pa.LargeStringArray, NDArray[np.bool_]]:
+    """(items,) the folded text that represents each item, and whether most of its words are letters."""
+    question = fold(loosened(_single_array(items["question"])).texts)
     first = [answers[0] if answers else "" for answers in items["answers"].to_pylist()]
-    answer = fold(pa.array(first, pa.large_string()))
-    texts = []
+    answer = fold(loosened(pa.array(first, pa.large_string())).texts)
+    texts, in_letters = [], []
     for query, answered in zip(question.to_pylist(), answer.to_pylist()):
         words = query.split()
-        if 0 < len(words) < shortest:
-            words += answered.split()[: n - len(words)]
+        in_letters.append(is_in_letters(words))
+        most, least = lengths(n, shortest) if in_letters[-1] else (n, shortest)
+        if 0 < len(words) < least:
+            words += answered.split()[: most - len(words)]
         texts.append(" ".join(words))
-    return pa.array(texts, pa.large_string())
+    return pa.array(texts, pa.large_string()), np.array(in_letters, bool)
 
 
 @lru_cache(8)
@@ -171,16 +197,20 @@ def _open(folder: Path, n: int, shortest: int, public: tuple[str, ...]) -> Bench
         array.setflags(write=False)
         return array
 
-    arrays = {name: mapped(name) for name in INDEX_ARRAYS}
+    def overlaps(prefix: str, n: int, shortest: int, template: int) -> OverlapIndex:
+        arrays = {name: mapped(prefix + name) for name in INDEX_ARRAYS}
+        phrase = shortest if arrays["lengths"].any() else n
+        return OverlapIndex(n, phrase, template, shift_of(arrays["filter"]), **arrays)
+
     short = {name: mapped(f"near-{name}") for name in near.ITEM_ARRAYS}
-    phrase = shortest if arrays["lengths"].any() else n
     items = pa.ipc.open_file(pa.memory_map(str(folder / "items.arrow"))).read_all()
     benchmark, name, question, answers = (
         _single_array(items[column]) for column in ("benchmark", "id", "asked", "answers")
     )
-    index = OverlapIndex(n, phrase, TEMPLATE, shift_of(arrays["filter"]), **arrays)
+    index = overlaps("", n, shortest, TEMPLATE)
+    by_letter = overlaps("letters-", *lengths(n, shortest), PER_WORD * TEMPLATE)
     leading = Near(shift_of(short["filter"]), **short)
-    return Benchmarks(benchmark, name, question, answers, _material(items, public), index, leading)
+    return Benchmarks(benchmark, name, question, answers, _material(items, public), index, by_letter, leading)
 
 
 def _material(items: pa.Table, patterns: tuple[str, ...]) -> NDArray[np.bool_]:

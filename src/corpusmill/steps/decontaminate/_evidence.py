@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from corpusmill.steps.decontaminate._benchmarks import SHOWN, Benchmarks
 from corpusmill.text.folded_words import folded_words
+from corpusmill.text.loosened import Loosened
 from corpusmill.text.overlap import best_passages
 from corpusmill.text.shapes import span_texts
 
@@ -59,7 +60,7 @@ def nothing_found(documents: int) -> dict[str, pa.Array]:
 
 
 def columns(
-    text: pa.LargeStringArray, items: Benchmarks, passages: NDArray[Any], min_overlap: float
+    text: Loosened, items: Benchmarks, passages: NDArray[Any], min_overlap: float
 ) -> dict[str, pa.Array]:
     """The signals of a batch from the passages in it; `min_overlap` is that of a hit."""
     public = items.material[passages["item"]]
@@ -68,8 +69,8 @@ def columns(
     documents, first, end = shown["document"], shown["first"], np.minimum(shown["end"], shown["first"] + SHOWN)
     # In one call: to find the words of the documents takes most of the time.
     starts, stops = np.concatenate([first - AROUND, first, end]), np.concatenate([first, end, end + AROUND])
-    around = span_texts(text, *places(text, np.tile(shown, 3), starts, stops).T).cast(pa.string())
-    row = np.full(len(text), -1)  # of each document in the arrays of best matches; -1 becomes null
+    around = span_texts(text.before, *places(text, np.tile(shown, 3), starts, stops).T).cast(pa.string())
+    row = np.full(len(text.texts), -1)  # of each document in the arrays of best matches; -1 becomes null
     row[documents] = np.arange(len(documents))
     at = pa.array(row, mask=row < 0)
     item = pa.array(shown["item"], pa.int32()).take(at)
@@ -80,17 +81,17 @@ def columns(
     }
     for number, name in enumerate(("before", "passage", "after")):
         evidence[name] = around.slice(number * len(shown), len(shown)).take(at)
-    score = np.zeros(len(text))
+    score = np.zeros(len(text.texts))
     score[documents] = overlap
     return {
         "overlap": pa.array(score),
         **evidence,
-        "hits": _listed(hits, items, len(text)),
-        "material": _listed(material, items, len(text)),
+        "hits": _listed(hits, items, len(text.texts)),
+        "material": _listed(material, items, len(text.texts)),
     }
 
 
-def matches(text: pa.LargeStringArray, items: Benchmarks, passages: NDArray[Any], min_overlap: float) -> list[Match]:
+def matches(text: Loosened, items: Benchmarks, passages: NDArray[Any], min_overlap: float) -> list[Match]:
     """The passages behind the signals of one document, which is all of `text`: the best of each item that is a hit, and
     the best of all, if it is none. Arguments as of `columns`."""
     public = items.material[passages["item"]]
@@ -134,20 +135,21 @@ def _listed(passages: NDArray[Any], items: Benchmarks, documents: int) -> pa.Arr
 
 
 def places(
-    text: pa.LargeStringArray, passages: NDArray[Any], first: NDArray[np.int32], end: NDArray[np.int32]
+    text: Loosened, passages: NDArray[Any], first: NDArray[np.int32], end: NDArray[np.int32]
 ) -> NDArray[np.int64]:
     """(passages, 3) document, first byte and end of the words [first, end) of each, as far as the document has them; 0
-    and 0 of no words."""
+    and 0 of no words. Words are those of the loosened text, bytes those of the text before."""
     documents, row = np.unique(passages["document"], return_inverse=True)
     word_limits = np.zeros(len(documents), np.int64)
     np.maximum.at(word_limits, row, end)
-    words, offsets = folded_words(text.take(pa.array(documents)), word_limits)
+    words, offsets = folded_words(text.texts.take(pa.array(documents)), word_limits)
     base, count = offsets[row], np.diff(offsets)[row]
     first, end = np.maximum(first, 0), np.minimum(end, count)
     is_span = first < end
     start = np.where(is_span, words[base + np.where(is_span, first, 0), 0], 0)
     stop = np.where(is_span, words[base + np.where(is_span, end, 1) - 1, 1], 0)
-    return np.stack([passages["document"].astype(np.int64), start, stop], axis=1)
+    document = passages["document"].astype(np.int64)
+    return np.stack([document, *text.was(document, start, stop)], axis=1)
 
 
 def merged(spans: NDArray[np.int64]) -> NDArray[np.int64]:

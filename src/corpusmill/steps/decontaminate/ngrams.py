@@ -17,6 +17,7 @@ from corpusmill.steps.decontaminate._items import Fields, FieldsOfFiles, name_of
 from corpusmill.steps.verdict import Rule, failing
 from corpusmill.text.compile import cache_folder
 from corpusmill.text.fold import fold
+from corpusmill.text.loosened import Loosened, loosened
 from corpusmill.text.overlap import WIDEST, find_items
 from corpusmill.text.replace import replace_spans
 from corpusmill.text.rewrite import masked, with_text
@@ -31,8 +32,9 @@ REACH = 100  # words before and after a question that are searched for its answe
 class Ngrams:
     """Find documents that contain questions of benchmarks, and drop them, cut the passages out, or only mark them.
 
-    Question and document are folded (case, accents, punctuation, white space; every number is 0) and compared by
-    n-grams of words. `overlap` is the share of the question's words, boilerplate aside, that are in n-grams found in
+    Question and document are folded (case, accents, punctuation, white space, width, what is not seen, words divided at
+    ends of lines; every number is 0) and compared by n-grams of words. In Chinese, Japanese, Thai, Lao, Burmese and
+    Khmer, letters are compared: of a question in these, `ngram` and `shortest` are twice as many. `overlap` is the share of the question's words, boilerplate aside, that are in n-grams found in
     one passage of the document; at `min_overlap` for any question it is dropped. A question of fewer than `shortest`
     words is searched for only together with the beginning of its answer.
 
@@ -118,8 +120,7 @@ class Ngrams:
             return ()  # which is said where the items are needed
         remark = (
             f"{short:,} of {all_items:,} items of the benchmarks have fewer than {self.shortest} words with their "
-            "answer, and are not searched for. Words are what is between spaces and punctuation, so that most texts in "
-            "Chinese, Japanese or Thai have few"
+            "answer, and are not searched for. In scripts without spaces two letters count as a word"
         )
         if not short:
             return ()
@@ -129,7 +130,7 @@ class Ngrams:
         if not len(docs):
             self._check_items()
             return _with_columns(docs, nothing_found(0))
-        text, items = docs["text"], self._items()
+        text, items = loosened(docs["text"]), self._items()
         passages = self._passages(text, items)
         min_overlap = self.min_overlap or 0.0
         evidence = columns(text, items, passages, min_overlap) if len(passages) else nothing_found(len(docs))
@@ -147,14 +148,21 @@ class Ngrams:
 
         Raises AssetError if the benchmarks cannot be read.
         """
-        array, items = pa.array([text], pa.large_string()), self._items()
+        array, items = loosened(pa.array([text], pa.large_string())), self._items()
         return matches(array, items, self._passages(array, items), self.min_overlap or 0.0)
 
-    def _passages(self, text: pa.LargeStringArray, items: Benchmarks) -> NDArray[Any]:
-        passages = find_items(fold(text), items.index, items.near)
+    def _passages(self, text: Loosened, items: Benchmarks) -> NDArray[Any]:
+        folded = fold(text.texts)
+        passages = find_items(folded, items.index, items.near)
+        rows = np.flatnonzero(text.changed()) if len(items.by_letter.item) else ()
+        if len(rows):
+            found = find_items(folded.take(pa.array(rows)), items.by_letter)
+            found["document"] = rows[found["document"]]
+            passages = np.concatenate([passages, found])
+            passages = passages[np.lexsort([passages[field] for field in ("first", "item", "document")])]
         if self.require_answer and len(passages):
             spans = places(text, passages, passages["first"] - REACH, passages["end"] + REACH)
-            around = span_texts(text, *spans.T).to_pylist()
+            around = span_texts(text.before, *spans.T).to_pylist()
             answered = [items.answered(item, nearby) for item, nearby in zip(passages["item"], around)]
             passages = passages[np.array(answered, bool)]
         return passages
@@ -197,11 +205,11 @@ class Ngrams:
                         f"{did_you_mean(pattern, names) or '.'} They are: {', '.join(names)}."
                     )
 
-    def _cut(self, text: pa.LargeStringArray, passages: NDArray[Any]) -> pa.LargeStringArray:
+    def _cut(self, loose: Loosened, passages: NDArray[Any]) -> pa.LargeStringArray:
         """The texts without the passages; null where no words are left."""
         begin = passages["first"] - passages["at"] - self.margin
         end = passages["end"] + passages["left"] + self.margin
-        spans = merged(places(text, passages, begin, end))
+        spans, text = merged(places(loose, passages, begin, end)), loose.before
         remaining = replace_spans(text, spans, pa.array([""] * len(spans), pa.large_string()))
         shorter = np.zeros(len(text), bool)
         shorter[spans[:, 0]] = True

@@ -1,0 +1,226 @@
+"""Text in which a passage is found however it is written: words apart in scripts without spaces, nothing that is not
+seen, no words divided at the ends of lines.
+
+    Han, Hiragana, Katakana, Thai, Lao,    each character is a word
+    Burmese, Khmer
+    U+FF01 to U+FF5E                       full-width forms as the ASCII characters that they are
+    soft hyphens, zero-width characters    left out
+    "quar-" at the end of a line, before   one word
+    "ters"
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from corpusmill.text import simd
+from corpusmill.text.array_types import Bools, Bytes, Int64s
+from corpusmill.text.buffers import PAD, TextBuffer, to_arrow, view
+from corpusmill.text.compile import inlined, kernel
+from corpusmill.text.lowlevel import load8, lowest_bit
+from corpusmill.text.scripts import RANGES
+from corpusmill.text.unicode import decode
+
+WITHOUT_SPACES = ("han", "hiragana", "katakana", "thai", "lao", "myanmar", "khmer")
+UNSEEN = frozenset("\u00ad\u034f\u061c\u180e\u200b\u200c\u200d\u200e\u200f\u2060\u2061\u2062\u2063\u2064\ufeff")
+FULL_WIDTH, FULL_WIDTH_END, TO_ASCII = 0xFF01, 0xFF5F, 0xFEE0
+SOFT_HYPHEN, HYPHEN = 0xAD, 0x2010
+PLAIN, APART, WIDE, LEFT_OUT = range(4)  # what becomes of a character
+SPACE, NEWLINE, RETURN, TAB, DASH = b" \n\r\t-"
+LAST = 0x323B0  # code points from here on are plain
+RUN = ("at", "end", "was", "was_end")  # columns: where a run of characters is now, and where it was
+
+_special = simd.masks(simd.either(simd.not_ascii, simd.equal("-")))
+
+
+def letters_apart() -> list[tuple[int, int]]:
+    """The first and last code points of the letters that are words."""
+    parts = (part.partition("-") for script in WITHOUT_SPACES for part in RANGES[script].split())
+    return [(int(first, 16), int(last or first, 16)) for first, _, last in parts]
+
+
+def _table() -> Bytes:
+    """(LAST,) uint8: what becomes of each code point."""
+    table = np.zeros(LAST, np.uint8)
+    for first, last in letters_apart():
+        table[first : last + 1] = APART
+    table[FULL_WIDTH:FULL_WIDTH_END] = WIDE
+    table[[ord(char) for char in UNSEEN]] = LEFT_OUT
+    table.setflags(write=False)
+    return table
+
+
+BECOMES = _table()
+
+
+@dataclass(frozen=True)
+class Loosened:
+    """Texts, and where each part of them was.
+
+    before    (documents,) large_string: as they were
+    texts     (documents,) large_string
+    runs      (runs, 4) int64, see RUN: bytes from the beginning of the document; None if nothing has changed
+    offsets   (documents + 1,) int64: the first run of each document
+    """
+
+    before: pa.LargeStringArray
+    texts: pa.LargeStringArray
+    runs: Int64s | None
+    offsets: Int64s
+
+    def changed(self) -> Bools:
+        """(documents,) whether a text is not as it was."""
+        if self.runs is None:
+            return np.zeros(len(self.texts), np.bool_)
+        moved: Bools = np.diff(self.offsets) != 1  # a text that is as it was is one run
+        run = self.runs[self.offsets[:-1][~moved]]
+        moved[~moved] = (run[:, 2] > 0) | (run[:, 1] != run[:, 3])
+        return moved
+
+    def was(self, document: Int64s, start: Int64s, stop: Int64s) -> tuple[Int64s, Int64s]:
+        """Bytes [start, stop) of documents, which begin and end with words, in the texts as they were; nothing is where
+        it was. Arrays of one length."""
+        if self.runs is None:
+            return start, stop
+        before, after = start.copy(), stop.copy()
+        for row in np.flatnonzero(stop > start).tolist():
+            number, first, last = int(document[row]), int(start[row]), int(stop[row])
+            runs = self.runs[self.offsets[number] : self.offsets[number + 1]]
+            begins = int(np.searchsorted(runs[:, 0], first, side="right")) - 1
+            ends = int(np.searchsorted(runs[:, 0], last, side="left")) - 1
+            before[row] = runs[begins, 2] + first - runs[begins, 0]
+            after[row] = runs[ends, 3] - (runs[ends, 1] - last)
+        return before, after
+
+
+def loosened(texts: pa.LargeStringArray) -> Loosened:
+    """The documents; a null becomes ""."""
+    text = view(texts)
+    runs, size = _count(text, BECOMES)
+    nothing = np.zeros(len(text.offsets), np.int64)
+    if not runs:
+        return Loosened(texts, texts, None, nothing)
+    documents = len(text.offsets) - 1
+    out = np.empty(size + PAD, np.uint8)
+    rows = np.empty((runs + documents + 1, 4), np.int64)
+    offsets, first = nothing, np.zeros(documents + 1, np.int64)
+    _loosen(text, BECOMES, out, offsets, rows, first)
+    return Loosened(texts, to_arrow(out[: offsets[-1] + PAD], offsets), rows[: first[-1]], first)
+
+
+@inlined
+def _becomes(table: Bytes, point: int) -> Any:
+    return table[point] if point < len(table) else np.uint8(PLAIN)
+
+
+@kernel
+def _joined_line(data: Bytes, at: int, lo: int, hi: int) -> int:
+    """Where the rest of a word goes on that is divided at `at`, a hyphen: behind the end of the line; `at` if it is not
+    divided: there must be a letter before, and a small one, or one beyond ASCII, after."""
+    begin = at + (1 if load8(data, at) == DASH else 2 if load8(data, at) == 0xC2 else 3)
+    before = load8(data, at - 1) if at > lo else np.uint8(SPACE)
+    if not (before >= 0x80 or (97 <= (before | 32) <= 122)):
+        return at
+    after = begin
+    if after < hi and load8(data, after) == RETURN:
+        after += 1
+    if after >= hi or load8(data, after) != NEWLINE:
+        return at
+    after += 1
+    while after < hi and (load8(data, after) == SPACE or load8(data, after) == TAB):
+        after += 1
+    if after >= hi or not (load8(data, after) >= 0x80 or (97 <= load8(data, after) <= 122)):
+        return at
+    return after
+
+
+@kernel
+def _count(text: TextBuffer, table: Bytes) -> tuple[int, int]:
+    """How many characters change, twice, and the greatest size of all documents after that; 0 if none does."""
+    data, changes = text.data, 0
+    for d in range(len(text.offsets) - 1):
+        lo, at, hi = text.offsets[d], text.offsets[d], text.offsets[d + 1]
+        while at < hi:
+            (special,) = _special(data, at)
+            plain = lowest_bit(special)
+            if plain > 0:
+                at += plain
+                continue
+            if load8(data, at) < 0x80:
+                changes += _joined_line(data, at, lo, hi) != at
+                at += 1
+                continue
+            point, size = decode(data, at)
+            changes += _becomes(table, point) != PLAIN or (point == HYPHEN and _joined_line(data, at, lo, hi) != at)
+            at += size
+    return 2 * changes, text.offsets[-1] - text.offsets[0] + 2 * changes
+
+
+@inlined
+def _note(rows: Int64s, row: int, at: int, size: int, was: int, was_end: int) -> None:
+    rows[row, 0] = at
+    rows[row, 1] = at + size
+    rows[row, 2] = was
+    rows[row, 3] = was_end
+
+
+@kernel
+def _loosen(text: TextBuffer, table: Bytes, out: Bytes, offsets: Int64s, rows: Int64s, first: Int64s) -> None:
+    """Write the documents to `out`, their ends to `offsets`, the runs to `rows`."""
+    data = text.data
+    p = row = 0
+    for d in range(len(text.offsets) - 1):
+        lo, at, hi = text.offsets[d], text.offsets[d], text.offsets[d + 1]
+        begin, start = p, at  # of the document; of the run that is copied next
+        while at < hi:
+            (special,) = _special(data, at)
+            plain = min(lowest_bit(special), hi - at)
+            if plain > 0:
+                at += plain
+                continue
+            point, size, kind, after = 0, 1, np.uint8(PLAIN), at
+            if load8(data, at) < 0x80:
+                after = _joined_line(data, at, lo, hi)
+            else:
+                point, size = decode(data, at)
+                kind = _becomes(table, point)
+                if point == SOFT_HYPHEN or point == HYPHEN:
+                    after = _joined_line(data, at, lo, hi)
+            if kind == PLAIN and after == at:
+                at += size
+                continue
+            if at > start:
+                _note(rows, row, p - begin, at - start, start - lo, at - lo)
+                row += 1
+                for k in range(at - start):
+                    out[p + k] = data[start + k]
+                p += at - start
+            if kind == WIDE:
+                out[p] = point - TO_ASCII
+                _note(rows, row, p - begin, 1, at - lo, at - lo + size)
+                row, p = row + 1, p + 1
+            elif kind == APART:
+                if p > begin and out[p - 1] != SPACE:
+                    out[p] = SPACE
+                    p += 1
+                _note(rows, row, p - begin, size, at - lo, at - lo + size)
+                row += 1
+                for k in range(size):
+                    out[p + k] = data[at + k]
+                out[p + size] = SPACE
+                p += size + 1
+            at = after if after != at else at + size
+            start = at
+        if hi > start:
+            _note(rows, row, p - begin, hi - start, start - lo, hi - lo)
+            row += 1
+            for k in range(hi - start):
+                out[p + k] = data[start + k]
+            p += hi - start
+        offsets[d + 1], first[d + 1] = p, row
+
+
+def warm_up() -> None:
+    loosened(pa.array(["a 数-\nb"], pa.large_string()))
