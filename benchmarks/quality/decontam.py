@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from benchmarks import samples
 from benchmarks.common import Figure, Workload, row, table
-from benchmarks.quality import made_decontam, made_templates
+from benchmarks.quality import made_decontam, made_templates, unspaced_decontam
 from corpusmill.schema import DOCUMENT, document_id
 from corpusmill.steps.decontaminate.ngrams import Ngrams
 
@@ -125,7 +125,7 @@ def run(data: Path, workload: Path | None, scratch: Path) -> list[Figure]:
         figures += on_made(data, step, part)
     for part in made_templates.SEEDS:
         figures += on_templates(data, step, part, scratch)
-    return figures
+    return figures + on_unspaced(data, step, scratch)
 
 
 def bars(name: str, judged: Found, typos: tuple[str, ...], apart: tuple[str, ...] = ()) -> list[Figure]:
@@ -181,6 +181,22 @@ def on_templates(data: Path, step: Ngrams, part: str, scratch: Path) -> list[Fig
     print()
     wrong(judged, made_templates.APART)
     return bars(f"made templates, {part}", judged, made_templates.TYPOS, made_templates.APART)
+
+
+def on_unspaced(data: Path, step: Ngrams, scratch: Path) -> list[Figure]:
+    """Questions in scripts without spaces: see unspaced_decontam.py. Nothing was chosen by them."""
+    path, documents = unspaced_decontam.made(data, scratch)
+    judged = Found(Pages.of(documents), replace(step, benchmarks=str(path), answer=None))
+    print(f"## decontamination: {len(documents):,} documents in scripts without spaces\n")
+    table("way", "contaminated", "documents", "dropped", "share")
+    dropped = judged.overlap >= (judged.step.min_overlap or 0)
+    for mode in dict.fromkeys(judged.pages.modes):
+        here = np.array(judged.pages.modes) == mode
+        bad = "yes" if judged.pages.bad[here].all() else "no"
+        row(mode, bad, int(here.sum()), int(dropped[here].sum()), f"{dropped[here].mean():.3f}")
+    print()
+    wrong(judged)
+    return bars("scripts without spaces", judged, ())
 
 
 def by_mode(judged: Found) -> None:

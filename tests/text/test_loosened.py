@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from corpusmill.text.fold import fold
 from corpusmill.text.folded_words import folded_words
-from corpusmill.text.loosened import UNSEEN, WITHOUT_SPACES, loosened
+from corpusmill.text.loosened import ALPHABETIC, IDEOGRAPHIC, UNSEEN, loosened
 from corpusmill.text.scripts import RANGES
 from growth import assert_linear
 
@@ -20,7 +20,7 @@ def of(*texts):
 
 
 def is_apart(char):
-    ranges = " ".join(RANGES[script] for script in WITHOUT_SPACES).split()
+    ranges = " ".join(RANGES[script] for script in IDEOGRAPHIC + ALPHABETIC).split()
     edges = [(part.partition("-")[0], part.rpartition("-")[2]) for part in ranges]
     return any(int(first, 16) <= ord(char) <= int(last, 16) for first, last in edges)
 

@@ -9,6 +9,7 @@ seen, no words divided at the ends of lines.
     "ters"
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,11 +24,12 @@ from corpusmill.text.lowlevel import load8, lowest_bit
 from corpusmill.text.scripts import RANGES
 from corpusmill.text.unicode import decode
 
-WITHOUT_SPACES = ("han", "hiragana", "katakana", "thai", "lao", "myanmar", "khmer")
+IDEOGRAPHIC = ("han", "hiragana", "katakana")  # a word has one letter or two
+ALPHABETIC = ("thai", "lao", "myanmar", "khmer")  # a word has several, as in other scripts
 UNSEEN = frozenset("\u00ad\u034f\u061c\u180e\u200b\u200c\u200d\u200e\u200f\u2060\u2061\u2062\u2063\u2064\ufeff")
 FULL_WIDTH, FULL_WIDTH_END, TO_ASCII = 0xFF01, 0xFF5F, 0xFEE0
 SOFT_HYPHEN, HYPHEN = 0xAD, 0x2010
-PLAIN, APART, WIDE, LEFT_OUT = range(4)  # what becomes of a character
+PLAIN, WIDE, LEFT_OUT, IDEOGRAPH, LETTER = range(5)  # what becomes of a character; from IDEOGRAPH on, a word
 SPACE, NEWLINE, RETURN, TAB, DASH = b" \n\r\t-"
 LAST = 0x323B0  # code points from here on are plain
 RUN = ("at", "end", "was", "was_end")  # columns: where a run of characters is now, and where it was
@@ -35,17 +37,18 @@ RUN = ("at", "end", "was", "was_end")  # columns: where a run of characters is n
 _special = simd.masks(simd.either(simd.not_ascii, simd.equal("-")))
 
 
-def letters_apart() -> list[tuple[int, int]]:
+def letters_apart(scripts: Sequence[str] = IDEOGRAPHIC + ALPHABETIC) -> list[tuple[int, int]]:
     """The first and last code points of the letters that are words."""
-    parts = (part.partition("-") for script in WITHOUT_SPACES for part in RANGES[script].split())
+    parts = (part.partition("-") for script in scripts for part in RANGES[script].split())
     return [(int(first, 16), int(last or first, 16)) for first, _, last in parts]
 
 
 def _table() -> Bytes:
     """(LAST,) uint8: what becomes of each code point."""
     table = np.zeros(LAST, np.uint8)
-    for first, last in letters_apart():
-        table[first : last + 1] = APART
+    for scripts, becomes in ((IDEOGRAPHIC, IDEOGRAPH), (ALPHABETIC, LETTER)):
+        for first, last in letters_apart(scripts):
+            table[first : last + 1] = becomes
     table[FULL_WIDTH:FULL_WIDTH_END] = WIDE
     table[[ord(char) for char in UNSEEN]] = LEFT_OUT
     table.setflags(write=False)
@@ -74,9 +77,11 @@ class Loosened:
         """(documents,) whether a text is not as it was."""
         if self.runs is None:
             return np.zeros(len(self.texts), np.bool_)
-        moved: Bools = np.diff(self.offsets) != 1  # a text that is as it was is one run
-        run = self.runs[self.offsets[:-1][~moved]]
-        moved[~moved] = (run[:, 2] > 0) | (run[:, 1] != run[:, 3])
+        sizes, before = (np.diff(view(texts).offsets) for texts in (self.texts, self.before))
+        moved: Bools = (np.diff(self.offsets) != 1) & (before > 0)  # a text that is as it was is one run
+        whole = np.flatnonzero(~moved & (before > 0))
+        run = self.runs[self.offsets[whole]]
+        moved[whole] = (run[:, 2] > 0) | (run[:, 3] != before[whole]) | (sizes != before)[whole]
         return moved
 
     def was(self, document: Int64s, start: Int64s, stop: Int64s) -> tuple[Int64s, Int64s]:
@@ -201,7 +206,7 @@ def _loosen(text: TextBuffer, table: Bytes, out: Bytes, offsets: Int64s, rows: I
                 out[p] = point - TO_ASCII
                 _note(rows, row, p - begin, 1, at - lo, at - lo + size)
                 row, p = row + 1, p + 1
-            elif kind == APART:
+            elif kind >= IDEOGRAPH:
                 if p > begin and out[p - 1] != SPACE:
                     out[p] = SPACE
                     p += 1

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
@@ -21,7 +22,7 @@ from corpusmill.steps.decontaminate._items import FieldsOfFiles, files_of, name_
 from corpusmill.text import near
 from corpusmill.text.compile import cache_folder, fingerprint
 from corpusmill.text.fold import fold
-from corpusmill.text.loosened import APART, BECOMES, LAST, letters_apart, loosened
+from corpusmill.text.loosened import BECOMES, IDEOGRAPH, LAST, LETTER, PLAIN, letters_apart, loosened
 from corpusmill.text.near import NO_ITEMS, Near
 from corpusmill.text.overlap import INDEX_ARRAYS, WIDEST, OverlapIndex, build
 from corpusmill.text.sets import shift_of
@@ -29,7 +30,9 @@ from corpusmill.text.sets import shift_of
 FORMAT = 7  # of the files, and of how items are indexed: a change rebuilds every index
 _APART = "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in letters_apart())
 WORDS = re.compile(f"[{_APART}]|[^\\W{_APART}]+")  # of loosened text
-PER_WORD = 2  # letters of a script without spaces are so much of a word: of items in these, lengths are in letters
+# How the words of most of an item are, and by how much its lengths are greater: a word of Chinese or Japanese has 1.5
+# characters, one of Thai, Lao, Burmese or Khmer three and more.
+PER_WORD = {PLAIN: 1.0, IDEOGRAPH: 1.5, LETTER: 3.0}
 # Words. Of 3,441 questions that are not in the index, of benchmarks half of whose items are, 8 would take 10 for
 # contaminated that are not so without templates, 9 six ("write a python function to find the sum of"), from 10 on none.
 TEMPLATE = 13
@@ -45,7 +48,7 @@ class Benchmarks:
     answers                   (items,) any of them is right; empty where an item has none
     material                  (items,) whether it is ordinary public text: what is found of it counts apart
     index                     finds all but those of which most words are letters of scripts without spaces
-    by_letter                 finds these, by PER_WORD times as many letters as others by words
+    by_letter                 find these, each those of one kind of letter
     near                      leads to short items in spite of wrong words; to none if that is not asked for
     """
 
@@ -55,15 +58,15 @@ class Benchmarks:
     answers: pa.Array
     material: NDArray[np.bool_]
     index: OverlapIndex
-    by_letter: OverlapIndex
+    by_letter: tuple[OverlapIndex, ...]
     near: Near
 
     def overlap(self, passages: NDArray[Any]) -> NDArray[np.float64]:
         """(passages,) the share of the words that are there: of all words of the item, or, where n-grams were found, of
         those in n-grams that are not boilerplate. With a template, the larger of both."""
         item, covered, template = passages["item"], passages["covered"], passages["template"]
-        words = self.index.words[item] + self.by_letter.words[item]  # an item has none in one of the two
-        telling = self.index.telling[item] + self.by_letter.telling[item]
+        indexes = (self.index, *self.by_letter)  # an item has words in one of them
+        words, telling = sum(index.words[item] for index in indexes), sum(index.telling[item] for index in indexes)
         share: NDArray[np.float64] = covered / np.where(passages["grams"], np.maximum(telling, 1), words)
         return np.where(template > 0, np.maximum(share, (covered + template) / words), share)
 
@@ -117,20 +120,22 @@ def benchmarks(
     def make(folder: Path) -> None:
         with assets.unchanged(paths):
             items = read_items(paths, fields)
-        texts, in_letters = sought(items, n, shortest)
-        in_words, letters = (pc.if_else(pa.array(is_one), texts, "") for is_one in (~in_letters, in_letters))
-        index = build(in_words, n, shortest, common, TEMPLATE, near.SHORTEST_ITEM - 1 if misspelt else WIDEST)
-        by_letter = build(letters, *lengths(n, shortest), common, PER_WORD * TEMPLATE)
-        short = near.build(in_words, shortest, common) if misspelt else NO_ITEMS
-        if not (len(index.first) > 1 or len(by_letter.first) > 1 or len(short.item)):
+        texts, kinds = sought(items, n, shortest)
+        by_kind = {kind: pc.if_else(pa.array(kinds == kind), texts, "") for kind in PER_WORD}
+        indexes = []
+        for kind, own in by_kind.items():
+            longest = near.SHORTEST_ITEM - 1 if misspelt and kind == PLAIN else WIDEST
+            indexes.append(build(own, *lengths(n, shortest, kind), common, *lengths(TEMPLATE, 0, kind)[:1], longest))
+        short = near.build(by_kind[PLAIN], shortest, common) if misspelt else NO_ITEMS
+        if not (any(len(index.first) > 1 for index in indexes) or len(short.item)):
             raise AssetError(
                 f"{', '.join(names)}: none of the {len(items)} items can be searched for: each has fewer than "
                 f"{shortest} words, few distinct words, or only n-grams of over {common} items. "
                 "Lower `shortest`, or raise `common`."
             )
-        for name in INDEX_ARRAYS:
-            np.save(folder / f"{name}.npy", getattr(index, name))
-            np.save(folder / f"letters-{name}.npy", getattr(by_letter, name))
+        for kind, index in zip(PER_WORD, indexes):
+            for name in INDEX_ARRAYS:
+                np.save(folder / f"{kind}-{name}.npy", getattr(index, name))
         for name in near.ITEM_ARRAYS:
             np.save(folder / f"near-{name}.npy", getattr(short, name))
         questions = [" ".join(question.split(None, SHOWN)[:SHOWN]) for question in items["question"].to_pylist()]
@@ -151,7 +156,7 @@ def count_too_short(names: tuple[str, ...], fields: FieldsOfFiles, n: int, short
         short = 0
         for question, answers in zip(items["question"].to_pylist(), items["answers"].to_pylist()):
             words = WORDS.findall(question)
-            most, least = lengths(n, shortest) if is_in_letters(words) else (n, shortest)
+            most, least = lengths(n, shortest, kind_of(words))
             asked, answered = len(words), len(WORDS.findall(answers[0])) if answers else 0
             short += asked < least and (not asked or asked + min(answered, most - asked) < least)
         return short, len(items)
@@ -160,30 +165,31 @@ def count_too_short(names: tuple[str, ...], fields: FieldsOfFiles, n: int, short
     return counts
 
 
-def lengths(n: int, shortest: int) -> tuple[int, int]:
-    """Those of n-grams, and of the shortest item, in letters of scripts without spaces."""
-    return min(WIDEST, PER_WORD * n), min(WIDEST, PER_WORD * shortest)
+def lengths(n: int, shortest: int, kind: int) -> tuple[int, int]:
+    """Those of n-grams, and of the shortest item, of a kind of words."""
+    return min(WIDEST, int(PER_WORD[kind] * n)), min(WIDEST, int(PER_WORD[kind] * shortest))
 
 
-def is_in_letters(words: Sequence[str]) -> bool:
-    """Whether most words are single letters of scripts without spaces."""
-    return 2 * sum(len(word) == 1 and BECOMES[min(ord(word), LAST - 1)] == APART for word in words) > len(words)
+def kind_of(words: Sequence[str]) -> int:
+    """What most words are: letters of one kind of scripts without spaces, or PLAIN."""
+    letters = Counter(int(BECOMES[min(ord(word), LAST - 1)]) for word in words if len(word) == 1)
+    return next((kind for kind in PER_WORD if kind != PLAIN and 2 * letters[kind] > len(words)), PLAIN)
 
 
-def sought(items: pa.Table, n: int, shortest: int) -> tuple[pa.LargeStringArray, NDArray[np.bool_]]:
-    """(items,) the folded text that represents each item, and whether most of its words are letters."""
+def sought(items: pa.Table, n: int, shortest: int) -> tuple[pa.LargeStringArray, NDArray[np.int64]]:
+    """(items,) the folded text that represents each item, and what most of its words are."""
     question = fold(loosened(_single_array(items["question"])).texts)
     first = [answers[0] if answers else "" for answers in items["answers"].to_pylist()]
     answer = fold(loosened(pa.array(first, pa.large_string())).texts)
-    texts, in_letters = [], []
+    texts, kinds = [], []
     for query, answered in zip(question.to_pylist(), answer.to_pylist()):
         words = query.split()
-        in_letters.append(is_in_letters(words))
-        most, least = lengths(n, shortest) if in_letters[-1] else (n, shortest)
+        kinds.append(kind_of(words))
+        most, least = lengths(n, shortest, kinds[-1])
         if 0 < len(words) < least:
             words += answered.split()[: most - len(words)]
         texts.append(" ".join(words))
-    return pa.array(texts, pa.large_string()), np.array(in_letters, bool)
+    return pa.array(texts, pa.large_string()), np.array(kinds, np.int64)
 
 
 @lru_cache(8)
@@ -197,18 +203,19 @@ def _open(folder: Path, n: int, shortest: int, public: tuple[str, ...]) -> Bench
         array.setflags(write=False)
         return array
 
-    def overlaps(prefix: str, n: int, shortest: int, template: int) -> OverlapIndex:
-        arrays = {name: mapped(prefix + name) for name in INDEX_ARRAYS}
-        phrase = shortest if arrays["lengths"].any() else n
-        return OverlapIndex(n, phrase, template, shift_of(arrays["filter"]), **arrays)
+    def overlaps(kind: int) -> OverlapIndex:
+        arrays = {name: mapped(f"{kind}-{name}") for name in INDEX_ARRAYS}
+        grams, phrase = lengths(n, shortest, kind)
+        phrase = phrase if arrays["lengths"].any() else grams
+        return OverlapIndex(grams, phrase, lengths(TEMPLATE, 0, kind)[0], shift_of(arrays["filter"]), **arrays)
 
     short = {name: mapped(f"near-{name}") for name in near.ITEM_ARRAYS}
     items = pa.ipc.open_file(pa.memory_map(str(folder / "items.arrow"))).read_all()
     benchmark, name, question, answers = (
         _single_array(items[column]) for column in ("benchmark", "id", "asked", "answers")
     )
-    index = overlaps("", n, shortest, TEMPLATE)
-    by_letter = overlaps("letters-", *lengths(n, shortest), PER_WORD * TEMPLATE)
+    index, *others = (overlaps(kind) for kind in PER_WORD)
+    by_letter = tuple(index for index in others if len(index.first) > 1)
     leading = Near(shift_of(short["filter"]), **short)
     return Benchmarks(benchmark, name, question, answers, _material(items, public), index, by_letter, leading)
 

@@ -34,7 +34,8 @@ class Ngrams:
 
     Question and document are folded (case, accents, punctuation, white space, width, what is not seen, words divided at
     ends of lines; every number is 0) and compared by n-grams of words. In Chinese, Japanese, Thai, Lao, Burmese and
-    Khmer, letters are compared: of a question in these, `ngram` and `shortest` are twice as many. `overlap` is the share of the question's words, boilerplate aside, that are in n-grams found in
+    Khmer, letters are compared: of a question in these, `ngram` and `shortest` are 1.5 times as many letters, or 3 times
+    (from Thai on). `overlap` is the share of the question's words, boilerplate aside, that are in n-grams found in
     one passage of the document; at `min_overlap` for any question it is dropped. A question of fewer than `shortest`
     words is searched for only together with the beginning of its answer.
 
@@ -120,7 +121,8 @@ class Ngrams:
             return ()  # which is said where the items are needed
         remark = (
             f"{short:,} of {all_items:,} items of the benchmarks have fewer than {self.shortest} words with their "
-            "answer, and are not searched for. In scripts without spaces two letters count as a word"
+            "answer, and are not searched for. In scripts without spaces, 1.5 "
+            "letters count as a word in Chinese and Japanese, and 3 in others"
         )
         if not short:
             return ()
@@ -154,11 +156,13 @@ class Ngrams:
     def _passages(self, text: Loosened, items: Benchmarks) -> NDArray[Any]:
         folded = fold(text.texts)
         passages = find_items(folded, items.index, items.near)
-        rows = np.flatnonzero(text.changed()) if len(items.by_letter.item) else ()
+        rows = np.flatnonzero(text.changed()) if items.by_letter else np.empty(0, np.int64)
         if len(rows):
-            found = find_items(folded.take(pa.array(rows)), items.by_letter)
-            found["document"] = rows[found["document"]]
-            passages = np.concatenate([passages, found])
+            some = folded.take(pa.array(rows))
+            found = [find_items(some, index) for index in items.by_letter]
+            for own in found:
+                own["document"] = rows[own["document"]]
+            passages = np.concatenate([passages, *found])
             passages = passages[np.lexsort([passages[field] for field in ("first", "item", "document")])]
         if self.require_answer and len(passages):
             spans = places(text, passages, passages["first"] - REACH, passages["end"] + REACH)
