@@ -14,8 +14,9 @@ LEAST = {"zh": 12, "ja": 12, "th": 30}  # letters of an item; of twice as many a
 def made(data: Path, folder: Path) -> tuple[Path, list[Made]]:
     """A file of items, and documents: news with one of them in the middle, whole or its first 60 %, news alone, and
     other sentences in rows. Half of the sentences are items."""
-    sentences, news = _read(data / "lang" / "lingua_sentences.jsonl.gz", "lang"), _read(
-        data / "lang" / "ntrex_docs.jsonl.gz", "lang"
+    sentences, news = (
+        _read(data / "lang" / "lingua_sentences.jsonl.gz", "lang"),
+        _read(data / "lang" / "ntrex_docs.jsonl.gz", "lang"),
     )
     items, documents = [], []
     for language, code in LANGUAGES.items():

@@ -191,7 +191,7 @@ def _loosen(text: TextBuffer, table: Bytes, out: Bytes, offsets: Int64s, rows: I
             else:
                 point, size = decode(data, at)
                 kind = _becomes(table, point)
-                if point == SOFT_HYPHEN or point == HYPHEN:
+                if point in (SOFT_HYPHEN, HYPHEN):
                     after = _joined_line(data, at, lo, hi)
             if kind == PLAIN and after == at:
                 at += size

@@ -37,7 +37,8 @@ PER_WORD = {PLAIN: 1.0, IDEOGRAPH: 1.5, LETTER: 3.0}
 # contaminated that are not so without templates, 9 six ("write a python function to find the sum of"), from 10 on none.
 TEMPLATE = 13
 SHOWN = 60  # words of a passage and of a question, kept as evidence
-INDEXING = (fold.__module__, build.__module__, loosened.__module__, near.__name__)  # the modules with the kernels that make an index
+# The modules with the kernels that make an index.
+INDEXING = (fold.__module__, build.__module__, loosened.__module__, near.__name__)
 
 
 @dataclass(frozen=True)

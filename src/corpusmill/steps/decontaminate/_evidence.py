@@ -59,9 +59,7 @@ def nothing_found(documents: int) -> dict[str, pa.Array]:
     return empty | {"overlap": pa.array(np.zeros(documents))}
 
 
-def columns(
-    text: Loosened, items: Benchmarks, passages: NDArray[Any], min_overlap: float
-) -> dict[str, pa.Array]:
+def columns(text: Loosened, items: Benchmarks, passages: NDArray[Any], min_overlap: float) -> dict[str, pa.Array]:
     """The signals of a batch from the passages in it; `min_overlap` is that of a hit."""
     public = items.material[passages["item"]]
     material = _hits(passages[public], items, min_overlap)[0]

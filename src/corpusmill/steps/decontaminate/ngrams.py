@@ -33,11 +33,11 @@ class Ngrams:
     """Find documents that contain questions of benchmarks, and drop them, cut the passages out, or only mark them.
 
     Question and document are folded (case, accents, punctuation, white space, width, what is not seen, words divided at
-    ends of lines; every number is 0) and compared by n-grams of words. In Chinese, Japanese, Thai, Lao, Burmese and
-    Khmer, letters are compared: of a question in these, `ngram` and `shortest` are 1.5 times as many letters, or 3 times
-    (from Thai on). `overlap` is the share of the question's words, boilerplate aside, that are in n-grams found in
-    one passage of the document; at `min_overlap` for any question it is dropped. A question of fewer than `shortest`
-    words is searched for only together with the beginning of its answer.
+    ends of lines; every number is 0) and compared by n-grams of words. In Chinese and Japanese letters are compared, of
+    `ngram` and `shortest` 1.5 times as many; in Thai, Lao, Burmese and Khmer 3 times. `overlap` is the share of the
+    question's words, boilerplate aside, that are in n-grams found in one passage of the document; at `min_overlap` for
+    any question it is dropped. A question of fewer than `shortest` words is searched for only together with the
+    beginning of its answer.
 
     With `misspelt`, a question of W words, 6 to 24, is also found where W // 3 - 1 of its words are wrong: misspelt
     (one letter, or two of 8 and more), split, joined, additional, missing or replaced. Words missing or replaced may
