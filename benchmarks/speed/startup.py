@@ -1,7 +1,6 @@
 """How long until something happens: help, a whole run of 100 documents, the very first run on a machine, and what the
 commands cost that compute nothing."""
 
-import contextlib
 import ctypes
 import os
 import resource
@@ -11,6 +10,8 @@ import sys
 import time
 from pathlib import Path
 from statistics import median
+
+import psutil
 
 from benchmarks.calibration import OF_THE_BARS, calibrate
 from benchmarks.common import CRAWL, Figure, Workload, row, table
@@ -103,14 +104,19 @@ def cpu_seconds(verb: str, recipe: Path, *options: str) -> float:
     """User and system time of a command and of all processes that it starts, those that outlive it, too; POSIX."""
     if libc := ctypes.CDLL(None) if sys.platform == "linux" else None:
         libc.prctl(SUBREAPER, 1, 0, 0, 0)
+    own = _children()  # servers of other benchmarks
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     command = [sys.executable, "-m", "corpusmill.cli", verb, str(recipe), *options]
     subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
-    with contextlib.suppress(ChildProcessError):
-        while libc:
-            os.wait()  # the server that workers come from, which ends after the command
+    while libc and (left := _children() - own):
+        for child in left:  # the server that workers come from, which ends after the command
+            os.waitpid(child, 0)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def _children() -> set[int]:
+    return {child.pid for child in psutil.Process().children()}
 
 
 def help_seconds() -> float:

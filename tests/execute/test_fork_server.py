@@ -141,3 +141,15 @@ def test_the_server_says_nothing_of_a_driver_that_ends_while_it_asks_for_a_worke
     )
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True)
     assert done.stderr == ""
+
+
+def test_the_server_imports_nothing_that_others_add_to_numba():
+    """It is half a second before the first unit; a function of a user's own still has it imported."""
+    code = (
+        "import sys, corpusmill.engine.lazy_preload\n"
+        "assert 'awkward' not in sys.modules\n"
+        "import numba\n"
+        "numba.njit(lambda x: x + 1)(1)\n"
+        "assert 'awkward' in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -263,22 +263,29 @@ def _as_intrinsic(function: Callable[..., Any]) -> Any:
 
 
 def _without_extensions(compiled: Any) -> Any:
-    """The same, whose first call does not import what other packages add to numba: kernels see NumPy arrays alone, and
-    awkward, which comes with the tokenizer, takes 0.17 s. Functions of a user's own still have it imported."""
-    from numba.core import entrypoints
-
+    """The same, whose first call does not import what other packages add to numba, see `without_extensions`."""
     first_call = compiled._compile_for_args
 
     def without(*args: Any, **named: Any) -> Any:
-        with _numba_settings:
-            before, entrypoints._already_initialized = entrypoints._already_initialized, True
-            try:
-                return first_call(*args, **named)
-            finally:
-                entrypoints._already_initialized = before
+        with without_extensions():
+            return first_call(*args, **named)
 
     compiled._compile_for_args = without
     return compiled
+
+
+@contextlib.contextmanager
+def without_extensions() -> Iterator[None]:
+    """What other packages add to numba is not imported meanwhile: kernels see NumPy arrays alone, and awkward, which
+    comes with the tokenizer, takes half a second. Functions of a user's own still have it imported."""
+    from numba.core import entrypoints
+
+    with _numba_settings:
+        before, entrypoints._already_initialized = entrypoints._already_initialized, True
+        try:
+            yield
+        finally:
+            entrypoints._already_initialized = before
 
 
 @cache
