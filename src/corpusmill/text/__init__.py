@@ -62,6 +62,7 @@ Personal data in a document:
 Matching across the corpus:
 
     fold           text in the form in which copies are compared
+    loosened       text in which passages are found however they are written
     folded_words   where the words of folded text are in the original
     shingles       hashes of n-grams of folded text
     sketch         MinHash signatures of shingle sets, and their band keys
