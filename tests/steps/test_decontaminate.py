@@ -441,6 +441,9 @@ def test_a_short_question_in_a_script_without_spaces_is_found_with_its_answer(tm
     assert "1 of 2 items" in step.remarks[0] and "1.5 letters count as a word" in step.remarks[0]
     rows = found(step, "中国最长的河是哪一条？长江，全长六千多公里。", "中国最长的河是哪一条？我不知道答案是什么东西。")
     assert [row["reason"] for row in rows] == ["min_overlap", None]
+    wide = write(tmp_path / "wide.jsonl", *items((HORSES, "４８\u00ad horses")))
+    rows = found(Ngrams(benchmarks=wide, require_answer=True), f"{HORSES} 48 hor\u200bses", f"{HORSES} 84 horses")
+    assert [row["reason"] for row in rows] == ["min_overlap", None]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ seen, no words divided at the ends of lines.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -31,8 +30,7 @@ FULL_WIDTH, FULL_WIDTH_END, TO_ASCII = 0xFF01, 0xFF5F, 0xFEE0
 SOFT_HYPHEN, HYPHEN = 0xAD, 0x2010
 PLAIN, WIDE, LEFT_OUT, IDEOGRAPH, LETTER = range(5)  # what becomes of a character; from IDEOGRAPH on, a word
 SPACE, NEWLINE, RETURN, TAB, DASH = b" \n\r\t-"
-LAST = 0x323B0  # code points from here on are plain
-RUN = ("at", "end", "was", "was_end")  # columns: where a run of characters is now, and where it was
+AT, END, WAS, WAS_END = range(4)  # columns: where a run of characters is now, and where it was
 
 _special = simd.masks(simd.either(simd.not_ascii, simd.equal("-")))
 
@@ -44,8 +42,8 @@ def letters_apart(scripts: Sequence[str] = IDEOGRAPHIC + ALPHABETIC) -> list[tup
 
 
 def _table() -> Bytes:
-    """(LAST,) uint8: what becomes of each code point."""
-    table = np.zeros(LAST, np.uint8)
+    """(2^21,) uint8: what becomes of each code point, and of what damaged UTF-8 is decoded to."""
+    table = np.zeros(1 << 21, np.uint8)
     for scripts, becomes in ((IDEOGRAPHIC, IDEOGRAPH), (ALPHABETIC, LETTER)):
         for first, last in letters_apart(scripts):
             table[first : last + 1] = becomes
@@ -64,7 +62,7 @@ class Loosened:
 
     before    (documents,) large_string: as they were
     texts     (documents,) large_string
-    runs      (runs, 4) int64, see RUN: bytes from the beginning of the document; None if nothing has changed
+    runs      (runs, 4) int64, see AT: bytes from the beginning of the document; None if nothing has changed
     offsets   (documents + 1,) int64: the first run of each document
     """
 
@@ -73,16 +71,10 @@ class Loosened:
     runs: Int64s | None
     offsets: Int64s
 
-    def changed(self) -> Bools:
-        """(documents,) whether a text is not as it was."""
-        if self.runs is None:
-            return np.zeros(len(self.texts), np.bool_)
-        sizes, before = (np.diff(view(texts).offsets) for texts in (self.texts, self.before))
-        moved: Bools = (np.diff(self.offsets) != 1) & (before > 0)  # a text that is as it was is one run
-        whole = np.flatnonzero(~moved & (before > 0))
-        run = self.runs[self.offsets[whole]]
-        moved[whole] = (run[:, 2] > 0) | (run[:, 3] != before[whole]) | (sizes != before)[whole]
-        return moved
+    def divided(self) -> Bools:
+        """(documents,) whether a text has several runs: any other has one letter apart at most."""
+        several: Bools = np.diff(self.offsets) > 1
+        return several
 
     def was(self, document: Int64s, start: Int64s, stop: Int64s) -> tuple[Int64s, Int64s]:
         """Bytes [start, stop) of documents, which begin and end with words, in the texts as they were; nothing is where
@@ -93,10 +85,10 @@ class Loosened:
         for row in np.flatnonzero(stop > start).tolist():
             number, first, last = int(document[row]), int(start[row]), int(stop[row])
             runs = self.runs[self.offsets[number] : self.offsets[number + 1]]
-            begins = int(np.searchsorted(runs[:, 0], first, side="right")) - 1
-            ends = int(np.searchsorted(runs[:, 0], last, side="left")) - 1
-            before[row] = runs[begins, 2] + first - runs[begins, 0]
-            after[row] = runs[ends, 3] - (runs[ends, 1] - last)
+            begins = int(np.searchsorted(runs[:, AT], first, side="right")) - 1
+            ends = int(np.searchsorted(runs[:, AT], last, side="left")) - 1
+            before[row] = runs[begins, WAS] + first - runs[begins, AT]
+            after[row] = runs[ends, WAS_END] - (runs[ends, END] - last)
         return before, after
 
 
@@ -115,14 +107,9 @@ def loosened(texts: pa.LargeStringArray) -> Loosened:
     return Loosened(texts, to_arrow(out[: offsets[-1] + PAD], offsets), rows[: first[-1]], first)
 
 
-@inlined
-def _becomes(table: Bytes, point: int) -> Any:
-    return table[point] if point < len(table) else np.uint8(PLAIN)
-
-
 @kernel
 def _joined_line(data: Bytes, at: int, lo: int, hi: int) -> int:
-    """Where the rest of a word goes on that is divided at `at`, a hyphen: behind the end of the line; `at` if it is not
+    """Where a word that is divided at `at`, a hyphen, continues: behind the end of the line; `at` if it is not
     divided: there must be a letter before, and a small one, or one beyond ASCII, after."""
     begin = at + (1 if load8(data, at) == DASH else 2 if load8(data, at) == 0xC2 else 3)
     before = load8(data, at - 1) if at > lo else np.uint8(SPACE)
@@ -158,17 +145,25 @@ def _count(text: TextBuffer, table: Bytes) -> tuple[int, int]:
                 at += 1
                 continue
             point, size = decode(data, at)
-            changes += _becomes(table, point) != PLAIN or (point == HYPHEN and _joined_line(data, at, lo, hi) != at)
+            changes += table[point] != PLAIN or (point == HYPHEN and _joined_line(data, at, lo, hi) != at)
             at += size
     return 2 * changes, text.offsets[-1] - text.offsets[0] + 2 * changes
 
 
 @inlined
-def _note(rows: Int64s, row: int, at: int, size: int, was: int, was_end: int) -> None:
-    rows[row, 0] = at
-    rows[row, 1] = at + size
-    rows[row, 2] = was
-    rows[row, 3] = was_end
+def _note(run: Int64s, at: int, size: int, was: int, was_end: int) -> None:
+    run[AT] = at
+    run[END] = at + size
+    run[WAS] = was
+    run[WAS_END] = was_end
+
+
+@inlined
+def _take(data: Bytes, first: int, last: int, lo: int, out: Bytes, p: int, begin: int, run: Int64s) -> None:
+    """Write data[first:last] at `p`, as a run of the document that begins at `lo`, and at `begin` now."""
+    _note(run, p - begin, last - first, first - lo, last - lo)
+    for k in range(last - first):
+        out[p + k] = data[first + k]
 
 
 @kernel
@@ -190,40 +185,31 @@ def _loosen(text: TextBuffer, table: Bytes, out: Bytes, offsets: Int64s, rows: I
                 after = _joined_line(data, at, lo, hi)
             else:
                 point, size = decode(data, at)
-                kind = _becomes(table, point)
+                kind = table[point]
                 if point in (SOFT_HYPHEN, HYPHEN):
                     after = _joined_line(data, at, lo, hi)
             if kind == PLAIN and after == at:
                 at += size
                 continue
             if at > start:
-                _note(rows, row, p - begin, at - start, start - lo, at - lo)
-                row += 1
-                for k in range(at - start):
-                    out[p + k] = data[start + k]
-                p += at - start
+                _take(data, start, at, lo, out, p, begin, rows[row])
+                row, p = row + 1, p + at - start
             if kind == WIDE:
                 out[p] = point - TO_ASCII
-                _note(rows, row, p - begin, 1, at - lo, at - lo + size)
+                _note(rows[row], p - begin, 1, at - lo, at - lo + size)
                 row, p = row + 1, p + 1
             elif kind >= IDEOGRAPH:
                 if p > begin and out[p - 1] != SPACE:
                     out[p] = SPACE
                     p += 1
-                _note(rows, row, p - begin, size, at - lo, at - lo + size)
-                row += 1
-                for k in range(size):
-                    out[p + k] = data[at + k]
+                _take(data, at, at + size, lo, out, p, begin, rows[row])
                 out[p + size] = SPACE
-                p += size + 1
+                row, p = row + 1, p + size + 1
             at = after if after != at else at + size
             start = at
         if hi > start:
-            _note(rows, row, p - begin, hi - start, start - lo, hi - lo)
-            row += 1
-            for k in range(hi - start):
-                out[p + k] = data[start + k]
-            p += hi - start
+            _take(data, start, hi, lo, out, p, begin, rows[row])
+            row, p = row + 1, p + hi - start
         offsets[d + 1], first[d + 1] = p, row
 
 

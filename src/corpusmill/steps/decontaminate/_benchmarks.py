@@ -22,12 +22,12 @@ from corpusmill.steps.decontaminate._items import FieldsOfFiles, files_of, name_
 from corpusmill.text import near
 from corpusmill.text.compile import cache_folder, fingerprint
 from corpusmill.text.fold import fold
-from corpusmill.text.loosened import BECOMES, IDEOGRAPH, LAST, LETTER, PLAIN, letters_apart, loosened
+from corpusmill.text.loosened import BECOMES, IDEOGRAPH, LETTER, PLAIN, letters_apart, loosened
 from corpusmill.text.near import NO_ITEMS, Near
 from corpusmill.text.overlap import INDEX_ARRAYS, WIDEST, OverlapIndex, build
 from corpusmill.text.sets import shift_of
 
-FORMAT = 7  # of the files, and of how items are indexed: a change rebuilds every index
+FORMAT = 8  # of the files, and of how items are indexed: a change rebuilds every index
 _APART = "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in letters_apart())
 WORDS = re.compile(f"[{_APART}]|[^\\W{_APART}]+")  # of loosened text
 # How the words of most of an item are, and by how much its lengths are greater: a word of Chinese or Japanese has 1.5
@@ -46,7 +46,7 @@ class Benchmarks:
     """The items of benchmarks, and an index that finds them in text.
 
     benchmark, id, asked      (items,) each; `asked` is the beginning of the question
-    answers                   (items,) any of them is right; empty where an item has none
+    answers                   (items,) loosened; any of them is right; empty where an item has none
     material                  (items,) whether it is ordinary public text: what is found of it counts apart
     index                     finds all but those of which most words are letters of scripts without spaces
     by_letter                 find these, each those of one kind of letter
@@ -72,15 +72,13 @@ class Benchmarks:
         return np.where(template > 0, np.maximum(share, (covered + template) / words), share)
 
     def answered(self, item: int, text: str) -> bool:
-        """Whether one of the answers of an item occurs in a text; true for an item without an answer.
+        """Whether one of the answers of an item occurs in a loosened text; true for an item without an answer.
 
         Only the first n words of a long answer count. Case and the characters between words make no difference; digits
         do.
         """
-        given, around = self.answers[item].as_py(), loosened(pa.array([text], pa.large_string())).texts[0].as_py()
-        loose = loosened(pa.array(given, pa.large_string())).texts.to_pylist()
-        answers = [WORDS.findall(answer.casefold())[: self.index.n] for answer in loose]
-        words = f" {' '.join(WORDS.findall(around.casefold()))} "
+        answers = [WORDS.findall(answer.casefold())[: self.index.n] for answer in self.answers[item].as_py()]
+        words = f" {' '.join(WORDS.findall(text.casefold()))} "
         return not any(answers) or any(f" {' '.join(answer)} " in words for answer in answers if answer)
 
 
@@ -140,7 +138,10 @@ def benchmarks(
         for name in near.ITEM_ARRAYS:
             np.save(folder / f"near-{name}.npy", getattr(short, name))
         questions = [" ".join(question.split(None, SHOWN)[:SHOWN]) for question in items["question"].to_pylist()]
-        stored = items.select(["benchmark", "id", "answers", "is_context"]).append_column("asked", pa.array(questions))
+        given = _single_array(items["answers"])
+        answers = pa.ListArray.from_arrays(given.offsets, loosened(given.values).texts)
+        stored = items.select(["benchmark", "id", "is_context"]).append_column("asked", pa.array(questions))
+        stored = stored.append_column("answers", answers)
         with pa.OSFile(str(folder / "items.arrow"), "wb") as file, pa.ipc.new_file(file, stored.schema) as writer:
             writer.write_table(stored)
 
@@ -173,7 +174,7 @@ def lengths(n: int, shortest: int, kind: int) -> tuple[int, int]:
 
 def kind_of(words: Sequence[str]) -> int:
     """What most words are: letters of one kind of scripts without spaces, or PLAIN."""
-    letters = Counter(int(BECOMES[min(ord(word), LAST - 1)]) for word in words if len(word) == 1)
+    letters = Counter(int(BECOMES[ord(word)]) for word in words if len(word) == 1)
     return next((kind for kind in PER_WORD if kind != PLAIN and 2 * letters[kind] > len(words)), PLAIN)
 
 

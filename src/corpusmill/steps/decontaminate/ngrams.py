@@ -156,7 +156,7 @@ class Ngrams:
     def _passages(self, text: Loosened, items: Benchmarks) -> NDArray[Any]:
         folded = fold(text.texts)
         passages = find_items(folded, items.index, items.near)
-        rows = np.flatnonzero(text.changed()) if items.by_letter else np.empty(0, np.int64)
+        rows = np.flatnonzero(text.divided()) if items.by_letter else np.empty(0, np.int64)
         if len(rows):
             some = folded.take(pa.array(rows))
             found = [find_items(some, index) for index in items.by_letter]
@@ -166,7 +166,7 @@ class Ngrams:
             passages = passages[np.lexsort([passages[field] for field in ("first", "item", "document")])]
         if self.require_answer and len(passages):
             spans = places(text, passages, passages["first"] - REACH, passages["end"] + REACH)
-            around = span_texts(text.before, *spans.T).to_pylist()
+            around = loosened(span_texts(text.before, *spans.T)).texts.to_pylist()
             answered = [items.answered(item, nearby) for item, nearby in zip(passages["item"], around)]
             passages = passages[np.array(answered, bool)]
         return passages
