@@ -21,6 +21,7 @@ from corpusmill.text.buffers import PAD, TextBuffer, to_arrow, view
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.lowlevel import load8, lowest_bit
 from corpusmill.text.scripts import RANGES
+from corpusmill.text.simd import copy_16
 from corpusmill.text.unicode import decode
 
 IDEOGRAPHIC = ("han", "hiragana", "katakana")  # a word has one letter or two
@@ -95,15 +96,18 @@ class Loosened:
 def loosened(texts: pa.LargeStringArray) -> Loosened:
     """The documents; a null becomes ""."""
     text = view(texts)
-    runs, size = _count(text, BECOMES)
-    nothing = np.zeros(len(text.offsets), np.int64)
-    if not runs:
-        return Loosened(texts, texts, None, nothing)
     documents = len(text.offsets) - 1
-    out = np.empty(size + PAD, np.uint8)
-    rows = np.empty((runs + documents + 1, 4), np.int64)
-    offsets, first = nothing, np.zeros(documents + 1, np.int64)
-    _loosen(text, BECOMES, out, offsets, rows, first)
+    changes, offsets, first = (
+        np.zeros(documents, np.int64),
+        np.zeros(documents + 1, np.int64),
+        np.zeros(documents + 1, np.int64),
+    )
+    _count(text, BECOMES, changes)
+    if not (more := 2 * int(changes.sum())):  # each is a run with one before it, and has at most two spaces around it
+        return Loosened(texts, texts, None, offsets)
+    out = np.empty(int(text.offsets[-1] - text.offsets[0]) + more + PAD, np.uint8)
+    rows = np.empty((more + documents + 1, 4), np.int64)
+    _loosen(text, BECOMES, changes, out, offsets, rows, first)
     return Loosened(texts, to_arrow(out[: offsets[-1] + PAD], offsets), rows[: first[-1]], first)
 
 
@@ -129,10 +133,10 @@ def _joined_line(data: Bytes, at: int, lo: int, hi: int) -> int:
 
 
 @kernel
-def _count(text: TextBuffer, table: Bytes) -> tuple[int, int]:
-    """How many characters change, twice, and the greatest size of all documents after that; 0 if none does."""
-    data, changes = text.data, 0
-    for d in range(len(text.offsets) - 1):
+def _count(text: TextBuffer, table: Bytes, changes: Int64s) -> None:
+    """Write how many characters of each document change."""
+    data = text.data
+    for d in range(len(changes)):
         lo, at, hi = text.offsets[d], text.offsets[d], text.offsets[d + 1]
         while at < hi:
             (special,) = _special(data, at)
@@ -141,13 +145,12 @@ def _count(text: TextBuffer, table: Bytes) -> tuple[int, int]:
                 at += plain
                 continue
             if load8(data, at) < 0x80:
-                changes += _joined_line(data, at, lo, hi) != at
+                changes[d] += _joined_line(data, at, lo, hi) != at
                 at += 1
                 continue
             point, size = decode(data, at)
-            changes += table[point] != PLAIN or (point == HYPHEN and _joined_line(data, at, lo, hi) != at)
+            changes[d] += table[point] != PLAIN or (point == HYPHEN and _joined_line(data, at, lo, hi) != at)
             at += size
-    return 2 * changes, text.offsets[-1] - text.offsets[0] + 2 * changes
 
 
 @inlined
@@ -162,19 +165,21 @@ def _note(run: Int64s, at: int, size: int, was: int, was_end: int) -> None:
 def _take(data: Bytes, first: int, last: int, lo: int, out: Bytes, p: int, begin: int, run: Int64s) -> None:
     """Write data[first:last] at `p`, as a run of the document that begins at `lo`, and at `begin` now."""
     _note(run, p - begin, last - first, first - lo, last - lo)
-    for k in range(last - first):
-        out[p + k] = data[first + k]
+    for k in range(0, last - first, 16):
+        copy_16(data, first + k, out, p + k)
 
 
 @kernel
-def _loosen(text: TextBuffer, table: Bytes, out: Bytes, offsets: Int64s, rows: Int64s, first: Int64s) -> None:
+def _loosen(
+    text: TextBuffer, table: Bytes, changes: Int64s, out: Bytes, offsets: Int64s, rows: Int64s, first: Int64s
+) -> None:
     """Write the documents to `out`, their ends to `offsets`, the runs to `rows`."""
     data = text.data
     p = row = 0
     for d in range(len(text.offsets) - 1):
         lo, at, hi = text.offsets[d], text.offsets[d], text.offsets[d + 1]
         begin, start = p, at  # of the document; of the run that is copied next
-        while at < hi:
+        while at < hi and changes[d] > 0:
             (special,) = _special(data, at)
             plain = min(lowest_bit(special), hi - at)
             if plain > 0:
