@@ -1,13 +1,16 @@
 """Pages with gold text, and which of their blocks the gold text holds: for scripts/train_blocks.py.
 
-A folder holds *.warc.gz files and gold_extraction.jsonl.gz, one entry per line, as benchmarks/quality/extraction.py has
-them. Gold texts are strings, so labels of blocks come from the best alignment, in order, of the words of page and gold.
+Pages of seven types come from the development part of WCXB (arXiv:2605.21097), a .tar.zst of NUMBER.html and
+ground-truth/NUMBER.json. Others come from a folder of *.warc.gz files and gold_extraction.jsonl.gz, one entry per line,
+as benchmarks/quality/extraction.py has them. Gold texts are strings, so labels of blocks come from the best alignment,
+in order, of the words of page and gold.
 """
 
 import gzip
 import hashlib
 import json
 import re
+import tarfile
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,6 +19,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import numpy as np
+import zstandard
 from numpy.typing import NDArray
 from publicsuffixlist import PublicSuffixList
 
@@ -33,17 +37,20 @@ LARGEST = 120_000_000  # cells of an alignment; beyond, three words in a row mus
 
 @dataclass(frozen=True)
 class GoldPage:
-    """A page in UTF-8 with what people said of it."""
+    """A page in UTF-8 with what people said of it.
+
+    page_type   of a page of WCXB; "" for others
+    """
 
     record: str
     domain: str
     page: bytes
     entries: list[dict[str, Any]]
+    page_type: str = ""
 
-    @property
-    def half(self) -> int:
-        """0 or 1, by the registered domain."""
-        return hashlib.md5(self.domain.encode()).digest()[0] & 1
+    def part(self, parts: int) -> int:
+        """0 up to `parts`, by the registered domain."""
+        return hashlib.md5(self.domain.encode()).digest()[0] % parts
 
     def fold(self, folds: int) -> int:
         return hashlib.md5(self.domain.encode()).digest()[1] % folds
@@ -76,6 +83,33 @@ def gold_pages(folder: Path) -> list[GoldPage]:
         for record, url, raw, charset in _records(folder)
         if record in gold
     ]
+
+
+def typed_pages(archive: Path) -> list[GoldPage]:
+    """The pages of WCXB that have gold, by number."""
+    pages: dict[str, bytes] = {}
+    gold: dict[str, dict[str, Any]] = {}
+    with archive.open("rb") as file:
+        stream = zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(file)
+        with tarfile.open(fileobj=stream, mode="r|") as tar:
+            for member in tar:
+                path, content = Path(member.name), tar.extractfile(member)
+                if content is None:
+                    continue
+                if path.suffix == ".html":
+                    pages[path.stem] = content.read()
+                elif path.suffix == ".json" and path.parent.name == "ground-truth":
+                    gold[path.stem] = json.loads(content.read())
+    suffixes = PublicSuffixList()
+    made = []
+    for number, entry in sorted(gold.items()):
+        if number in pages:
+            text = entry["ground_truth"].get("main_content") or ""
+            said = [{"source": "wcxb", "kind": "full_text", "text": text}]
+            domain = _domain(entry.get("url") or "", suffixes) or number
+            page = pages[number].decode("utf-8", "replace").encode()
+            made.append(GoldPage(number, domain, page, said, entry["_internal"]["page_type"]["primary"]))
+    return made
 
 
 def _records(folder: Path) -> Iterator[tuple[str, str, bytes, str | None]]:

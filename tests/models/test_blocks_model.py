@@ -12,11 +12,13 @@ from hypothesis import strategies as st
 from corpusmill import assets
 from corpusmill.errors import AssetError
 from corpusmill.models.blocks import (
+    BEST_F1,
     BLOCKS_MODEL,
-    MIN_SURE_SHARE,
+    FORMAT,
+    PAGE_TYPES,
     PARTS,
-    SURE,
     THRESHOLDS,
+    UNSURE,
     BlocksModel,
     chosen,
     expected_f1,
@@ -24,6 +26,7 @@ from corpusmill.models.blocks import (
 )
 from corpusmill.models.model_file import read_model, write_model
 from corpusmill.text.blocks.compose import compose
+from corpusmill.text.blocks.page import WORDS
 
 PAGE = (
     b"<html><body><nav><a href=/>Home</a> <a href=/x>More</a></nav><article><h1>The mill</h1>"
@@ -38,6 +41,12 @@ PAGE = (
 
 def model():
     return assets.load(BLOCKS_MODEL, BlocksModel.load)
+
+
+def kept(raw, comments="drop", favour="balance"):
+    page = model().scan(raw)
+    judged = model().judge(raw, page, comments)
+    return chosen(judged.likely, page.blocks[:, WORDS], favour, judged.lowered)
 
 
 likely_words = st.lists(st.tuples(st.sampled_from([0.0, 0.1, 0.3, 0.5, 0.9, 1.0]), st.integers(1, 9)), max_size=7)
@@ -57,14 +66,14 @@ def test_expected_f1_is_the_best_of_all_choices(blocks):
     assert expected_f1(likely, words) == pytest.approx(best if right else 0.0)
 
 
-@given(likely_words, st.sampled_from(sorted(THRESHOLDS)), st.booleans())
+@given(likely_words, st.sampled_from(sorted(THRESHOLDS)), st.sampled_from([None, UNSURE, BEST_F1]))
 @settings(max_examples=100)
 def test_blocks_above_the_threshold_or_else_the_likeliest_are_kept(blocks, favour, lowered):
     likely = np.array([probability for probability, _ in blocks], np.float32)
     words = np.array([size for _, size in blocks], np.int32)
     threshold = THRESHOLDS[favour]
     if lowered:
-        threshold *= min(1.0, max(MIN_SURE_SHARE, expected_f1(likely, words) / SURE))
+        threshold *= min(1.0, max(lowered[1], expected_f1(likely, words) / lowered[0]))
     above = [probability > np.float32(threshold) for probability in likely]
     if blocks and not any(above):
         above = [probability == likely.max() for probability in likely]
@@ -73,24 +82,20 @@ def test_blocks_above_the_threshold_or_else_the_likeliest_are_kept(blocks, favou
 
 def test_text_is_kept_and_the_frame_is_not():
     page = model().scan(PAGE)
-    text = compose(page, model().keep_blocks(page))
+    text = compose(page, kept(PAGE))
     assert "stone, and it has ground" in text and "Imprint" not in text and "Home" not in text
-    assert model().keep_blocks(model().scan(b"")).tolist() == []
+    assert kept(b"").tolist() == []
 
 
 def test_comments_are_kept_where_they_are_to_be():
-    own, page = model(), model().scan(PAGE)
-    kept = compose(page, own.keep_blocks(page, "keep"))
-    assert "A reader says" in kept
-    likely = own.probabilities(page)
+    page = model().scan(PAGE)
+    assert "A reader says" in compose(page, kept(PAGE, "keep"))
+    likely = model().judge(PAGE, page).likely
     assert possible(page, likely, "keep").sum() >= possible(page, likely, "drop").sum()
 
 
 def test_precision_keeps_no_more_than_recall():
-    own, page = model(), model().scan(PAGE)
-    precise, balanced, recalled = (
-        own.keep_blocks(page, "drop", favour) for favour in ("precision", "balance", "recall")
-    )
+    precise, balanced, recalled = (kept(PAGE, "drop", favour) for favour in ("precision", "balance", "recall"))
     assert (precise <= balanced).all() and (balanced <= recalled).all()
 
 
@@ -99,30 +104,61 @@ def test_a_model_is_saved_as_it_was_loaded(tmp_path):
     own.save(tmp_path / "copy")
     copy = BlocksModel.load(tmp_path / "copy")
     page = own.scan(PAGE)
-    assert (own.probabilities(page) == copy.probabilities(copy.scan(PAGE))).all()
+    assert (own.judge(PAGE, page).likely == copy.judge(PAGE, copy.scan(PAGE)).likely).all()
     assert dict(copy.card) == dict(own.card)
 
 
 DAMAGE: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "a child before its parent": ("left", np.zeros_like),
     "a child beyond the nodes": ("right", lambda array: array + len(array)),
-    "a leaf beyond the leaves": ("left", lambda array: np.full_like(array, -(1 << 30))),
+    "a leaf beyond the leaves": ("left", lambda array: np.full_like(array, -(1 << 14))),
     "a column beyond the row": ("column", lambda array: np.full_like(array, 30000)),
     "a negative column": ("column", lambda array: np.full_like(array, -1)),
-    "a root beyond the nodes": ("root", lambda array: np.full_like(array, 1 << 30)),
+    "a root beyond the nodes": ("root", lambda array: np.full_like(array, 1 << 14)),
     "fewer thresholds": ("threshold", lambda array: array[:-1]),
     "two dimensions": ("leaf", lambda array: array.reshape(-1, 1)),
 }
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
-@pytest.mark.parametrize("stage", ["first", "keep"])
+@pytest.mark.parametrize("stage", ["first", "keep", "modern", "older", "forum"])
 def test_trees_that_lead_out_of_bounds_are_refused(tmp_path, damage, stage):
     model().save(tmp_path / "model")
     names = [f"{stage}_{part}" for part in ("column", "threshold", "left", "right", "leaf", "root")]
-    card, arrays = read_model(tmp_path / "model", "blocks", 1, PARTS, "")
+    card, arrays = read_model(tmp_path / "model", "blocks", FORMAT, PARTS, "")
     part, change = DAMAGE[damage]
     assert f"{stage}_{part}" in names
-    write_model(tmp_path / "bad", 1, card, {**arrays, f"{stage}_{part}": change(np.array(arrays[f"{stage}_{part}"]))})
+    write_model(
+        tmp_path / "bad", FORMAT, card, {**arrays, f"{stage}_{part}": change(np.array(arrays[f"{stage}_{part}"]))}
+    )
     with pytest.raises(AssetError, match=f"bad: the trees of the stage {stage} are damaged"):
         BlocksModel.load(tmp_path / "bad")
+
+
+THREAD = (
+    b"<!doctype html><html lang=en><head><meta name=viewport content='width=device-width'><title>Which stone?</title>"
+    b"<script type='application/ld+json'>{'@type': 'DiscussionForumPosting'}</script></head><body><header><nav><ul><li><a href=/>Boards</a><li><a href=/new>New"
+    b"</a></ul></nav></header><main><h1>Which stone?</h1>"
+    + b"".join(
+        b"<article class='post topic-post'><div class=post-author><a href=/u/%d>miller%d</a><time>2025-03-%02d</time></div>"
+        b"<div class='post-content message-body'><p>I tried stone number %d last year, and it held for %d weeks before it"
+        b" had to be dressed. What did you take instead?</p></div><button>Like</button><button>Quote</button></article>"
+        % (number, number, number, number, number)
+        for number in range(10, 22)
+    )
+    + b"</main><footer><a href=/tos>Terms</a></footer></body></html>"
+)
+
+
+def test_posts_of_a_thread_are_its_text():
+    page = model().scan(THREAD)
+    judged = model().judge(THREAD, page)
+    assert judged.page_type == "forum" and not judged.older
+    text = compose(page, chosen(judged.likely, page.blocks[:, WORDS], "balance", judged.lowered))
+    assert all(f"stone number {number} last year" in text for number in range(10, 22)) and "Terms" not in text
+
+
+def test_a_page_has_one_of_seven_types():
+    assert set(PAGE_TYPES) == {"article", "collection", "documentation", "forum", "listing", "product", "service"}
+    assert model().judge(PAGE, model().scan(PAGE)).page_type in PAGE_TYPES
+    assert model().judge(b"", model().scan(b"")).page_type == ""

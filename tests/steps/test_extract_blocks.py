@@ -10,12 +10,21 @@ from hypothesis import strategies as st
 from conftest import docs
 from corpusmill import assets
 from corpusmill.errors import AssetError, DocumentError, RecipeError
-from corpusmill.models.blocks import BLOCKS_MODEL, STAGES, BlocksModel, chosen, definitions, expected_f1, possible
+from corpusmill.models.blocks import (
+    BLOCKS_MODEL,
+    STAGES,
+    UNSURE,
+    BlocksModel,
+    chosen,
+    definitions,
+    expected_f1,
+    possible,
+)
 from corpusmill.schema import DOCUMENT
 from corpusmill.steps import find
 from corpusmill.steps.extract.blocks import Blocks
 from corpusmill.text.blocks.compose import compose
-from corpusmill.text.blocks.page import FIRST, LAST
+from corpusmill.text.blocks.page import FIRST, LAST, WORDS
 from corpusmill.text.blocks.scan import scan
 
 STORY = "The river runs past the mill and turns the wheel, as it has for three hundred years. "
@@ -52,8 +61,12 @@ def test_comments_are_kept_if_asked_for():
 
 
 def test_recall_keeps_what_precision_keeps_and_more():
-    model, page = assets.load(BLOCKS_MODEL, BlocksModel.load), scan(PAGE.encode())
-    kept = [model.keep_blocks(page, "drop", favour) for favour in ("precision", "balance", "recall")]
+    page, raw = scan(PAGE.encode()), PAGE.encode()
+    judged = assets.load(BLOCKS_MODEL, BlocksModel.load).judge(raw, page)
+    kept = [
+        chosen(judged.likely, page.blocks[:, WORDS], favour, judged.lowered)
+        for favour in ("precision", "balance", "recall")
+    ]
     assert all((less <= more).all() for less, more in itertools.pairwise(kept))
 
 
@@ -182,10 +195,10 @@ def test_the_expected_f1_is_that_of_the_best_choice(page):
 def test_a_page_of_which_the_trees_are_unsure_keeps_less_likely_blocks_in_markdown():
     words = np.full(20, 10, np.int32)
     sure, unsure = (np.array([0.3] + [share] * 19, np.float32) for share in (0.95, 0.3))
-    assert not chosen(sure, words, lowered=True)[0] and chosen(unsure, words, lowered=True).all()
+    assert not chosen(sure, words, lowered=UNSURE)[0] and chosen(unsure, words, lowered=UNSURE).all()
     assert chosen(np.array([0.2, 0.4], np.float32), words[:2]).tolist() == [False, True]
     assert chosen(np.full(3, 0.1, np.float32), words[:3]).all() and not len(chosen(sure[:0], words[:0]))
-    assert chosen(np.array([0.1, 0.19, 0.01], np.float32), words[:3], lowered=True).tolist() == [False, True, False]
+    assert chosen(np.array([0.1, 0.19, 0.01], np.float32), words[:3], lowered=UNSURE).tolist() == [False, True, False]
 
 
 def block_texts(page):
@@ -237,7 +250,7 @@ def test_a_model_is_read_as_it_was_written(tmp_path):
 
 
 @pytest.mark.parametrize("stage", STAGES)
-@pytest.mark.parametrize(("part", "value"), [("column", 999), ("left", 0), ("right", 10**6), ("root", -(10**6))])
+@pytest.mark.parametrize(("part", "value"), [("column", 999), ("left", 0), ("right", 2**14), ("root", -(2**14))])
 def test_damaged_trees_are_refused(tmp_path, stage, part, value):
     model = assets.load(BLOCKS_MODEL, BlocksModel.load)
     trees = model.stages[stage]

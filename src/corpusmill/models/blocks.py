@@ -1,7 +1,10 @@
-"""Which blocks of a page are worth keeping, by two stages of boosted trees.
+"""Which blocks of a page are worth keeping, by boosted trees, and of which type the page is.
 
-The first gives each block a probability from what is measured of it alone; the second sees those of its neighbours too.
-There are two second stages: one leaves readers' comments out, one keeps them.
+Pages that look like those of the benchmarks of 2007 to 2022 have two stages of trees. The first gives each block a
+probability from what is measured of it alone; the second sees those of its neighbours too. There are two second stages:
+one leaves readers' comments out, one keeps them. All other pages have trees of their own, learned from pages of 2025 of
+seven types, where posts of a forum and the items of a list are the text. Trees on measures of the whole page say which
+pages are older, and the type.
 
 The model's file holds arrays (`arrays.write_arrays`): the tables of weights as `hint_keys` and `hint_values`,
 `word_keys` and `word_values` (hashes and numbers, no words); for each of STAGES the arrays of `Trees`, as
@@ -24,21 +27,29 @@ from corpusmill.text.blocks.context import ALL_COLUMNS, add_context
 from corpusmill.text.blocks.names import IN_COMMENTS, TAG, Weights, table
 from corpusmill.text.blocks.page import ELEMENT, FLAGS, INNER, NAME, PARENT, WORDS, BlockPage
 from corpusmill.text.blocks.scan import scan
+from corpusmill.text.blocks.summary import PAGE_COLUMNS, page_columns
 from corpusmill.text.blocks.trees import Trees, probabilities
 
 BLOCKS_MODEL = "blocks"  # ships; scripts/train_blocks.py makes it
-FORMAT = 1  # changes if the same file would give other probabilities
-STAGES = ("first", "drop", "keep")  # the second for comments: drop, and for comments: keep
+FORMAT = 2  # changes if the same file would give other probabilities
+PAGE_TYPES = ("article", "collection", "documentation", "forum", "listing", "product", "service")
+BLOCK_STAGES = ("first", "drop", "keep", "modern")  # the second for comments: drop, and for comments: keep
+STAGES = (*BLOCK_STAGES, "older", *PAGE_TYPES)  # those behind BLOCK_STAGES judge pages
 TABLES = {"hint_keys": np.uint32, "hint_values": np.float32, "word_keys": np.uint32, "word_values": np.float32}
-TYPES = Trees(np.int16, np.float32, np.int32, np.int32, np.float32, np.int32)  # type: ignore[arg-type]
+TYPES = Trees(np.int16, np.float32, np.int16, np.int16, np.float32, np.int16)  # type: ignore[arg-type]
+WIDTHS = {"first": COLUMNS, "drop": ALL_COLUMNS, "keep": ALL_COLUMNS, "modern": COLUMNS}
 PARTS = {**TABLES, **{f"{stage}_{part}": kind for stage in STAGES for part, kind in TYPES._asdict().items()}}
 TABLE_BITS = 13  # bits; at most half of the slots of a table are taken
 POSSIBLE = 0.02  # of a block that is kept if the structure of the text asks for it
 Comments = Literal["keep", "drop"]
 Favour = Literal["precision", "balance", "recall"]
 THRESHOLDS: Mapping[Favour, float] = {"precision": 0.65, "balance": 0.45, "recall": 0.2}
-SURE = 0.75  # expected F1 of a page for which these hold; where they are lowered, a block needs less in proportion,
-MIN_SURE_SHARE = 0.45  # down to this share: a page without text has hardly a block that is likelier
+OLDER = 0.7  # probability from which a page is judged by the trees of older pages
+# Expected F1 of a page for which THRESHOLDS hold; where they are lowered, a block needs less in proportion, down to a
+# share: an older page without text has hardly a block that is likelier.
+Lowered = tuple[float, float]
+UNSURE: Lowered = (0.75, 0.45)
+BEST_F1: Lowered = (2 * THRESHOLDS["balance"], 0.0)
 DEFINITIONS = [TAG[name] for name in ("dl", "dt", "dd")]
 LEAST_WORDS, DEFINED_SHARE = 200, 0.4  # in definition lists, of a page whose text is definitions
 NEAREST = 24  # elements around a block in which definition lists are looked for
@@ -66,7 +77,7 @@ class BlocksModel:
             for stage in STAGES
         }
         for stage, trees in stages.items():
-            if not _fits(trees, COLUMNS if stage == "first" else ALL_COLUMNS):
+            if not _fits(trees, WIDTHS.get(stage, PAGE_COLUMNS)):
                 raise AssetError(f"{path}: the trees of the stage {stage} are damaged. Get the model again.")
         return cls(card, hints, words, stages)
 
@@ -84,26 +95,59 @@ class BlocksModel:
         """The blocks of a page in UTF-8, with the weights of this model."""
         return scan(page, self.hints, self.words)
 
-    def probabilities(self, page: BlockPage, comments: Comments = "drop") -> Float32s:
-        """(blocks,) float32: how likely each block belongs to the text of the page."""
+    def judge(self, raw: bytes, page: BlockPage, comments: Comments = "drop") -> "Judged":
+        """What the trees say of a page.
+
+        raw    the page in UTF-8, of which `page` is the scan
+        """
+        if not len(page.blocks):
+            return Judged(np.zeros(0, np.float32), "", False)
         features, around = columns(page, ALL_COLUMNS)
-        first = probabilities(self.stages["first"], features)
-        add_context(page, around, first, features)
-        return probabilities(self.stages[comments], features)
+        whole = page_columns(raw, page, features)
+        kinds = [float(probabilities(self.stages[kind], whole)[0]) for kind in PAGE_TYPES]
+        page_type = PAGE_TYPES[int(np.argmax(kinds))]
+        # The older benchmarks have hardly any documentation.
+        older = page_type != "documentation" and float(probabilities(self.stages["older"], whole)[0]) > OLDER
+        likely = None if older else probabilities(self.stages["modern"], features)
+        if likely is None or comments == "keep":
+            first = probabilities(self.stages["first"], features)
+            add_context(page, around, first, features)
+            second = probabilities(self.stages[comments], features)
+            # The modern trees have learned from texts without readers' comments.
+            likely = second if likely is None else np.where(in_comments(page), np.maximum(likely, second), likely)
+        return Judged(likely, page_type, older)
 
-    def keep_blocks(self, page: BlockPage, comments: Comments = "drop", favour: Favour = "balance") -> Bools:
-        """(blocks,) whether each block is kept, see `chosen`."""
-        return chosen(self.probabilities(page, comments), page.blocks[:, WORDS], favour)
+
+@dataclass(frozen=True)
+class Judged:
+    """What trees say of a page.
+
+    likely      (blocks,) float32: how likely each block belongs to the text
+    page_type   one of PAGE_TYPES; "" for a page without blocks
+    older       whether the trees of older pages have judged it
+    """
+
+    likely: Float32s
+    page_type: str
+    older: bool
+
+    @property
+    def lowered(self) -> Lowered | None:
+        """How `chosen` lowers the thresholds of the page."""
+        return None if self.older else BEST_F1
 
 
-def chosen(likely: Float32s, words: Int32s, favour: Favour = "balance", lowered: bool = False) -> Bools:
+def chosen(likely: Float32s, words: Int32s, favour: Favour = "balance", lowered: Lowered | None = None) -> Bools:
     """(blocks,) whether each block of a page is kept: those above the threshold, or else the most likely one.
 
     lowered   for pages of which the trees are unsure the threshold is lower: the one that makes the expected F1
               greatest is half of that F1 (Lipton, Elkan, Naryanaswamy 2014, arXiv:1402.1892)
     """
-    sure = min(1.0, max(MIN_SURE_SHARE, expected_f1(likely, words) / SURE)) if lowered else 1.0
-    keep = likely > np.float32(THRESHOLDS[favour] * sure)
+    share = 1.0
+    if lowered is not None:
+        sure, least = lowered
+        share = min(1.0, max(least, expected_f1(likely, words) / sure))
+    keep = likely > np.float32(THRESHOLDS[favour] * share)
     if len(likely) and not keep.any():
         keep = likely >= likely.max()
     return keep
@@ -124,9 +168,13 @@ def definitions(page: BlockPage) -> Bools:
 def possible(page: BlockPage, likely: Float32s, comments: Comments = "drop") -> Bools:
     """(blocks,) what the structure of the text may ask for: all but what is surely no part of it, and comments."""
     may = likely >= np.float32(POSSIBLE)
-    if comments == "drop":
-        may &= (page.elements[page.blocks[:, INNER], FLAGS] & IN_COMMENTS) == 0
-    return may
+    return may & ~in_comments(page) if comments == "drop" else may
+
+
+def in_comments(page: BlockPage) -> Bools:
+    """(blocks,) whether each is among readers' comments, by the names of the elements around it."""
+    inside: Bools = (page.elements[page.blocks[:, INNER], FLAGS] & IN_COMMENTS) != 0
+    return inside
 
 
 def expected_f1(likely: Float32s, words: Int32s) -> float:

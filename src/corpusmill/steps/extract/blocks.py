@@ -9,7 +9,16 @@ import pyarrow as pa
 from corpusmill import assets
 from corpusmill.errors import DocumentError, RecipeError
 from corpusmill.formats import mathml
-from corpusmill.models.blocks import BLOCKS_MODEL, THRESHOLDS, BlocksModel, Comments, chosen, definitions, possible
+from corpusmill.models.blocks import (
+    BLOCKS_MODEL,
+    THRESHOLDS,
+    UNSURE,
+    BlocksModel,
+    Comments,
+    chosen,
+    definitions,
+    possible,
+)
 from corpusmill.steps.extract._page import MAX_TAGS, extract_pages, read_page
 from corpusmill.text.blocks.compose import Markup, compose
 from corpusmill.text.blocks.page import WORDS
@@ -28,7 +37,7 @@ class Blocks:
                too, and keeps more. Formulae (MathML, KaTeX, MathJax, pictures with TeX) are TeX between dollar signs in
                both
 
-    The model was trained on pages of eight benchmarks. A page of more than `max_mb` or 500,000 tags is a DocumentError.
+    The model was trained on pages of nine benchmarks. A page of more than `max_mb` or 500,000 tags is a DocumentError.
     A page without text is dropped as `empty`. Documents without a page are passed through.
     """
 
@@ -70,14 +79,20 @@ class Blocks:
             raise DocumentError(f"the page has {tags} tags, more than {MAX_TAGS}")
         if any(mark in page for mark in mathml.MARKS):
             page = mathml.with_tex(page.decode("utf-8", "replace")).encode()
-        model = assets.load(BLOCKS_MODEL, BlocksModel.load)
+        return self.text_by(assets.load(BLOCKS_MODEL, BlocksModel.load), page)
+
+    def text_by(self, model: BlocksModel, page: bytes) -> str:
+        """The text of a page in UTF-8, its formulae in TeX, by a model."""
         blocks = model.scan(page)
-        likely = model.probabilities(blocks, self.comments)
+        judged = model.judge(page, blocks, self.comments)
+        likely = judged.likely
         if self.favour == "all":
             is_content = np.ones(len(likely), bool)
         else:
-            is_content = chosen(likely, blocks.blocks[:, WORDS], self.favour, self.markup == "markdown")
-            if self.favour == "balance" and page.count(b"<dd") >= FEWEST_DEFINITIONS:
+            lowered = judged.lowered or (UNSURE if self.markup == "markdown" else None)
+            is_content = chosen(likely, blocks.blocks[:, WORDS], self.favour, lowered)
+            is_reference = judged.page_type == "documentation" and page.count(b"<dd") >= FEWEST_DEFINITIONS
+            if self.favour == "balance" and is_reference:
                 # The trees have seen few pages of definitions.
                 is_content |= definitions(blocks) & (likely > THRESHOLDS["recall"])
         return compose(blocks, is_content, self.markup, possible(blocks, likely, self.comments)).strip("\n")

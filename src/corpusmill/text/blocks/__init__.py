@@ -7,6 +7,7 @@ formulae   TeX in scripts, in MathML, in the texts of images
 stack      the open elements
 scan       bytes of a page -> text, blocks, elements
 columns    what is measured of each block
+summary    what is measured of a whole page
 context    what is measured once each block has a first probability
 trees      boosted trees, evaluated
 outline    lists, tables and headings that blocks are in

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpusmill.text.array_types import Float32s, Int16s, Int32s
+from corpusmill.text.array_types import Float32s, Int16s
 from corpusmill.text.compile import kernel
 
 
@@ -14,18 +14,18 @@ class Trees(NamedTuple):
 
     column      (nodes,) int16
     threshold   (nodes,) float32
-    left        (nodes,) int32
-    right       (nodes,) int32
+    left        (nodes,) int16
+    right       (nodes,) int16
     leaf        (leaves,) float32: what a leaf adds
-    root        (trees,) int32: the first node of each tree
+    root        (trees,) int16: the first node of each tree
     """
 
     column: Int16s
     threshold: Float32s
-    left: Int32s
-    right: Int32s
+    left: Int16s
+    right: Int16s
     leaf: Float32s
-    root: Int32s
+    root: Int16s
 
 
 def probabilities(trees: Trees, rows: Float32s) -> Float32s:
@@ -51,6 +51,6 @@ def _evaluate(trees: Trees, rows: Float32s, out: Float32s) -> None:
 
 def warm_up() -> None:
     """Compile what evaluates trees."""
-    zero = np.zeros(1, np.int32)
-    trees = Trees(np.zeros(1, np.int16), np.zeros(1, np.float32), ~zero, ~zero, np.zeros(1, np.float32), zero)
+    zero = np.zeros(1, np.int16)
+    trees = Trees(zero, np.zeros(1, np.float32), ~zero, ~zero, np.zeros(1, np.float32), zero)
     probabilities(trees, np.zeros((1, 1), np.float32))
