@@ -40,7 +40,7 @@ DATA ?=
 # Of the model that `ablation` trains: large takes five minutes on an H100, small half an hour on two cores.
 SIZE ?= small
 
-.PHONY: demo help setup test unit kernels test-lowest lint chaos cluster store fuzz cases golden bench bench-needs bench-quick figures bench-linear bench-peers roofline scale planned simulate scale-plan scale-long parity conformance quality ablation interop layouts trainers trackers torch seeds names hands web wheel wheel-test screenshots docs docs-serve clean data-given
+.PHONY: demo help setup test unit kernels test-lowest lint chaos cluster store fuzz cases golden bench bench-needs bench-quick figures bench-linear bench-peers roofline scale planned simulate scale-plan scale-long parity conformance quality eyes ablation interop layouts trainers trackers torch seeds names hands web wheel wheel-test screenshots docs docs-serve clean data-given
 
 demo: $(PACKAGE) ## mill the demo's small crawl to training shards
 	$(BIN)/corpusmill demo
@@ -151,6 +151,11 @@ layouts: $(READY) build/peer-dolma/.ready ## the layout that we write through Do
 
 quality: data-given build/quality/.ready ## how often decisions are right, on real and labelled documents; needs DATA=DIR
 	$(QUALITY_PYTHON) -m benchmarks.quality --data $(DATA) $(if $(wildcard $(WORKLOAD)/truth.json),--workload $(WORKLOAD))
+
+# A recipe that ships, or a file, for `eyes`.
+RECIPE ?= web-en
+eyes: data-given $(READY) ## draw 200 pages that a recipe keeps or drops, blind; once they are judged, its precision and recall; needs DATA=DIR; RECIPE=fineweb
+	$(BIN)/python -m benchmarks.quality.eyes --data $(DATA) --recipe $(RECIPE)
 
 ablation: data-given $(READY) build/torch/.ready ## train a small GPT on what each stage keeps, and compare its loss on held-out text; needs DATA=DIR; SIZE=large for an accelerator
 	$(BIN)/python -m benchmarks.ablation prepare --data $(DATA) --out build/ablation
