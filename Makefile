@@ -13,6 +13,7 @@ TORCH_PYTHON := build/torch/bin/python
 TRAINERS := build/trainers/bin/python
 QUALITY_PYTHON := build/quality/bin/python
 NAMES_PYTHON := build/names/bin/python
+OLD_TRAFILATURA := build/trafilatura-1.6.1 build/trafilatura-1.11.0
 HANDS_PYTHON := build/hands/tools/bin/python
 LOWEST_PYTHON := build/lowest/bin/python
 SEEDS_PYTHON := build/seeds/bin/python
@@ -40,7 +41,7 @@ DATA ?=
 # Of the model that `ablation` trains: large takes five minutes on an H100, small half an hour on two cores.
 SIZE ?= small
 
-.PHONY: demo help setup test unit kernels test-lowest lint chaos cluster store fuzz cases golden bench bench-needs bench-quick figures bench-linear bench-peers roofline scale planned simulate scale-plan scale-long parity conformance quality ablation interop layouts trainers trackers torch seeds names hands web wheel wheel-test screenshots docs docs-serve clean data-given
+.PHONY: demo help setup test unit kernels test-lowest lint chaos cluster store fuzz cases golden bench bench-needs bench-quick figures bench-linear bench-peers roofline scale planned simulate scale-plan scale-long parity conformance quality eyes fineweb-text ablation interop layouts trainers trackers torch seeds names hands web wheel wheel-test screenshots docs docs-serve clean data-given
 
 demo: $(PACKAGE) ## mill the demo's small crawl to training shards
 	$(BIN)/corpusmill demo
@@ -151,6 +152,14 @@ layouts: $(READY) build/peer-dolma/.ready ## the layout that we write through Do
 
 quality: data-given build/quality/.ready ## how often decisions are right, on real and labelled documents; needs DATA=DIR
 	$(QUALITY_PYTHON) -m benchmarks.quality --data $(DATA) $(if $(wildcard $(WORKLOAD)/truth.json),--workload $(WORKLOAD))
+
+fineweb-text: data-given build/names/.ready $(OLD_TRAFILATURA:%=%/.ready) ## the text of the recipe fineweb beside that of datatrove, with trafilatura of then and now; needs DATA=DIR
+	$(NAMES_PYTHON) -m benchmarks.peers.fineweb_text --data $(DATA) --old $(OLD_TRAFILATURA:%=%/bin/python)
+
+# A recipe that ships, or a file, for `eyes`.
+RECIPE ?= web-en
+eyes: data-given $(READY) ## draw 200 pages that a recipe keeps or drops, blind; once they are judged, its precision and recall; needs DATA=DIR; RECIPE=fineweb
+	$(BIN)/python -m benchmarks.quality.eyes --data $(DATA) --recipe $(RECIPE)
 
 ablation: data-given $(READY) build/torch/.ready ## train a small GPT on what each stage keeps, and compare its loss on held-out text; needs DATA=DIR; SIZE=large for an accelerator
 	$(BIN)/python -m benchmarks.ablation prepare --data $(DATA) --out build/ablation
@@ -298,6 +307,14 @@ build/trainers/.ready: Makefile pyproject.toml constraints.txt
 	$(TRAINERS) $(PIP) 'grain==0.2.*' 'torchdata==0.11.*'
 	$(TRAINERS) $(PIP) --no-deps 'torchtitan==0.3.*' 'ai2-olmo-core==3.*' 'megatron-core==0.16.*'
 	$(TRAINERS) $(PIP) cached-path bettermap dataclass-extensions importlib_resources pandas requests safetensors tyro
+	@touch $@
+
+# Older ones import what lxml 5.2 no longer has, and newer ones what lxml 4 has not.
+build/trafilatura-1.6.1/.ready: LXML = lxml<5
+build/trafilatura-1.11.0/.ready: LXML = lxml_html_clean
+build/trafilatura-%/.ready: Makefile
+	$(PYTHON) -m venv build/trafilatura-$*
+	build/trafilatura-$*/bin/python $(PIP) trafilatura==$* '$(LXML)'
 	@touch $@
 
 build/names/.ready: Makefile pyproject.toml constraints.txt

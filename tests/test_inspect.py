@@ -1,5 +1,6 @@
 """The inspector: every address, without a browser. What a browser shows is in test_inspect_page.py."""
 
+import hashlib
 import json
 import os
 import re
@@ -23,6 +24,7 @@ from hypothesis import strategies as st
 import corpusmill
 from corpusmill.errors import CorpusmillError, InputError, MissingExtraError
 from corpusmill.execute.serial import Serial
+from corpusmill.inspect.accuracy import Side
 from corpusmill.inspect.blind import DOCUMENTS_PER_ROUND, Review, agreement
 from corpusmill.inspect.listing import Listing
 from corpusmill.inspect.marks import MarkedSpan, marks, parts
@@ -503,19 +505,23 @@ def test_tokens_are_marked_by_characters_and_only_where_they_are_those_of_the_te
 
 def test_a_review_hides_what_the_run_decided_and_tells_how_far_they_agree(api, folder):
     drawn = api("round", stage="pass-1")
-    assert len(drawn) == DOCUMENTS_PER_ROUND and [each["id"] for each in drawn] == sorted(each["id"] for each in drawn)
+    assert len(drawn) == DOCUMENTS_PER_ROUND and [each["id"] for each in drawn] == shuffled(
+        each["id"] for each in drawn
+    )
     assert drawn[0].keys() == {"id", "file", "position", "source", "url", "date", "stage"}
     for each in drawn:
         shown = api("text", **{name: each[name] for name in ("stage", "id", "file", "position")})["text"]
         assert shown == "".join(part for part, _ in api("document", id=each["id"])["parts"])
     dropped = {row["id"] for page in (0, 1) for row in api("documents", outcome="dropped", page=page)["rows"]}
     steps = {"gopher_quality", "fineweb"}
-    assert api("agreement")["agreement"] == []
+    assert (api("agreement")["agreement"], api("agreement")["accuracy"]) == ([], [])
     for number, each in enumerate(drawn):
         by_run = api("document", id=each["id"])["dropped_by"] in steps
         mark = "unsure" if number == 0 else "drop" if by_run else "keep"
         place = {name: each[name] for name in ("stage", "id", "file", "position")}
         assert api("mark", {**place, "mark": mark})["saved"] == str(folder / "review.jsonl")
+    accuracy = api("agreement")["accuracy"]
+    assert [each["stage"] for each in accuracy] == ["pass-1"] and accuracy[0]["precision"]["value"] == 1
     said = api("agreement")["agreement"]
     assert (said[0]["name"], said[0]["marked"], said[0]["agree"], said[0]["kappa"]) == (
         "pass-1",
@@ -563,7 +569,7 @@ def test_a_round_is_the_first_documents_of_both_sides_that_have_a_text(tmp_path,
             few = min(DOCUMENTS_PER_ROUND, *map(len, sides))
             most = DOCUMENTS_PER_ROUND // 2 if few >= DOCUMENTS_PER_ROUND // 2 else DOCUMENTS_PER_ROUND - few
             drawn = review.round(stage)
-            assert [each["id"] for each in drawn] == sorted(id for side in sides for id in side[:most])
+            assert [each["id"] for each in drawn] == shuffled(id for side in sides for id in side[:most])
             if not drawn:
                 break
             for each in drawn:
@@ -572,6 +578,44 @@ def test_a_round_is_the_first_documents_of_both_sides_that_have_a_text(tmp_path,
                 review.mark(stage, *place, "keep")
                 marked.add(each["id"])
         assert texts == "none" or len(marked) > DOCUMENTS_PER_ROUND or number > 0
+
+
+def shuffled(ids):
+    return sorted(ids, key=lambda id: hashlib.sha256(id.encode()).hexdigest())
+
+
+def test_precision_and_recall_count_each_side_as_often_as_the_run_has_it(tmp_path):
+    """All documents of a pass are judged, half of the dropped ones as good: the shares are those of the whole pass."""
+    copy = Path(shutil.copytree(made_run(), tmp_path / "run"))
+    review = Review(Listing(RunTables(copy)))
+    assert review.accuracy() == []
+    judged: dict[bool, list[bool]] = {True: [], False: []}
+    while drawn := review.round("pass-1"):
+        for each in drawn:
+            mark = "keep" if int(each["id"][-1], 16) % 2 else "drop"
+            review.mark("pass-1", each["id"], each["file"], each["position"], mark)
+    for line in review.marks():
+        judged[line["kept"]].append(line["mark"] == "keep")
+    (accuracy,) = review.accuracy()
+    kept, dropped = judged[True], judged[False]
+    assert (accuracy.kept, accuracy.dropped) == (
+        Side(len(kept), len(kept), sum(kept)),
+        Side(len(dropped), len(dropped), sum(dropped)),
+    )
+    precision, recall = sum(kept) / len(kept), sum(kept) / (sum(kept) + sum(dropped))
+    assert accuracy.precision == (precision, (precision, precision))  # nothing was left out: no interval
+    assert accuracy.recall[0] == pytest.approx(recall) and accuracy.recall[1] == pytest.approx((recall, recall))
+
+
+def test_more_documents_at_once_are_those_of_as_many_rounds(tmp_path):
+    review = Review(Listing(RunTables(Path(shutil.copytree(made_run(), tmp_path / "run")))))
+    at_once = {each["id"] for each in review.round("pass-1", 2 * DOCUMENTS_PER_ROUND)}
+    by_round = set()
+    for _ in range(2):
+        for each in review.round("pass-1"):
+            review.mark("pass-1", each["id"], each["file"], each["position"], "unsure")
+            by_round.add(each["id"])
+    assert at_once == by_round and review.accuracy() == []
 
 
 def test_a_torn_last_line_is_left_out_and_any_other_is_named(tmp_path):

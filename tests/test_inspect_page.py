@@ -1,5 +1,6 @@
 """The inspector in a browser: list, document, slider, review, as a person uses it. `make web` installs what it needs."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -99,6 +100,13 @@ def test_list_document_slider_review(browser, address, width, scheme):
     page.wait_for_selector("[data-mark=keep]")
     page.keyboard.press("u")
     sync_api.expect(page.locator(".bar span").first).to_contain_text("2 of")
+    fits()
+    total = int(page.inner_text(".bar span").partition(" of ")[2])
+    for number in range(2, total + 1):
+        sync_api.expect(page.locator(".bar span").first).to_contain_text(f"{number} of")
+        page.keyboard.press("k")
+    sync_api.expect(page.locator("table").last).to_contain_text("Recall")
+    assert re.search(r"pass-1\s+1 \(0\.\d+ to 1\)", page.locator("table").last.inner_text())  # all were called good
     fits()
     assert troubles == [] and all(url.startswith((address, "blob:")) for url in asked)
     page.close()

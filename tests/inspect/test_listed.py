@@ -1,5 +1,6 @@
 """The list of documents beside a slow obvious twin: every filter, every order, every page."""
 
+import hashlib
 import random
 
 import pytest
@@ -205,7 +206,8 @@ def test_a_round_shows_nothing_of_the_decision(listing):
     assert entries and all(
         set(entry) == {"id", "file", "position", "source", "url", "date", "stage"} for entry in entries
     )
-    assert [entry["id"] for entry in entries] == sorted(entry["id"] for entry in entries)
+    drawn = [entry["id"] for entry in entries]
+    assert drawn == sorted(drawn, key=lambda id: hashlib.sha256(id.encode()).hexdigest())
     with pytest.raises(InputError, match=r'there is no pass "x". The passes are: pass-1'):
         review.round("x")
 

@@ -9,5 +9,6 @@ sliders      the signals of a pass in 8 bits: counts for other thresholds at onc
 moves        what other thresholds change, in a pass over the codes
 thresholds   what the page moves them by, the exact counts, and the recipe with them
 blind        documents to judge, with what the run decided hidden; agreement
+accuracy     precision and recall of a pass by what was judged
 page/        what the browser gets: one page, its style, its modules
 """

@@ -122,7 +122,8 @@ class Inspector:
         return {"saved": str(self.review.path)}
 
     def agreement(self, _: Mapping[str, str]) -> dict[str, Any]:
-        return {"agreement": self.review.agreement(), "file": str(self.review.path)}
+        accuracy = [accuracy.to_json() for accuracy in self.review.accuracy()]
+        return {"agreement": self.review.agreement(), "accuracy": accuracy, "file": str(self.review.path)}
 
 
 def app(inspector: Inspector, token: str) -> Starlette:

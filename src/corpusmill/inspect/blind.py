@@ -1,12 +1,15 @@
-"""Blind review: documents of a pass to judge, with what the run decided hidden, and how far people and run agree.
+"""Blind review: documents of a pass to judge, with what the run decided hidden; how far people and run agree, and the
+precision and recall of the pass by these marks.
 
-A round has as many documents that the pass dropped as it kept, where there are enough, in the order of their ids, which
-are hashes: neither the order nor the number tells them apart. A mark is a line of REVIEW in the run's folder.
+A round has as many documents that the pass dropped as it kept, where there are enough: the first by id. They come in
+the order of a hash of their ids. In that of the ids, which are hashes, too, the side of which the run has fewer would
+come last. A mark is a line of REVIEW in the run's folder.
 
     {"id": …, "file": …, "position": …, "stage": "pass-1", "mark": "keep", "kept": false,
      "reasons": ["c4.curly_bracket"], "at": "2026-01-31T12:00:00+00:00"}
 """
 
+import hashlib
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -16,6 +19,7 @@ from threading import Lock
 from typing import Any
 
 from corpusmill.errors import InputError
+from corpusmill.inspect.accuracy import Accuracy, Side
 from corpusmill.inspect.listing import Listing
 from corpusmill.inspect.marks import MAX_TEXT_SHOWN
 from corpusmill.report.samples import text_of
@@ -62,16 +66,18 @@ class Review:
             raise InputError(f"{folder.place}: marks are saved in the run's folder, which must be on this machine")
         return folder.path / REVIEW_FILE
 
-    def round(self, stage: str) -> list[dict[str, Any]]:
+    def round(self, stage: str, documents: int = DOCUMENTS_PER_ROUND) -> list[dict[str, Any]]:
         """The next documents of a pass that have no mark yet, without anything that tells what became of them; each
-        has a text. Empty if all have a mark."""
+        has a text. Empty if all have a mark. So many `documents` are those of as many rounds as have them together, if
+        both sides have half of them."""
         number = self._number(stage)
         marked_ids = [mark["id"] for mark in self.marks() if mark["stage"] == stage]
-        sides = [self._kept_documents(number, marked_ids), self._dropped_documents(number, marked_ids)]
-        half = DOCUMENTS_PER_ROUND // 2
+        sides = [self._kept_documents(number, marked_ids, documents)]
+        sides.append(self._dropped_documents(number, marked_ids, documents))
+        half = documents // 2
         few = min(map(len, sides))
-        per_side = half if few >= half else DOCUMENTS_PER_ROUND - few
-        drawn = sorted((entry for side in sides for entry in side[:per_side]), key=lambda entry: str(entry["id"]))
+        per_side = half if few >= half else documents - few
+        drawn = sorted((entry for side in sides for entry in side[:per_side]), key=lambda entry: _hash(entry["id"]))
         return [entry | {"stage": stage} for entry in drawn]
 
     def text(self, stage: str, id: str, file: str, position: int) -> str:
@@ -84,34 +90,44 @@ class Review:
                 return visible(text[:MAX_TEXT_SHOWN])
         raise InputError(f'{stage} has no stored text of a document with the id "{id}" from {file} at {position}')
 
-    def _kept_documents(self, number: int, marked_ids: Sequence[str]) -> list[dict[str, Any]]:
-        """The first documents that a pass kept, whatever later ones did with them."""
+    def _kept_condition(self, number: int) -> tuple[str, list[str]]:
+        """Whether a pass kept a document, whatever later ones did with it: SQL and its parameters."""
         later = [label for _, own in self.tables.passes[number + 1 :] for label in own]
         lost = "NOT kept AND dropped_by IS NULL"  # by a later pass, unless it is said below
         if number and "lost" in dict(self.listing.facets["outcome"]):
             dead = self.tables.tables("dead", range(1, number + 1))
             same = " AND ".join(f"dead.{name} IS NOT DISTINCT FROM listed.{name}" for name in ADDRESS)
             lost += f" AND NOT EXISTS (FROM ({dead}) dead WHERE {same})"
-        where = f"(kept OR {_among(later)} OR ({lost})) AND {_unseen(marked_ids)}"
-        return self.listing.first(where, [*later, *marked_ids], DOCUMENTS_PER_ROUND)
+        return f"(kept OR {_among(later)} OR ({lost}))", later
 
-    def _dropped_documents(self, number: int, marked_ids: Sequence[str]) -> list[dict[str, Any]]:
+    def _dropped_condition(self, number: int) -> tuple[str, list[str]]:
+        """Whether a pass dropped a document: SQL and its parameters."""
+        labels = list(self.tables.passes[number][1])
+        return _among(labels), labels
+
+    def _kept_documents(self, number: int, marked_ids: Sequence[str], n: int) -> list[dict[str, Any]]:
+        """The first documents that a pass kept."""
+        where, values = self._kept_condition(number)
+        return self.listing.first(f"{where} AND {_unseen(marked_ids)}", [*values, *marked_ids], n)
+
+    def _dropped_documents(self, number: int, marked_ids: Sequence[str], n: int) -> list[dict[str, Any]]:
         """The first documents that a pass dropped, of those whose text is stored."""
-        labels, below = self.tables.passes[number][1], self.tables.files.texts_below
-        where, values = f"{_among(labels)} AND {_unseen(marked_ids)}", [*labels, *marked_ids]
+        among, labels = self._dropped_condition(number)
+        below = self.tables.files.texts_below
+        where, values = f"{among} AND {_unseen(marked_ids)}", [*labels, *marked_ids]
         if below is None or not self.tables.has_texts("dropped", number):
-            return self.listing.first(where, values, DOCUMENTS_PER_ROUND)
-        documents = self.listing.first(f"id < ? AND {where}", [below, *values], DOCUMENTS_PER_ROUND)
-        if len(documents) == DOCUMENTS_PER_ROUND:
+            return self.listing.first(where, values, n)
+        documents = self.listing.first(f"id < ? AND {where}", [below, *values], n)
+        if len(documents) == n:
             return documents
         # Others are stored as well, at random places; there are few, so that looking for them takes little.
         ids = self.tables.tuples(
             f"SELECT id FROM ({self.tables.table('dropped', number)}) WHERE text NOTNULL AND {_unseen(marked_ids)} "
-            f"ORDER BY {ID_ORDER} LIMIT {DOCUMENTS_PER_ROUND}",
+            f"ORDER BY {ID_ORDER} LIMIT {n}",
             marked_ids,
         )
         stored = f"id IN {placeholders(ids)}" if ids else "false"
-        return self.listing.first(f"{stored} AND {where}", [*(id for (id,) in ids), *values], DOCUMENTS_PER_ROUND)
+        return self.listing.first(f"{stored} AND {where}", [*(id for (id,) in ids), *values], n)
 
     def mark(self, stage: str, id: str, file: str, position: int, mark: str) -> None:
         """Keep what somebody says of a document. Of two marks of a document the later counts."""
@@ -160,6 +176,23 @@ class Review:
             agreements += sorted(by_rule, key=lambda rule: (-rule.fired, rule.name))
         return agreements
 
+    def accuracy(self) -> list[Accuracy]:
+        """Of the passes of this run that have marks, in their order."""
+        marks = [mark for mark in self.marks() if mark["mark"] != "unsure"]
+        stages = {mark["stage"] for mark in marks}
+        return [self._accuracy(stage, marks) for stage, _ in self.tables.passes if stage in stages]
+
+    def _accuracy(self, stage: str, marks: Sequence[dict[str, Any]]) -> Accuracy:
+        number = self._number(stage)
+        sides = []
+        for is_kept, (where, values) in (
+            (True, self._kept_condition(number)),
+            (False, self._dropped_condition(number)),
+        ):
+            good = [mark["mark"] == "keep" for mark in marks if (mark["stage"], mark["kept"]) == (stage, is_kept)]
+            sides.append(Side(self.listing.count(where, values), len(good), sum(good)))
+        return Accuracy(stage, *sides)
+
     def _number(self, stage: str) -> int:
         stages = [name for name, _ in self.tables.passes]
         if stage not in stages:
@@ -170,6 +203,10 @@ class Review:
 def _among(labels: Sequence[str]) -> str:
     """Whether one of these steps drops a document of the list, as SQL with parameters."""
     return f"dropped_by::VARCHAR IN {placeholders(labels)}" if labels else "false"
+
+
+def _hash(id: str) -> bytes:
+    return hashlib.sha256(id.encode()).digest()
 
 
 def _unseen(marked_ids: Sequence[str]) -> str:

@@ -129,7 +129,7 @@ class Listing:
         for name, column in columns.items():
             query = f"SELECT {column}, count(*) FROM listed WHERE {column} NOTNULL AND {column} <> '' GROUP BY 1"
             values_by_column[name] = self.tables.tuples(f"{query} ORDER BY 2 DESC, 1 LIMIT {MAX_FACET_VALUES}")
-        outcomes = ((name, self._count(condition, [])) for name, condition in OUTCOME_CONDITIONS.items())
+        outcomes = ((name, self.count(condition, [])) for name, condition in OUTCOME_CONDITIONS.items())
         return {"outcome": [(name, count) for name, count in outcomes if count], **values_by_column}
 
     def page(self, criteria: ListingFilter, number: int) -> dict[str, Any]:
@@ -263,7 +263,8 @@ class Listing:
     def _texts(self) -> str:
         return Views(self.tables).definitions["texts"]
 
-    def _count(self, condition: str, values: list[Any]) -> int:
+    def count(self, condition: str, values: Sequence[Any]) -> int:
+        """Documents that fulfil a condition."""
         return int(self.tables.tuples(f"SELECT count(*) FROM listed WHERE {condition}", values)[0][0])
 
 
