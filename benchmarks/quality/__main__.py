@@ -11,7 +11,18 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.common import Figure, heading, verdict
-from benchmarks.quality import classifier, decontam, dedup, extraction, language, near, perplexity, pii, toxicity
+from benchmarks.quality import (
+    classifier,
+    decontam,
+    dedup,
+    extraction,
+    formulae,
+    language,
+    near,
+    perplexity,
+    pii,
+    toxicity,
+)
 from corpusmill.text import warming
 
 NAMES = {
@@ -19,6 +30,7 @@ NAMES = {
     "dedup": dedup.run,
     "near": near.run,
     "extraction": extraction.run,
+    "formulae": formulae.run,
     "language": language.run,
     "perplexity": perplexity.run,
     "pii": pii.run,
