@@ -79,7 +79,7 @@ def drawn_tex(drawing: str) -> str:
     root = tree(drawing, 4 * DEEPEST)
     if root is None:
         return ""
-    made = _one(_converted(root))
+    made = _row(_converted(root))
     return tex_of(made) if _depth(made) <= DEEPEST else ""
 
 
@@ -110,11 +110,11 @@ def _converted(drawn: Element) -> list[Element]:
         return [_MADE[kind](drawn)]
     inside = [each for child in drawn.children for each in _converted(child)]
     if kind in ("mrow", "texatom"):
-        return [_one(inside)]
+        return [_row(inside)]
     return inside
 
 
-def _one(elements: Sequence[Element]) -> Element:
+def _row(elements: Sequence[Element]) -> Element:
     return elements[0] if len(elements) == 1 else Element("mrow", {}, list(elements))
 
 
@@ -205,8 +205,8 @@ def _scripts(drawn: Element, kind: str) -> list[Element]:
         base, below, above = _svg_scripts(drawn, kind)
     else:
         base, below, above = _html_scripts(drawn, kind)
-    made = [_one(_converted(base)) if base else Element("mrow")]
-    sides = [(side, _one(_converted(side))) for side in (below, above) if side is not None]
+    made = [_row(_converted(base)) if base else Element("mrow")]
+    sides = [(side, _row(_converted(side))) for side in (below, above) if side is not None]
     if not sides:
         return made
     under, over = ("under", "over") if kind.startswith(("mu", "mo")) else ("sub", "sup")
@@ -254,17 +254,17 @@ def _fraction(drawn: Element) -> Element:
         parts, has_line = drawn.children, any(child.name == "rect" for child in drawn.children)
         parts = [child for child in parts if child.name != "rect"]
         if len(parts) != 2:  # a slash between them
-            return _one([each for child in parts for each in _converted(child)])
+            return _row([each for child in parts for each in _converted(child)])
     else:
-        numerator, denominator = _found(drawn, "num"), _found(drawn, "den", beside="num")
+        numerator, denominator = _nearest(drawn, "num"), _nearest(drawn, "den", beside="num")
         if numerator is None or denominator is None:
-            return _one([each for child in drawn.children for each in _converted(child)])
+            return _row([each for child in drawn.children for each in _converted(child)])
         parts = [numerator, denominator]
         has_line = all(child.attributes.get("atop") != "true" for child in drawn.children)
-    return Element("mfrac", {} if has_line else {"linethickness": "0"}, [_one(_converted(part)) for part in parts])
+    return Element("mfrac", {} if has_line else {"linethickness": "0"}, [_row(_converted(part)) for part in parts])
 
 
-def _found(drawn: Element, kind: str, beside: str = "") -> Element | None:
+def _nearest(drawn: Element, kind: str, beside: str = "") -> Element | None:
     """The first element of a kind, from outside to inside; not in one of the kind `beside`."""
     waiting = list(drawn.children)
     while waiting:
@@ -281,13 +281,13 @@ def _root(drawn: Element) -> Element:
         parts = _parts(drawn)
         content, index = parts[:1], parts[1:2]
     else:
-        root = _found(drawn, "root") if _kind(drawn) == "mroot" else None
-        box = _found(drawn, "box", beside="root")
+        root = _nearest(drawn, "root") if _kind(drawn) == "mroot" else None
+        box = _nearest(drawn, "box", beside="root")
         content, index = [box] if box else [], [root] if root else []
     inside = [each for part in content for each in _converted(part)]
     if not index:
         return Element("msqrt", {}, inside)
-    return Element("mroot", {}, [_one(inside), _one([each for part in index for each in _converted(part)])])
+    return Element("mroot", {}, [_row(inside), _row([each for part in index for each in _converted(part)])])
 
 
 def _table(drawn: Element) -> Element:
