@@ -150,7 +150,7 @@ parity: data-given $(READY) build/parity/.ready ## compare the decisions of our 
 layouts: $(READY) build/peer-dolma/.ready ## the layout that we write through Dolma's own mixer, spans and all
 	$(BIN)/python -m benchmarks.peers.layouts build/peer-dolma/bin/python
 
-quality: data-given build/quality/.ready ## how often decisions are right, on real and labelled documents; needs DATA=DIR
+quality: data-given build/quality/.ready $(if $(shell command -v npm),build/formulae/.ready) ## how often decisions are right, on real and labelled documents; needs DATA=DIR
 	$(QUALITY_PYTHON) -m benchmarks.quality --data $(DATA) $(if $(wildcard $(WORKLOAD)/truth.json),--workload $(WORKLOAD))
 
 fineweb-text: data-given build/names/.ready $(OLD_TRAFILATURA:%=%/.ready) ## the text of the recipe fineweb beside that of datatrove, with trafilatura of then and now; needs DATA=DIR
@@ -260,10 +260,15 @@ build/lowest/.ready: pyproject.toml constraints-lowest.txt
 	$(LOWEST_PYTHON) $(PIP) -c constraints-lowest.txt -e '.[dev]'
 	@touch $@
 
+# What draws formulae in pages; without Node.js the figures on these are left out.
+build/formulae/.ready: Makefile
+	npm install --no-audit --no-fund --prefix build/formulae katex@0.16 mathjax-full@3.2.2
+	@touch $@
+
 # LightGBM makes the extractor's models that have not seen the pages that they are judged on.
 build/quality/.ready: Makefile pyproject.toml constraints.txt
 	$(PYTHON) -m venv build/quality
-	$(QUALITY_PYTHON) $(PIP) -c constraints.txt -e '.[dev]' lightgbm
+	$(QUALITY_PYTHON) $(PIP) -c constraints.txt -e '.[dev]' lightgbm latex2mathml==3.81.*
 	@touch $@
 
 build/parity/.ready: Makefile

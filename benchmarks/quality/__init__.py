@@ -3,6 +3,7 @@
 classifier    the quality model against human labels
 dedup         exact and MinHash deduplication against the exact similarity of all pairs
 near          near-duplicates by two definitions that are not the step's
+formulae      TeX of formulae that KaTeX, MathJax and latex2mathml have drawn in pages
 language      lid.wide and lid.176 on documents, sentences, short pieces and unknown languages
 perplexity    clean prose against garbled text and spam
 pii           labelled and made sentences, names in the news

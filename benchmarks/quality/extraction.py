@@ -2,9 +2,9 @@
 
     python -m benchmarks.quality.extraction --data FOLDER [--models FOLDER]
 
-In `make quality`, extract/blocks is judged with models that have not seen the pages: trained on the other four
-fifths of the domains, and on all benchmarks but one (scripts/train_blocks.py, which needs LightGBM and trafilatura; --models
-names a folder that keeps them, --typed the development part of WCXB, arXiv:2605.21097). Without --models the extractors
+In `make quality`, extract/blocks is judged with models that have not seen the pages: trained on the other four fifths
+of the domains, and on all benchmarks but one (scripts/train_blocks.py, which needs LightGBM and trafilatura). --models
+names a folder that keeps them, --typed the development part of WCXB, arXiv:2605.21097. Without --models the extractors
 are run as they come, and the model that ships has seen all.
 
 FOLDER holds *.warc.gz files and gold_extraction.jsonl.gz, one gold entry a line: `record_id` (of the WARC record),
@@ -185,7 +185,7 @@ def trained(folder: Path, archive: Path, models: Path, words: list[str]) -> Bloc
 
 def by_model(model: BlocksModel | None, page: bytes) -> str:
     assert model is not None
-    return Blocks().text_by(model, page)
+    return Blocks().html_extracted(page, model).text
 
 
 def peer_texts() -> dict[str, Callable[[str], str]]:

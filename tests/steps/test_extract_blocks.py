@@ -16,13 +16,12 @@ from corpusmill.models.blocks import (
     UNSURE,
     BlocksModel,
     chosen,
-    definitions,
     expected_f1,
     possible,
 )
 from corpusmill.schema import DOCUMENT
 from corpusmill.steps import find
-from corpusmill.steps.extract.blocks import Blocks
+from corpusmill.steps.extract.blocks import SIGNALS, Blocks
 from corpusmill.text.blocks.compose import compose
 from corpusmill.text.blocks.page import FIRST, LAST, WORDS
 from corpusmill.text.blocks.scan import scan
@@ -78,7 +77,7 @@ def test_a_page_of_little_text_gives_what_is_likeliest():
 def test_documents_with_text_pass_untouched_and_pages_are_used_up():
     batch = docs("has text", None, None, raw=[None, PAGE.encode(), b"<p> </p>"], charset=["x", "utf-8", "utf-8"])
     out = Blocks(title=True).transform(batch)
-    assert out.schema == DOCUMENT and out["id"] == batch["id"]
+    assert out.schema.names == [*DOCUMENT.names, *SIGNALS.names] and out["id"] == batch["id"]
     assert out["text"][0].as_py() == "has text" and "mill" in out["text"][1].as_py() and out["text"][2].as_py() is None
     assert out["raw"].null_count == 3 and out["charset"].to_pylist() == ["x", None, None]
     assert json.loads(out["metadata"][1].as_py()) == {"title": "The Mill & more"}
@@ -131,7 +130,7 @@ def test_markdown_keeps_headings_lists_quotes_tables_code_and_formulae():
 
 def test_plain_text_has_bullets_and_tabs():
     expected = "The mill\nIt turns.\n• one\ntwo\n• x = 1, and\nmore\n• first\n• second\nquoted\nlines\nstone\tsize\n"
-    expected += "upper\t1|2 m\n2 m\ndef f():\n    return 1\n$x$ and \\(y_1\\) and \\(z\\)"
+    expected += "upper\t1|2 m\n\t2 m\ndef f():\n    return 1\n$x$ and \\(y_1\\) and \\(z\\)"
     assert everything(SOURCE, "text") == expected
 
 
@@ -274,20 +273,80 @@ def reference(entries):
     )
 
 
-def test_definitions_are_looked_at_where_a_page_is_made_of_them():
-    page = scan(reference(60).encode())
-    inside = definitions(page)
-    texts = [page.text[first:last].tobytes().decode("latin-1") for first, last in page.blocks[:, [FIRST, LAST]]]
-    assert {text for text, within in zip(texts, inside) if within} >= {"The name7 of the ferry.", "returns", "name59"}
-    assert not inside[: texts.index("The ferry module") + 1].any()
-    assert not definitions(scan(reference(9).encode())).any()  # too few
-    prose = f"<p>{'The ferry leaves at seven and comes back. ' * 200}</p>"
-    assert not definitions(scan(f"{prose}{reference(60)}".encode())).any()
-
-
-def test_of_a_page_of_definitions_those_that_recall_keeps_are_kept():
-    """And nothing else of what recall keeps."""
+def test_of_documentation_what_recall_keeps_is_kept():
     page = reference(60).encode()
-    balance, recall = (set(Blocks(favour=favour).html_text(page).split()) for favour in ("balance", "recall"))
+    balance, recall = (Blocks(favour=favour).html_extracted(page) for favour in ("balance", "recall"))
     names = {f"name{number}" for number in range(60)}
-    assert balance & names == recall & names and len(balance & names) == 60
+    assert balance.signals["page_type"] == "documentation"
+    assert balance.text == recall.text and names <= set(balance.text.split())
+
+
+LINE = "The ferry leaves the northern pier at seven in the morning and is back at noon with the mail of the islands. "
+
+
+@pytest.mark.parametrize(
+    ("page", "shown"),
+    [
+        ("<p hidden>not this", ""),
+        ("<p hidden=''>not this", ""),
+        ("<p HIDDEN=hidden class=x>not this", ""),
+        ("<div hidden><p>not <b>this<table><tr><td>nor this</table></div>", ""),
+        ("<p style='display:none'>not this", ""),
+        ("<p style='color: red; DISPLAY : None !important'>not this", ""),
+        ("<p>or <span hidden>not </span>this", "or this"),
+        ("<p>or <a href=x style='display: none'>not </a>this", "or this"),
+        ("<p hidden=until-found>this", "this"),
+        ("<p data-hidden=hidden>this", "this"),
+        ("<p style='display:block;border:none'>this", "this"),
+        ("<p title=hidden>this", "this"),
+        ("<div role=tabpanel hidden>this</div>", "this"),
+        ("<div aria-labelledby=faq-1 style='display: none'>this</div>", "this"),
+    ],
+)
+@pytest.mark.parametrize("markup", ["text", "markdown"])
+def test_what_a_page_does_not_show_is_left_out(page, shown, markup):
+    step = Blocks(favour="all", markup=markup)
+    made = step.html_text(f"<main><p>{LINE * 6}</p>{page}</main>".encode())
+    assert made.split("\n", 1)[1:] == ([shown.join(["\n", ""]) if markup == "markdown" else shown] if shown else [])
+
+
+def test_a_page_that_shows_nothing_until_a_script_runs_has_its_text():
+    for attribute in ("hidden", "style='display:none'"):
+        assert Blocks().html_text(f"<body {attribute}><p>{LINE * 4}</p></body>".encode()) == (LINE * 4).strip()
+
+
+TEX_PAGE = (
+    f"<main><p>{LINE}<math alttext='a'></math> {LINE}<math></math><math><mi>b</mi></math></p><p>{LINE}<img class=math alt='c'>"
+    f"<img class=math alt='c'> <script type='math/tex'>d</script><img class=math></p></main>"
+)
+
+
+@pytest.mark.parametrize(
+    ("page", "formulas", "lost"),
+    [
+        ("<p>none</p>", 0, 0),
+        (TEX_PAGE, 6, 2),
+        (f"<p>{LINE * 3}</p><p hidden>{LINE}<math alttext='a'></math></p>", 1, 1),
+        (f"<p>{LINE}<span hidden><math alttext='a'></math></span></p>", 0, 0),
+        (f'<p>{LINE}<span class="katex-html">x</span></p>', 1, 1),
+    ],
+)
+def test_formulae_are_counted_and_those_that_are_not_in_the_text(page, formulas, lost):
+    made = Blocks(favour="all").html_extracted(page.encode())
+    assert (made.signals["formulas"], made.signals["formulas_lost"]) == (formulas, lost)
+    assert made.text.count("$") == 2 * (formulas - lost)
+
+
+def test_signals_of_documents_without_a_page_are_null():
+    batch = docs("has text", None, raw=[None, TEX_PAGE.encode()], charset=["x", "utf-8"])
+    made = Blocks(favour="all").transform(batch)
+    assert made["formulas"].to_pylist() == [None, 6] and made["formulas_lost"].to_pylist() == [None, 2]
+    for nothing in (batch.slice(0, 1), batch.slice(0, 0)):
+        assert Blocks().transform(nothing).schema == made.schema
+
+
+@pytest.mark.parametrize("empty", ["", "&nbsp;", "<math></math>", "<img src=x>", "<p hidden>none</p>"])
+def test_an_empty_cell_shifts_no_column(empty):
+    rows = f"<tr><th>pier<th>out<th>back</tr><tr><td>north<td>{empty}<td>12</tr><tr><td>{empty}<td>{empty}<td>9</tr>"
+    page = f"<table>{rows}<tr><td>south<td><p>7</p><p>8</p><td>{empty}</tr></table>"
+    assert Blocks(favour="all").html_text(page.encode()) == "pier\tout\tback\nnorth\t\t12\n\t\t9\nsouth\t7 8"

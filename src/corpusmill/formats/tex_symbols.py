@@ -19,9 +19,10 @@ _NAMED = """
 ⟨ langle ⟩ rangle 〈 langle 〉 rangle ⌈ lceil ⌉ rceil ⌊ lfloor ⌋ rfloor ‖ Vert
 """.split()
 _WRITTEN = """
-\\ \\backslash ~ \\sim ^ \\wedge − - ‐ - – - µ \\mu ∆ \\Delta \u2126 \\Omega
+\\ \\backslash ~ \\sim ^ \\wedge − - ‐ - – - ⧵ \\setminus µ \\mu ∆ \\Delta \u2126 \\Omega
 ℝ \\mathbb{R} ℂ \\mathbb{C} ℕ \\mathbb{N} ℚ \\mathbb{Q} ℤ \\mathbb{Z} ℙ \\mathbb{P} ℍ \\mathbb{H}
 ℒ \\mathcal{L} ℱ \\mathcal{F} ℋ \\mathcal{H} ℐ \\mathcal{I} ℛ \\mathcal{R} ℬ \\mathcal{B} ℰ \\mathcal{E} ℳ \\mathcal{M}
+ℭ \\mathfrak{C} ℌ \\mathfrak{H} ℨ \\mathfrak{Z}
 """.split()
 SYMBOLS = {
     **{char: f"\\{name}" for char, name in zip(_NAMED[::2], _NAMED[1::2])},
@@ -45,12 +46,25 @@ LIMITS = frozenset(
 _OVER = """
 ^ hat ˆ hat ~ tilde ˜ tilde ¯ bar ‾ overline _ overline ― overline → vec ⃗ vec ˙ dot . dot ¨ ddot ˇ check ˘ breve
 ´ acute ` grave ⏞ overbrace ← overleftarrow ↔ overleftrightarrow
+‾ overline – overline ˚ mathring ˊ acute ˋ grave ‵ grave ˉ bar
 """.split()
-_UNDER = "_ underline ¯ underline ‾ underline ― underline ⏟ underbrace".split()
+_UNDER = "_ underline ¯ underline ‾ underline ― underline – underline ⏟ underbrace".split()
 ACCENTS = {
     side: {char: f"\\{name}" for char, name in zip(marks[::2], marks[1::2])}
     for side, marks in (("over", _OVER), ("under", _UNDER))
 }
+# Accents as they are over more than one letter.
+WIDE = {"\\hat": "\\widehat", "\\tilde": "\\widetilde", "\\vec": "\\overrightarrow", "\\bar": "\\overline"}
+STRIKES = {"updiagonalstrike": "cancel", "downdiagonalstrike": "bcancel"}
+# What TeX needs a command for in text.
+TEXT = {
+    **{char: f"\\{char}" for char in "#$%&_{}"},
+    "\\": "\\textbackslash ",
+    "~": "\\textasciitilde ",
+    "^": "\\textasciicircum ",
+}
+EMS = {"em": 1.0, "ex": 0.43, "px": 1 / 16, "pt": 0.1, "mu": 1 / 18, "cm": 2.845, "mm": 0.2845, "in": 7.227}
+SPACES = {"\\!": -0.167, "": 0.0, "\\,": 0.167, "\\:": 0.222, "\\;": 0.278, "\\quad ": 1.0, "\\qquad ": 2.0}
 ALPHABETS = {
     "normal": "\\mathrm",
     "bold": "\\mathbf",
@@ -68,5 +82,7 @@ BRACKETS = {
     "{}": "Bmatrix",
     "||": "vmatrix",
     "‖‖": "Vmatrix",
+    "∣∣": "vmatrix",
+    "∥∥": "Vmatrix",
     "{": "cases",
 }

@@ -24,8 +24,8 @@ from corpusmill.models.model_file import read_model, write_model
 from corpusmill.text.array_types import Bools, Float32s, Int32s
 from corpusmill.text.blocks.columns import COLUMNS, columns
 from corpusmill.text.blocks.context import ALL_COLUMNS, add_context
-from corpusmill.text.blocks.names import IN_COMMENTS, TAG, Weights, table
-from corpusmill.text.blocks.page import ELEMENT, FLAGS, INNER, NAME, PARENT, WORDS, BlockPage
+from corpusmill.text.blocks.names import IN_COMMENTS, Weights, table
+from corpusmill.text.blocks.page import FLAGS, INNER, BlockPage
 from corpusmill.text.blocks.scan import scan
 from corpusmill.text.blocks.summary import PAGE_COLUMNS, page_columns
 from corpusmill.text.blocks.trees import Trees, probabilities
@@ -50,9 +50,6 @@ OLDER = 0.7  # probability from which a page is judged by the trees of older pag
 Lowered = tuple[float, float]
 UNSURE: Lowered = (0.75, 0.45)
 BEST_F1: Lowered = (2 * THRESHOLDS["balance"], 0.0)
-DEFINITIONS = [TAG[name] for name in ("dl", "dt", "dd")]
-LEAST_WORDS, DEFINED_SHARE = 200, 0.4  # in definition lists, of a page whose text is definitions
-NEAREST = 24  # elements around a block in which definition lists are looked for
 
 
 @dataclass(frozen=True)
@@ -151,18 +148,6 @@ def chosen(likely: Float32s, words: Int32s, favour: Favour = "balance", lowered:
     if len(likely) and not keep.any():
         keep = likely >= likely.max()
     return keep
-
-
-def definitions(page: BlockPage) -> Bools:
-    """(blocks,) whether each is in a definition list, of a page that is made of them, as references of libraries are:
-    of at least LEAST_WORDS words in such lists, DEFINED_SHARE of all words or more. None of another page."""
-    words, element = page.blocks[:, WORDS], page.blocks[:, ELEMENT]
-    inside = np.zeros(len(words), bool)
-    for _ in range(NEAREST):
-        inside |= np.isin(page.elements[element, NAME], DEFINITIONS)
-        element = np.maximum(page.elements[element, PARENT], 0)  # the page has none
-    defined = int(words[inside].sum())
-    return inside & (defined >= LEAST_WORDS and defined >= DEFINED_SHARE * int(words.sum()))
 
 
 def possible(page: BlockPage, likely: Float32s, comments: Comments = "drop") -> Bools:

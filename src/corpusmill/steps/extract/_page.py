@@ -1,7 +1,8 @@
 """What extractors share: pages of a batch, and limits for malicious or pathological HTML."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
@@ -36,17 +37,35 @@ MAX_TAGS = 500_000  # the tree takes up to 570 bytes a tag; of the same pages no
 SMALL = 2 * MAX_ATTRIBUTES  # characters; a smaller page cannot exceed these
 
 
-def extract_pages(docs: pa.RecordBatch, page_text: Callable[[bytes, str | None], str], title: bool) -> pa.RecordBatch:
+@dataclass(frozen=True)
+class Extracted:
+    """The text of a page, and the value of each signal of the extractor."""
+
+    text: str
+    signals: Mapping[str, Any]
+
+
+NO_SIGNALS = pa.schema([])
+
+
+def extract_pages(
+    docs: pa.RecordBatch,
+    page_text: Callable[[bytes, str | None], str | Extracted],
+    title: bool,
+    signals: pa.Schema = NO_SIGNALS,
+) -> pa.RecordBatch:
     """Documents with their pages replaced by the text of these. Documents without a page are not changed.
 
-    page_text   (page, charset of the transport) -> text; blank text becomes null
+    page_text   (page, charset of the transport) -> text, with signals if there are any; blank text becomes null
     title       keep the page's title in the metadata
+    signals     columns that are added, null where there is no page
 
     Raises DocumentError, naming the document, when page_text does.
     """
     pages = docs["raw"]
     if pages.null_count == len(pages):
-        return docs
+        return _with_signals(docs, [None] * len(docs), signals)
+    values: list[Mapping[str, Any] | None] = [None] * len(docs)
     texts: list[str | None] = []
     metadata: list[str | None] = docs["metadata"].to_pylist() if title else []
     charsets = docs["charset"].to_pylist()
@@ -57,9 +76,13 @@ def extract_pages(docs: pa.RecordBatch, page_text: Callable[[bytes, str | None],
             continue
         raw = page.as_py()
         try:
-            text = page_text(raw, charset)
+            made = page_text(raw, charset)
         except DocumentError as error:
             raise DocumentError(f"document {docs['id'][row]} ({docs['url'][row]}): {error}") from error
+        if isinstance(made, Extracted):
+            text, values[row] = made.text, made.signals
+        else:
+            text = made
         texts.append(text if text and not text.isspace() else None)
         if title:
             metadata[row] = _with_title(metadata[row], decode(raw, charset))
@@ -69,7 +92,16 @@ def extract_pages(docs: pa.RecordBatch, page_text: Callable[[bytes, str | None],
     columns["charset"] = pc.if_else(pc.is_valid(pages), pa.scalar(None, pa.string()), docs["charset"])
     if title:
         columns["metadata"] = pa.array(metadata, pa.string())
-    return pa.RecordBatch.from_arrays(list(columns.values()), schema=docs.schema)
+    return _with_signals(pa.RecordBatch.from_arrays(list(columns.values()), schema=docs.schema), values, signals)
+
+
+def _with_signals(
+    docs: pa.RecordBatch, values: Sequence[Mapping[str, Any] | None], signals: pa.Schema
+) -> pa.RecordBatch:
+    for field in signals:
+        column = [None if each is None else each[field.name] for each in values]
+        docs = docs.append_column(field, pa.array(column, field.type))
+    return docs
 
 
 def read_page(raw: bytes, charset: str | None, max_mb: float) -> str:

@@ -24,7 +24,18 @@ from corpusmill.text.blocks.outline import (
     TABLE,
     outline,
 )
-from corpusmill.text.blocks.page import CHARACTERS, CODE, CODE_END, ELEMENT, FIRST, LAST, NAME, PARENT, BlockPage
+from corpusmill.text.blocks.page import (
+    CHARACTERS,
+    CODE,
+    CODE_END,
+    ELEMENT,
+    FIRST,
+    FORMULAS,
+    LAST,
+    NAME,
+    PARENT,
+    BlockPage,
+)
 
 Markup = Literal["text", "markdown"]
 CODE_MARKS = bytes([CODE, CODE_END])
@@ -47,13 +58,26 @@ class _KeptBlock:
     at: list[int]
 
 
+@dataclass(frozen=True, slots=True)
+class Composed:
+    """The text of the kept blocks, and how many formulae are in it."""
+
+    text: str
+    formulas: int
+
+
 def compose(page: BlockPage, keep: Bools, markup: Markup = "text", possible: Bools | None = None) -> str:
+    """The text of the kept blocks: see `composed`."""
+    return composed(page, keep, markup, possible).text
+
+
+def composed(page: BlockPage, keep: Bools, markup: Markup = "text", possible: Bools | None = None) -> Composed:
     """The text of the kept blocks.
 
     possible   (blocks,) blocks that Markdown may have too, where they are in its lists, tables and code; None for none
 
     text       a block a line, or more where it has breaks or is code; "• " before items of lists; cells of a row of a
-               table of data in one line, with tabs between
+               table of data in one line, with tabs between, of empty ones too
     markdown   headings, lists, quotes, tables of data, code and inline code, as in CommonMark and GFM; nothing is
                escaped. Blocks that the structure asks for are kept too, see `complete`
 
@@ -63,8 +87,9 @@ def compose(page: BlockPage, keep: Bools, markup: Markup = "text", possible: Boo
     if markup == "markdown":
         keep = complete(page, outlined, keep, possible)
     rows = page.blocks[keep]
+    formulas = int(rows[:, FORMULAS].sum())
     if not len(rows):
-        return ""
+        return Composed("", formulas)
     data = page.text.tobytes()
     at = outlined[rows[:, ELEMENT]].tolist()
     texts = [
@@ -74,8 +99,8 @@ def compose(page: BlockPage, keep: Bools, markup: Markup = "text", possible: Boo
     tables = _tables_of_data(page, outlined, {position[TABLE] for position in at} - {0})
     blocks = [_KeptBlock(text, position) for text, position in zip(texts, at, strict=True)]
     if markup == "text":
-        return _as_text(blocks, tables)
-    return _as_markdown(blocks, tables, page.elements, outlined)
+        return Composed(_as_text(blocks, tables), formulas)
+    return Composed(_as_markdown(blocks, tables, page.elements, outlined), formulas)
 
 
 def _plain(data: bytes) -> str:
@@ -126,12 +151,18 @@ def _tables_of_data(page: BlockPage, outlined: Int32s, tables: set[int]) -> set[
 
 def _as_text(blocks: list[_KeptBlock], tables: set[int]) -> str:
     parts: list[str] = []
-    item = row = 0
+    item = row = column = 0
     for block in blocks:
         position = block.at
         in_row = position[TABLE] in tables and position[CELL] != 0
-        if parts:
-            parts.append("\t" if in_row and position[ROW] == row else "\n")
+        if not in_row or position[ROW] != row:
+            parts += ["\n"] if parts else []
+            column = 0
+        elif position[COLUMN] == column:  # more of the same cell
+            parts.append(" ")
+        if in_row:  # empty cells, too
+            parts.append("\t" * (position[COLUMN] - column))
+            column = position[COLUMN]
         row = position[ROW] if in_row else 0
         if position[ITEM] != item and position[ITEM] and not in_row:
             parts.append(BULLET)

@@ -4,7 +4,19 @@ import numpy as np
 
 from corpusmill.text.array_types import Bytes, Int64s
 from corpusmill.text.blocks.names import A_ALT, A_ALTTEXT, A_CLASS, A_DISPLAY, A_TYPE, FNV, Weights, fnv, hashed
-from corpusmill.text.blocks.page import FIRST, GAP, NO_GAP, OUT, TEX_FIRST, TEX_LAST, Building, add_text, close_gap
+from corpusmill.text.blocks.page import (
+    FIRST,
+    FORMULAS,
+    GAP,
+    NO_GAP,
+    OUT,
+    TEX_FIRST,
+    TEX_LAST,
+    WITHOUT_TEX,
+    Building,
+    add_text,
+    close_gap,
+)
 from corpusmill.text.blocks.syntax import GT, LT, SPACE, lower
 from corpusmill.text.compile import kernel
 from corpusmill.text.lowlevel import is_letter
@@ -52,9 +64,12 @@ def _is_formula_class(data: Bytes, at: int, end: int) -> bool:
 
 
 @kernel
-def add_formula(data: Bytes, at: int, end: int, display: bool, page: Building, words: Weights) -> None:
+def add_formula(data: Bytes, at: int, end: int, display: bool, page: Building, words: Weights) -> bool:
     """Append TeX between dollar signs, two each side if it is displayed. What delimits it in the page is left out, and
-    so is a formula that is the one before once more, as a picture beside the MathML."""
+    so is a formula that is the one before once more, as a picture beside the MathML.
+
+    Returns whether there is a formula: TeX that is not empty.
+    """
     while at < end and data[at] <= SPACE:
         at += 1
     while at < end and data[end - 1] <= SPACE:
@@ -89,13 +104,13 @@ def add_formula(data: Bytes, at: int, end: int, display: bool, page: Building, w
         while trimmed and at < end and data[end - 1] <= SPACE:
             end -= 1
     if at >= end:
-        return
+        return False
     state = page.state
     before = end - at == state[TEX_LAST] - state[TEX_FIRST] and state[GAP] == NO_GAP
     for offset in range(end - at if before else 0):
         before = before and data[at + offset] == data[state[TEX_FIRST] + offset]
     if before and state[OUT] > state[FIRST] and page.text[state[OUT] - 1] == DOLLAR:
-        return
+        return True
     dollars = 2 if display else 1
     close_gap(page)
     for _ in range(dollars):
@@ -107,6 +122,8 @@ def add_formula(data: Bytes, at: int, end: int, display: bool, page: Building, w
         page.text[state[OUT]] = DOLLAR
         state[OUT] += 1
     state[TEX_FIRST], state[TEX_LAST] = at, end
+    state[FORMULAS] += 1
+    return True
 
 
 @kernel
@@ -128,9 +145,10 @@ def add_math(data: Bytes, at: int, end: int, values: Int64s, page: Building, wor
         last = position
         while last < end and data[last] != LT:
             last += 1
-        add_formula(data, min(position + 1, last), last, display, page, words)
+        found = add_formula(data, min(position + 1, last), last, display, page, words)
     else:
-        add_formula(data, values[2 * A_ALTTEXT], values[2 * A_ALTTEXT + 1], display, page, words)
+        found = add_formula(data, values[2 * A_ALTTEXT], values[2 * A_ALTTEXT + 1], display, page, words)
+    page.state[WITHOUT_TEX] += not found
 
 
 @kernel
@@ -141,8 +159,6 @@ def add_image(data: Bytes, values: Int64s, page: Building, words: Weights) -> No
         first += 1
     while first < last and data[last - 1] <= SPACE:
         last -= 1
-    if last - first < 1:
-        return
     dollars = last - first > 2 and data[first] == DOLLAR and data[last - 1] == DOLLAR
     if dollars or _is_formula_class(data, values[2 * A_CLASS], values[2 * A_CLASS + 1]):
-        add_formula(data, first, last, False, page, words)
+        page.state[WITHOUT_TEX] += not add_formula(data, first, last, False, page, words)

@@ -52,12 +52,14 @@ IN_CELL, IN_PRE, IN_HEADING = 1 << 10, 1 << 11, 1 << 14
 IN_COMMENTS, IN_MAIN, IN_FRAME = 1 << 16, 1 << 17, 1 << 18
 LEARNED_BITS = 20  # the columns of a block; the bits above only steer the scanner
 IS_HIDDEN, IS_SKIPPED, IS_LINK = 1 << 19, 1 << 20, 1 << 21
+NOT_SHOWN, IN_PANEL = 1 << 22, 1 << 23  # by a style or `hidden`; in the panel of a tab, which a click shows
 FLAGS = np.zeros(len(ELEMENT_NAMES), np.int32)
 for _bit, _which in enumerate(_INHERITED):
     FLAGS[[TAG[name] for name in _which.split()]] = 1 << _bit
 
-ATTRIBUTES = "class id href style role itemprop alt alttext display type".split()
-A_CLASS, A_ID, A_HREF, A_STYLE, A_ROLE, A_PROP, A_ALT, A_ALTTEXT, A_DISPLAY, A_TYPE = range(len(ATTRIBUTES))
+ATTRIBUTES = "class id href style role itemprop alt alttext display type hidden aria-labelledby".split()
+A_CLASS, A_ID, A_HREF, A_STYLE, A_ROLE, A_PROP, A_ALT, A_ALTTEXT, A_DISPLAY, A_TYPE, *_REST = range(len(ATTRIBUTES))
+A_HIDDEN, A_LABELLED = _REST
 
 # Classes of bytes.
 WHITE, UPPER, LOWER, DIGIT, COMMA, STOP, OTHER, LEAD, TAIL = range(1, 10)
@@ -107,10 +109,9 @@ def table(pairs: Iterable[tuple[int, float]], bits: int, values: type = np.int32
     return weights
 
 
-LONGEST_ENTITY = 9  # letters; the longer names are of characters that pages do not hold
-_single = {
-    name: ord(text) for name, text in html5.items() if len(text) == 1 and len(name.rstrip(";")) <= LONGEST_ENTITY
-}
+_single = {name: ord(text) for name, text in html5.items() if len(text) == 1}
+LONGEST_ENTITY = max(len(name.rstrip(";")) for name in _single)
+LONGEST_OLD = max(len(name) for name in _single if not name.endswith(";"))
 _ENTITIES = table(((fnv(name.rstrip(";").encode()), point) for name, point in _single.items()), 13)
 _OLD = table(((fnv(name.encode()), point) for name, point in _single.items() if not name.endswith(";")), 9)
 _TAGS = table(((fnv(name.encode()), number) for name, number in TAG.items() if name), 9)
@@ -125,7 +126,12 @@ _FRAME_VALUES = "navigation banner contentinfo complementary search menubar menu
 _LANDMARKS = table(
     (
         (fnv(word.encode()), bit)
-        for words, bit in ((_MAIN_VALUES, IN_MAIN), (_FRAME_VALUES, IN_FRAME), ("comment", IN_COMMENTS))
+        for words, bit in (
+            (_MAIN_VALUES, IN_MAIN),
+            (_FRAME_VALUES, IN_FRAME),
+            ("comment", IN_COMMENTS),
+            ("tabpanel", IN_PANEL),
+        )
         for word in words.split()
     ),
     6,

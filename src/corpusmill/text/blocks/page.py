@@ -26,8 +26,8 @@ from corpusmill.text.unicode import encode
 
 # Columns of `Page.blocks`.
 ELEMENT, FIRST, LAST, CHARACTERS, LINKED, LINKS, WORDS, CAPITALISED, DIGITS, COMMAS, STOPS, UPPERS = range(12)
-LAST_CLASS, BREAKS, AFTER_BREAKS, TITLE_WORDS, FIRST_CLASS, INNER = range(12, 18)
-BLOCK_COLUMNS = 18
+LAST_CLASS, BREAKS, AFTER_BREAKS, TITLE_WORDS, FIRST_CLASS, INNER, FORMULAS = range(12, 19)
+BLOCK_COLUMNS = 19
 # Columns of `Page.elements`. Element 0 holds the page; a parent comes before its children.
 PARENT, NAME, DEPTH, FLAGS, FIRST_BLOCK, END_BLOCK, PATH = range(7)
 ELEMENT_COLUMNS = 7
@@ -35,9 +35,9 @@ ELEMENT_COLUMNS = 7
 OWN_WEIGHT, WEIGHT_SUM, LOWEST_WEIGHT, HIGHEST_WEIGHT = range(4)
 
 # The scanner's numbers. Those of the open block have the numbers of its columns.
-OUT, BLOCKS, ELEMENTS, STACK, BEYOND, GAP, RUN_OF_BREAKS, NAMED, TITLE, WORD, IN_WORD = range(BLOCK_COLUMNS, 29)
-TEX_FIRST, TEX_LAST = 29, 30
-STATE = 31
+OUT, BLOCKS, ELEMENTS, STACK, BEYOND, GAP, RUN_OF_BREAKS, NAMED, TITLE, WORD, IN_WORD = range(BLOCK_COLUMNS, 30)
+TEX_FIRST, TEX_LAST, WITHOUT_TEX = range(30, 33)
+STATE = 33
 NO_GAP, SPACE_GAP, BREAK_GAP = range(3)  # white space that waits for what follows it
 
 CODE, CODE_END = 0xF9, 0xFA  # around inline code; bytes that UTF-8 does not have
@@ -57,6 +57,7 @@ class BlockPage(NamedTuple):
                 most of it and those around it
     weights     (blocks,) float32: sum of the weights of the words
     title       how many different words the title has
+    lost        how many formulae have no TeX, and are in no block
     """
 
     text: Bytes
@@ -65,6 +66,7 @@ class BlockPage(NamedTuple):
     hints: Float32s
     weights: Float32s
     title: int
+    lost: int
 
 
 class Building(NamedTuple):

@@ -57,6 +57,7 @@ from corpusmill.text.blocks.page import (
     STATE,
     TITLE,
     TITLE_SLOTS,
+    WITHOUT_TEX,
     WORDS,
     BlockPage,
     Building,
@@ -154,6 +155,7 @@ def _scanned_once(page: bytes, hints: Weights, words: Weights, capacity: int) ->
             arrays.hints[:elements],
             arrays.weights[:blocks],
             int(state[TITLE]),
+            int(state[WITHOUT_TEX]),
         ),
         PageWords(hashes[:count], owners[:count]),
     )

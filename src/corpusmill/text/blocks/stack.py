@@ -8,8 +8,10 @@ from corpusmill.text.array_types import Bytes, Float32s, Int64s, UInt32s
 from corpusmill.text.blocks import names
 from corpusmill.text.blocks.names import (
     A_CLASS,
+    A_HIDDEN,
     A_HREF,
     A_ID,
+    A_LABELLED,
     A_PROP,
     A_ROLE,
     A_STYLE,
@@ -20,6 +22,7 @@ from corpusmill.text.blocks.names import (
     FNV,
     IN_CELL,
     IN_COMMENTS,
+    IN_PANEL,
     IS_HIDDEN,
     IS_LINK,
     IS_SKIPPED,
@@ -27,6 +30,7 @@ from corpusmill.text.blocks.names import (
     LANDMARK_KEYS,
     LANDMARK_VALUES,
     LOWER,
+    NOT_SHOWN,
     PRIME,
     SKIPPED,
     TAG,
@@ -75,6 +79,7 @@ LONGEST_CLASS = 400  # bytes of a class or id whose words are looked at
 T_A, T_P, T_LI, T_TD, T_TH, T_TR, T_TABLE = (TAG[n] for n in "a p li td th tr table".split())
 T_UL, T_OL, T_DL, T_DD, T_DT, T_BODY, T_HTML, T_HEAD = (TAG[n] for n in "ul ol dl dd dt body html head".split())
 BYTES = names.BYTE_CLASSES
+UNTIL = ord("u")
 _NONE = np.frombuffer(b"none", np.uint8)
 
 
@@ -234,11 +239,14 @@ def _hides(data: Bytes, at: int, end: int) -> Any:
     """Whether a style has `display: none` or the like."""
     hidden = False
     while at + 4 <= end:
-        if data[at] == _NONE[0] and data[at + 1] == _NONE[1] and data[at + 2] == _NONE[2] and data[at + 3] == _NONE[3]:
+        matched = 0
+        while matched < 4 and lower(data[at + matched]) == _NONE[matched]:
+            matched += 1
+        if matched == 4:
             before = at - 1
             while before > 0 and (data[before] <= SPACE or data[before] == 58):  # a colon
                 before -= 1
-            hidden = hidden or data[before] == 121  # the y of display
+            hidden = hidden or lower(data[before]) == 121  # the y of display
         at += 1
     return hidden
 
@@ -311,9 +319,17 @@ def open_element(
     )
     count, _, of_id = read_hints(data, values[2 * A_ID], values[2 * A_ID + 1], own, hints, hashes, count)
     flags = elements[parent, ELEMENT_FLAGS] | FLAGS[tag] | flag | of_id
-    flags |= landmark(data, values[2 * A_ROLE], values[2 * A_ROLE + 1])
+    role = landmark(data, values[2 * A_ROLE], values[2 * A_ROLE + 1])
+    flags |= role
     flags |= landmark(data, values[2 * A_PROP], values[2 * A_PROP + 1])
-    if _hides(data, values[2 * A_STYLE], values[2 * A_STYLE + 1]):
+    has_hidden = values[2 * A_HIDDEN + 1] > 0
+    if has_hidden and values[2 * A_HIDDEN] < data.size:  # until-found: it is found by who looks for it
+        has_hidden = lower(data[values[2 * A_HIDDEN]]) != UNTIL or values[2 * A_HIDDEN] == values[2 * A_HIDDEN + 1]
+    hides = _hides(data, values[2 * A_STYLE], values[2 * A_STYLE + 1])
+    # What a click on its label shows is for the model to judge.
+    if (hides or has_hidden) and role != IN_PANEL and values[2 * A_LABELLED + 1] == 0:
+        flags |= NOT_SHOWN if block else IS_SKIPPED
+    if hides:
         flags |= IS_HIDDEN
     if KIND[tag] == SKIPPED:
         flags |= IS_SKIPPED

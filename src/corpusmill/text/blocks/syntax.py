@@ -13,6 +13,7 @@ from corpusmill.text.blocks.names import (
     ENTITY_VALUES,
     FNV,
     LONGEST_ENTITY,
+    LONGEST_OLD,
     OLD_KEYS,
     OLD_VALUES,
     WINDOWS,
@@ -26,8 +27,7 @@ LT, GT, SLASH, BANG, QUESTION, EQUALS, QUOTE, APOSTROPHE, DASH, HASH, SEMICOLON 
 SPACE, ZERO, NINE, A, F, X, Z = b" 09afxz"
 NUMBERS = len(ATTRIBUTES)
 TEXT, START, END, COMMENT, DECLARATION = range(5)  # what a "<" begins
-MAX_ENTITY_DIGITS = 8  # of a number in an entity
-LAST_POINT = 0x10FFFF
+LAST_POINT, REPLACEMENT = 0x10FFFF, 0xFFFD
 
 
 @inlined
@@ -107,8 +107,9 @@ def raw_end(data: Bytes, at: int, name: Any) -> int:
 def attributes(data: Bytes, at: int, values: Int64s) -> int:
     """The position after a tag whose name ends at a position.
 
-    values   (2 * NUMBERS + 1,) is set: where the value of each attribute begins and ends, both 0 if the tag lacks it;
-             the first of equal names counts. The last is 1 if the tag ends with "/".
+    values   (2 * NUMBERS + 1,) is set: where the value of each attribute begins and ends, both 0 if the tag lacks it,
+             and the same place if it has no value; the first of equal names counts. The last is 1 if the tag ends with
+             "/".
     """
     size = data.size
     values[:] = 0
@@ -134,7 +135,10 @@ def attributes(data: Bytes, at: int, values: Int64s) -> int:
         position = at
         while position < size and data[position] <= SPACE:
             position += 1
+        number = find(ATTRIBUTE_KEYS, ATTRIBUTE_VALUES, key)
         if position >= size or data[position] != EQUALS:
+            if number > 0 and values[2 * number - 1] == 0:
+                values[2 * number - 2] = values[2 * number - 1] = min(at, size)
             continue
         position += 1
         while position < size and data[position] <= SPACE:
@@ -148,7 +152,6 @@ def attributes(data: Bytes, at: int, values: Int64s) -> int:
             while position < size and data[position] > SPACE and data[position] != GT:
                 position += 1
             at = end = position
-        number = find(ATTRIBUTE_KEYS, ATTRIBUTE_VALUES, key)
         if number > 0 and values[2 * number - 1] == 0:
             values[2 * number - 2] = begin
             values[2 * number - 1] = min(end, size)
@@ -169,7 +172,11 @@ def _digit(byte: Any, hexadecimal: Any) -> Any:
 
 @kernel
 def entity(data: Bytes, at: int, end: int) -> tuple[Any, int]:
-    """(the code point of the entity that the "&" at a position begins, its bytes); (0, 1) if it begins none."""
+    """(the code point of the entity that the "&" at a position begins, its bytes); 0 if it begins none.
+
+    As HTML's standard has it (13.2.5.72 to 80), but for the names of two characters in one, which are none here, and
+    the numbers of control characters, which are a space.
+    """
     at += 1
     begin = at - 1
     if at < end and data[at] == HASH:
@@ -178,21 +185,32 @@ def entity(data: Bytes, at: int, end: int) -> tuple[Any, int]:
         at += hexadecimal
         first = at
         point = np.intp(0)
-        while at < end and at - first < MAX_ENTITY_DIGITS:
+        while at < end:
             digit = _digit(data[at], hexadecimal)
             if digit < 0:
                 break
-            point = point * (16 if hexadecimal else 10) + digit
+            if point <= LAST_POINT:
+                point = point * (16 if hexadecimal else 10) + digit
             at += 1
-        if at == first or point > LAST_POINT or (point >= 0xD800 and point < 0xE000):
+        if at == first:
             return 0, 1
         at += at < end and data[at] == SEMICOLON
+        if point > LAST_POINT or (point >= 0xD800 and point < 0xE000):
+            point = np.intp(REPLACEMENT)
         return (np.intp(WINDOWS[point]) if point < 160 else point), at - begin
     key = np.uint32(FNV)
     first = at
+    old, old_end = np.intp(0), at
     while at < end and at - first < LONGEST_ENTITY and (is_letter(data[at]) or (data[at] >= ZERO and data[at] <= NINE)):
         key = hashed(key, data[at])
         at += 1
+        if at - first <= LONGEST_OLD:
+            found = np.intp(find(OLD_KEYS, OLD_VALUES, key))
+            if found != 0:
+                old, old_end = found, at
     if at < end and data[at] == SEMICOLON:
-        return np.intp(find(ENTITY_KEYS, ENTITY_VALUES, key)), at + 1 - begin
-    return np.intp(find(OLD_KEYS, OLD_VALUES, key)), at - begin
+        found = np.intp(find(ENTITY_KEYS, ENTITY_VALUES, key))
+        if found != 0:
+            return found, at + 1 - begin
+    # The longest beginning that is one without its end, as &ampx is &x.
+    return old, old_end - begin
