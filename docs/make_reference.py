@@ -1,6 +1,7 @@
 """Write docs/reference from the code: python docs/make_reference.py
 
-A page for each step, reader and writer, with an index of each kind, and one for the public API of Python. The pages are
+A page for each step, reader and writer, with an index of each kind, one for the public API of Python, and a table of
+tokenizers in the guide. The pages are
 committed, so that they can be read without running anything; a test fails when they are out of date.
 """
 
@@ -16,6 +17,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1]))  # where `docs` is, if this runs as a script
 import corpusmill
 from corpusmill import loader, read, steps, write
+from corpusmill.models.tokenizer_name import KNOWN
 from corpusmill.steps.describe import describe, summary
 from docs.make_step_pages import (
     WRITTEN,
@@ -30,6 +32,7 @@ from docs.make_step_pages import (
 )
 
 FOLDER = Path(__file__).parent / "reference"
+TABLE = re.compile(r"<!-- tokenizers -->\n.*?<!-- end -->", re.DOTALL)  # in a page of the guide
 FIND = ("find", "names")
 # What is public in the modules of `corpusmill.__all__`; of errors, all that their docstring lists.
 PUBLIC = {
@@ -262,12 +265,21 @@ def in_all(name: str) -> tuple[bool, str]:
     return not name.isupper(), name
 
 
+def guide() -> dict[Path, str]:
+    """Pages of the guide -> content, with tables of the code in their places."""
+    path = Path(__file__).parent / "guide" / "tokens.md"
+    head = "| name | tokenizer of | repository |\n|---|---|---|"
+    rows = [f"| `{name}` | {entry.of} | `{entry.repo}` |" for name, entry in KNOWN.items()]
+    table = "\n".join([head, *rows])
+    return {path: TABLE.sub(f"<!-- tokenizers -->\n\n{table}\n\n<!-- end -->", path.read_text("utf-8"))}
+
+
 def main() -> None:
     made = pages()
     for old in FOLDER.rglob("*.md"):
         if old.relative_to(FOLDER).as_posix() not in made:
             old.unlink()
-    for file, text in ({FOLDER / name: text for name, text in made.items()} | exports()).items():
+    for file, text in ({FOLDER / name: text for name, text in made.items()} | exports() | guide()).items():
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, "utf-8")
     print(f"{len(made)} pages in {FOLDER}")

@@ -199,6 +199,8 @@ def test_the_reference_is_as_the_code_is_now():
     for name, content in made.items():
         assert text_of(DOCS / "reference" / name) == content, f"{name} is old: run python docs/make_reference.py"
     assert {page.relative_to(DOCS / "reference").as_posix() for page in (DOCS / "reference").rglob("*.md")} == set(made)
+    for path, content in make_reference.guide().items():
+        assert text_of(path) == content, f"{path.name} is old: run python docs/make_reference.py"
     for folder, registry in (("steps", steps), ("readers", read), ("writers", write)):
         for name in registry.names():
             assert f"\n# {name}\n" in made[f"{folder}/{name}.md"]

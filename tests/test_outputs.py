@@ -19,11 +19,12 @@ from corpusmill import Recipe, run
 from corpusmill.errors import InputError, MissingExtraError, RecipeError
 from corpusmill.execute.serial import Serial
 from corpusmill.export import export, formats
-from corpusmill.export.streams import chance, token_hashes
+from corpusmill.export.streams import token_hashes
 from corpusmill.models.tokenizer import load
 from corpusmill.ops.verify import verify, verify_folder, verify_place
 from corpusmill.shards.documents import DocumentRange
 from corpusmill.store.run_folder import RunFolder
+from corpusmill.text.splitmix64 import chance
 from made_run import prose
 
 RECIPE = """

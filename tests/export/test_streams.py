@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from corpusmill.errors import InputError, RecipeError
 from corpusmill.export import export, formats
-from corpusmill.export.streams import Llmc, NanoGPT, Numbered, Validation, chance, leading, token_hashes, without_ends
+from corpusmill.export.streams import Llmc, NanoGPT, Numbered, Validation, leading, token_hashes, without_ends
 from corpusmill.models.tokenizer import load
 from corpusmill.shards.documents import DocumentRange
 from corpusmill.shards.pack import UnitTokens
 from corpusmill.shards.plan import plan_shards
 from corpusmill.shards.writer import write_folder
-from corpusmill.text.splitmix64 import GOLDEN, mix64
+from corpusmill.text.splitmix64 import GOLDEN, chance, mix64
 
 EOS = 50_256
 LENGTHS = st.lists(st.integers(1, 6), min_size=1, max_size=12)

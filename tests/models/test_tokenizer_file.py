@@ -12,7 +12,8 @@ from corpusmill import assets
 from corpusmill.assets import hub
 from corpusmill.errors import AssetError
 from corpusmill.models.tokenizer_file import Definition, config_of, pre_tokenizers
-from corpusmill.models.tokenizer_name import asset_of, assets_of, extras_of, is_hub_name, unknown
+from corpusmill.models.tokenizer_name import KNOWN, asset_of, assets_of, extras_of, hub_tokenizer, is_hub_name, unknown
+from made_hub import write_cache
 from made_tokenizers import write_bpe
 
 
@@ -145,6 +146,7 @@ def test_a_name_that_ships_a_file_or_a_folder(tmp_path):
     [
         ("gpt3", 'there is no tokenizer "gpt3"; did you mean "gpt2"?'),
         ("nothing", 'there is no tokenizer "nothing". A tokenizer is gpt2 or bytes'),
+        ("llama3.1", 'there is no tokenizer "llama3.1"; did you mean "llama3"?'),
         ("./x.json", "./x.json: no such file or folder. A tokenizer is"),
         ("/x", "/x: no such file or folder"),
         ("~/none", "~/none: no such file or folder"),
@@ -186,6 +188,33 @@ def test_a_repository_that_cannot_be_had_says_how_to_get_it(monkeypatch):
         error.value
     )
     assert "`- tokenize/bpe: {tokenizer: name/tokenizer.json}`" in str(error.value)
+
+
+@pytest.mark.parametrize("spec", ["llama3", "Llama-3", "llama_3"])
+def test_a_tokenizer_of_the_hub_by_the_name_that_people_say(spec, tmp_path, monkeypatch):
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
+    repo = "meta-llama/Meta-Llama-3-8B"
+    write_cache(tmp_path / "hub", repo, {"tokenizer.json": Path(write_bpe(tmp_path / "t.json")).read_bytes()})
+    assert asset_of(spec) == asset_of(repo) == f"hf://{repo}/tokenizer.json"
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / spec).mkdir()
+    assert asset_of(spec) == f"{spec}/tokenizer.json"
+
+
+def test_one_that_is_not_there_says_what_to_fetch(tmp_path, monkeypatch):
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    with pytest.raises(AssetError) as error:
+        asset_of("qwen3")
+    assert str(error.value).startswith("qwen3 is the tokenizer of Qwen/Qwen3-8B-Base: this is a model on the Hugging")
+    assert "hf download Qwen/Qwen3-8B-Base tokenizer.json tokenizer_config.json --local-dir Qwen3-8B-Base" in str(
+        error.value
+    )
+
+
+def test_names_of_tokenizers_are_names_of_repositories_and_differ():
+    assert all(is_hub_name(entry.repo) for entry in KNOWN.values())
+    assert len({hub_tokenizer(name).repo for name in KNOWN}) == len(KNOWN) and not set(KNOWN) & {"gpt2", "bytes"}
 
 
 def test_extras_that_a_tokenizer_needs(tmp_path):

@@ -68,6 +68,9 @@ def test_what_the_loader_accepts_is_valid(recipe):
         READ + "steps: [{mix/sources: {weights: {a: 0.5, b: 2}, budget: 500k}}]",
         READ + "steps: [{mix/sources: {weights: [[a, 1]], budget: 500000}}]",
         READ + "write: [shards, {jsonl: {columns: {text: body}}}]\nrun: {workers: 2, error_budget: 100}",
+        "extends: fineweb\nsteps: {c4: null, gopher_quality: {min_words: 30}, after minhash: [redact/pii]}",
+        "extends: ../base.yaml\nread: {jsonl: a}\nsteps: [filter/basic]\nwrite: {shards: {tokens_per_shard: 1000}}",
+        READ + "split: {validation: 0.01, by: domain}",
         READ + "run: {workers: null, error_budget: 0.05}\nseed: 18446744073709551615",
     ],
 )
@@ -109,6 +112,10 @@ read: {jsonl: a}; steps: [{filter/c4: {only: a, except: b}}]
 read: {jsonl: a}; steps: [filter/keep_where, 5]
 read: {jsonl: a}; write: [shard]
 read: {jsonl: a}; write: [{jsonl: {compression: gzip}}]
+read: {jsonl: a}; steps: {c4: null}
+read: {jsonl: a}; split: {validation: 0.1, by: site}
+extends: [fineweb]
+extends: fineweb; steps: {c4: 5}
 read: {jsonl: a}; run: {worker: 2}
 read: {jsonl: a}; run: {workers: 0}
 read: {jsonl: a}; run: {executor: slurm}

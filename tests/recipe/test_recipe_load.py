@@ -114,16 +114,16 @@ def test_a_parameter_of_every_kind():
     [
         (
             "[1, 2]",
-            "web.yaml:1: a recipe is a mapping with the keys name, seed, read, steps, write, stages, canary, run; got a list of 2",
+            "web.yaml:1: a recipe is a mapping with the keys name, seed, read, steps, write, split, stages, canary, run; got a list of 2",
         ),
         (
             "hello",
-            'web.yaml:1: a recipe is a mapping with the keys name, seed, read, steps, write, stages, canary, run; got text "hello"',
+            'web.yaml:1: a recipe is a mapping with the keys name, seed, read, steps, write, split, stages, canary, run; got text "hello"',
         ),
         ("steps: []", 'web.yaml: the recipe has no "read"; add one, as in: read: {jsonl: docs.jsonl}'),
         (
             "read: {jsonl: x}\nstep: []",
-            'web.yaml:2: a recipe has no key "step"; did you mean "steps"? It takes: name, seed, read, steps, write, stages, canary, run.',
+            'web.yaml:2: a recipe has no key "step"; did you mean "steps"? It takes: name, seed, read, steps, write, split, stages, canary, run, extends.',
         ),
         ("read: {jsonl: x}\nsteps:\nwrite: parquet", 'web.yaml:2: "steps" is empty; name a step, or remove it'),
         ("read: []", 'web.yaml:1: "read" is empty; name a reader and its paths'),

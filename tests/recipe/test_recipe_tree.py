@@ -97,7 +97,7 @@ def test_an_alias_is_the_value_that_it_names():
         ("[" * 1000, "web.yaml: nested too deeply"),
         ("a: 1\nb: 2\na: 3\n", 'web.yaml:3: "a" is written twice, first on line 1; keep one of them'),
         ("s:\n  - x: {b: 1, b: 2}\n", 'web.yaml:2: "b" is written twice'),
-        ("a: 1\n<<: {b: 2}\n", "web.yaml:2: YAML 1.2 has no merge key (<<); write the settings out"),
+        ("a: 1\n<<: [{b: 2}, 3]\n", "web.yaml:2: << takes a mapping, or a list of mappings, as in <<: *defaults"),
         ("[a]: 1\n", "web.yaml:1: a key must be text"),
         (
             "a: !!python/name:os.system x\n",

@@ -36,6 +36,7 @@ def check(
     Takes all options of `run`, so that the command is checked that you will type.
     """
     from corpusmill.ops import checks
+    from corpusmill.recipe.extends import base_of
     from corpusmill.recipe.stages import outline
 
     settings = [*(settings or ()), *limits(limit, sample)]
@@ -62,6 +63,8 @@ def check(
         print_json(record | units | {"unit_text_bytes": ahead.text, "needs": needs} | notes)
         return
     print(f"{recipe}: can run")
+    if base := base_of(checked.recipe.written.text, str(recipe)) if checked.recipe.written else None:
+        print(f"  extends {base} (`corpusmill recipe {quote(str(recipe))}` prints all of it)")
     for name, (files, total) in checked.sources.items():
         read_as = f", {checked.read_as[name]}" if name in checked.read_as else ""
         amount = f"{number(files)} file{'s' * (files != 1)} of {size(total)}"
@@ -78,6 +81,8 @@ def check(
     memory, disk = (f"{size(low)} to {size(high)}" for low, high in (checked.needs.memory, checked.needs.disk))
     print(f"  needs: roughly {memory} of memory over all processes, {disk} of disk")
     print(f"         (`corpusmill plan {quote(str(recipe))}` measures both on a sample)")
+    if split := checked.recipe.split:
+        print(f"  split: about {split.validation:.4g} of each {split.by} for validation")
     for training_stage in outline(checked.recipe):
         print(f"  training {training_stage}")
     print(f"  folder: {folder}")

@@ -26,6 +26,12 @@ from corpusmill.hidden import masked
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 Folder = Annotated[str, typer.Argument(metavar="RUN", help="The folder of a run, as in runs/demo.", show_default=False)]
+FolderOrFiles = Annotated[
+    str,
+    typer.Argument(
+        metavar="RUN", help="The folder of a run; or files to look at: a path, a folder, a pattern.", show_default=False
+    ),
+]
 RecipeFile = Annotated[Path, typer.Argument(metavar="RECIPE", help="A recipe in YAML.", show_default=False)]
 Settings = Annotated[
     list[str] | None,

@@ -34,7 +34,10 @@ def export(
         int | None, typer.Option(min=1, metavar="N", help="Tokens per file. [default: as in the shards, or 100 M]")
     ] = None,
     val_fraction: Annotated[
-        float, typer.Option(metavar="SHARE", help="nanogpt, llmc, nanochat: share of the documents for validation.")
+        float,
+        typer.Option(
+            metavar="SHARE", help="nanogpt, llmc, nanochat: share for validation, if the recipe has no split."
+        ),
     ] = 0.0005,
     val_tokens: Annotated[
         int | None,

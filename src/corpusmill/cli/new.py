@@ -16,15 +16,13 @@ import typer
 
 from corpusmill.cli import completion
 from corpusmill.cli.common import Json, print_json, refuse_unused
+from corpusmill.cli.raw import PAGE_READERS, TEXT_READERS, fitting
 from corpusmill.errors import InputError
 
 if TYPE_CHECKING:
     from corpusmill.recipe.shipped import Shipped
 
 
-# Readers that take the place of each other, by the endings of files: those that give text, and those that give pages.
-TEXT_READERS = ("jsonl", "parquet", "arrow", "csv", "text", "wet")
-PAGE_READERS = ("warc", "html")
 EXTRACTION = re.compile(r"^  - (extract/\w+).*", re.MULTILINE)  # a step
 MAX_FOLDERS = 100  # of a folder of inputs that are looked through
 
@@ -146,9 +144,7 @@ def fitting_readers(recipe: "Shipped", paths: Mapping[str, str]) -> dict[str, st
     Raises RecipeError if the files hold pages, and the recipe has no step that extracts their text.
     """
     from corpusmill.errors import RecipeError
-    from corpusmill.read import REGISTRY
     from corpusmill.recipe.shipped import names, shipped
-    from corpusmill.storage import has_ending
 
     readers: dict[str, str] = {}
     for variable, path in paths.items():
@@ -156,11 +152,7 @@ def fitting_readers(recipe: "Shipped", paths: Mapping[str, str]) -> dict[str, st
         files = [path]
         if Path(path).is_dir():
             files = [name for _, _, inside in islice(os.walk(path), MAX_FOLDERS) for name in inside]
-        fits = [
-            reader
-            for reader in (own, *TEXT_READERS, *PAGE_READERS)
-            if any(has_ending(name, REGISTRY.find(reader).suffixes) for name in files)
-        ]
+        fits = fitting(files, (own, *TEXT_READERS, *PAGE_READERS))
         if own not in TEXT_READERS + PAGE_READERS or not fits or own in fits:
             continue
         if fits[0] in PAGE_READERS and own not in PAGE_READERS:

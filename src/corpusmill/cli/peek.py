@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from corpusmill.cli.common import Folder, Json, print_json, refuse_unused
+from corpusmill.cli.common import FolderOrFiles, Json, print_json, refuse_unused
+from corpusmill.cli.raw import run_of
 from corpusmill.cli.terminal import paint, print_lines
 from corpusmill.errors import InputError
 from corpusmill.report.numbers import number, plural
@@ -23,7 +24,7 @@ def add_to(app: typer.Typer) -> None:
 
 
 def peek(
-    run: Folder,
+    run: FolderOrFiles,
     dropped: Annotated[
         str | None,
         typer.Option(
@@ -46,7 +47,7 @@ def peek(
     count: Annotated[int, typer.Option("-n", min=1, metavar="N", help="How many to show.")] = 5,
     json: Json = False,
 ) -> None:
-    """Show documents: kept, dropped with their reasons, or failed."""
+    """Show documents: of a run, kept, dropped with their reasons, or failed; of files, as they are read."""
     from corpusmill.report import samples
     from corpusmill.report.tables import RunTables
 
@@ -54,25 +55,27 @@ def peek(
         raise InputError("--dropped, --dead, --id and --repeated exclude each other: give one of them")
     if document is not None:
         refuse_unused("count", "is for several documents, and --id shows one")
-    tables = RunTables(run)
-    if repeated:
-        peek_repeated(run, tables, count, json)
-        return
-    if dead:
-        documents = samples.dead_letters(tables, count)
-    elif dropped is not None:
-        documents = samples.dropped_documents(tables, None if dropped == "all" else dropped, count)
-    elif document is not None:
-        documents = samples.by_name(tables, document)
-        if not documents:
-            raise InputError(f'{run}: no document and no dead letter has the id or URL "{document}"')
-    else:
-        documents = samples.kept_documents(tables, count)
-    if json:
-        print_json({"run": str(run), "documents": documents})
-        return
-    blocks = [shown(entry, tables, full=document is not None) for entry in documents]
-    print_lines("\n\n".join(blocks) if blocks else "none")
+    whole = dead or repeated or dropped is not None or document is not None
+    with run_of(run, None if whole else count) as folder:
+        tables = RunTables(folder)
+        if repeated:
+            peek_repeated(run, tables, count, json)
+            return
+        if dead:
+            documents = samples.dead_letters(tables, count)
+        elif dropped is not None:
+            documents = samples.dropped_documents(tables, None if dropped == "all" else dropped, count)
+        elif document is not None:
+            documents = samples.by_name(tables, document)
+            if not documents:
+                raise InputError(f'{run}: no document and no dead letter has the id or URL "{document}"')
+        else:
+            documents = samples.kept_documents(tables, count)
+        if json:
+            print_json({"run": str(run), "documents": documents})
+            return
+        blocks = [shown(entry, tables, full=document is not None) for entry in documents]
+        print_lines("\n\n".join(blocks) if blocks else "none")
 
 
 def peek_repeated(run: str, tables: "RunTables", count: int, json: bool) -> None:

@@ -1,10 +1,13 @@
-"""corpusmill recipe RUN"""
+"""corpusmill recipe RUN-OR-RECIPE"""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from corpusmill.cli.common import Folder, Json, print_json
+from corpusmill.cli.common import Json, print_json
+
+ENDINGS = (".yaml", ".yml")  # of recipes
 
 
 def add_to(app: typer.Typer) -> None:
@@ -12,16 +15,30 @@ def add_to(app: typer.Typer) -> None:
 
 
 def recipe(
-    run: Folder,
+    run: Annotated[
+        str, typer.Argument(metavar="RUN", help="The folder of a run, or a recipe in YAML.", show_default=False)
+    ],
     original: Annotated[
         bool, typer.Option("--written", help="Print the file as it was written, and its settings as comments.")
     ] = False,
     json: Json = False,
 ) -> None:
-    """Print the recipe of a run with every value that was used, to run it again with any version."""
+    """Print the recipe of a run, or one in a file, with every value that is used.
+
+    It does the same with any version. Of a file that extends another recipe it is all of it.
+    """
     from corpusmill.errors import InputError
+    from corpusmill.recipe.model import Recipe
     from corpusmill.store.run_folder import RunFolder
 
+    if Path(run).suffix in ENDINGS and not Path(run).is_dir():
+        loaded = Recipe.load(run)
+        if json:
+            text = loaded.written.text if loaded.written else None
+            print_json({"resolved": loaded.dump(resolved=True), "written": text, "fingerprint": loaded.fingerprint()})
+        else:
+            print(Path(run).read_text("utf-8") if original else loaded.dump(resolved=True), end="")
+        return
     folder = RunFolder(run)
     record = folder.record()
     as_written = record.get("written")

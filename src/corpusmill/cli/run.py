@@ -101,7 +101,7 @@ def show(result: "Run", json: bool, extra: Mapping[str, Any] | None = None) -> N
 
     extra   added to the JSON object
     """
-    from corpusmill.report.figures import drops_all, emptied, lost
+    from corpusmill.report.figures import drops_all, emptied, lost, split
     from corpusmill.report.figures.amounts import amounts
     from corpusmill.report.figures.markup import markup, warnings
     from corpusmill.report.figures.mix import mixes
@@ -132,6 +132,7 @@ def show(result: "Run", json: bool, extra: Mapping[str, Any] | None = None) -> N
             "amounts": amounts(tables).to_json(),
             "mix": [asdict(mix) for mix in drawn],
             "markup": [asdict(source) for source in markup(tables)],
+            "split": [asdict(side) for side in split.split_sides(tables)],
             "emptied": [asdict(entry) for entry in emptied.emptied(tables)],
             "drops_all": [asdict(entry) for entry in drops_all.drops_all(tables)],
             "checked": tables.files.facts("tokens").get("checked", {}),
@@ -139,7 +140,7 @@ def show(result: "Run", json: bool, extra: Mapping[str, Any] | None = None) -> N
         }
         print_json(facts)
     else:
-        from corpusmill.cli.tables import print_mixes, print_packing, print_warnings, print_waterfall
+        from corpusmill.cli.tables import print_mixes, print_packing, print_split, print_warnings, print_waterfall
         from corpusmill.report.figures.engine_check import engine_check, in_words
 
         if up_to_date(result):
@@ -147,6 +148,7 @@ def show(result: "Run", json: bool, extra: Mapping[str, Any] | None = None) -> N
         else:
             print_waterfall(result.waterfall)
             print_mixes(drawn)
+            print_split(split.split_sides(tables))
             print_packing(result.waterfall, in_words(engine_check(tables)))
         print_warnings(
             [
@@ -154,6 +156,7 @@ def show(result: "Run", json: bool, extra: Mapping[str, Any] | None = None) -> N
                 *warnings(tables),
                 *emptied.warnings(tables),
                 *lost.reading_warnings(tables),
+                *split.warnings(tables),
                 *limited,
             ]
         )

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from corpusmill.cli.common import Folder, Json, print_json
+from corpusmill.cli.common import FolderOrFiles, Json, print_json
+from corpusmill.cli.raw import run_of
 from corpusmill.cli.terminal import print_table
 from corpusmill.report.numbers import number, plural, share, size
 
@@ -24,21 +25,28 @@ def add_to(app: typer.Typer) -> None:
     app.command("stats", epilog="Example: corpusmill stats runs/demo")(stats)
 
 
-def stats(run: Folder, json: Json = False) -> None:
-    """Print statistics: lengths, funnel, tokens, packing, time, memory.
+def stats(run: FolderOrFiles, json: Json = False) -> None:
+    """Print statistics of a run: lengths, funnel, tokens, packing, time, memory; of files: lengths.
 
     In full: characters, words and tokens of the documents, the funnel, vocabulary use, fertility, packing, duplicates
-    by step, time and memory by stage, frequent tokens.
+    by step, time and memory by stage, frequent tokens. Files are read as a run without steps reads them.
     """
+    with run_of(run) as folder:
+        _stats(run, folder, json)
+
+
+def _stats(run: str, folder: str, json: bool) -> None:
+    """Of a folder; `run` is what was asked for."""
     from dataclasses import asdict
 
     from corpusmill.report.figures.duplicates import dedup_steps
     from corpusmill.report.figures.resources import resources
+    from corpusmill.report.figures.split import split_sides
     from corpusmill.report.figures.texts import texts
     from corpusmill.report.figures.tokens import statistics
     from corpusmill.report.tables import RunTables
 
-    tables = RunTables(run)
+    tables = RunTables(folder)
     flow = tables.files.waterfall()
     tokens = statistics(tables)
     if json:
@@ -53,6 +61,7 @@ def stats(run: Folder, json: Json = False) -> None:
                 "funnel": flow.funnel(),
                 "tokens": tokens.to_json() if tokens else None,
                 "packed": packed,
+                "split": [asdict(side) for side in split_sides(tables)],
                 "duplicates": [asdict(step) for step in dedup_steps(tables)],
                 "stages": [stage.to_json() for stage in resources(tables)],
             }
@@ -61,15 +70,16 @@ def stats(run: Folder, json: Json = False) -> None:
     print_documents(tables)
     if tokens:
         print_tokens(tables, tokens)
-    else:
+    elif run == folder:
         print(f"\n{NO_TOKENS}")
 
 
 def print_documents(tables: "RunTables") -> None:
     """Lengths, the funnel, duplicates, time and memory."""
-    from corpusmill.cli.tables import print_dedup, print_resources
+    from corpusmill.cli.tables import print_dedup, print_resources, print_split
     from corpusmill.report.figures.duplicates import dedup_steps
     from corpusmill.report.figures.resources import resources
+    from corpusmill.report.figures.split import split_sides
     from corpusmill.report.figures.texts import lengths_table, texts
 
     if sides := texts(tables):
@@ -84,6 +94,7 @@ def print_documents(tables: "RunTables") -> None:
     if funnel:
         _print_table(["step", "documents in", "out", "of the step", "of the input"], *funnel)
     print_dedup(dedup_steps(tables))
+    print_split(split_sides(tables))
     print_resources(resources(tables))
 
 

@@ -8,6 +8,7 @@ from corpusmill.report.figures.leaks import Leaks
 from corpusmill.report.figures.mix import Mix, mix_table
 from corpusmill.report.figures.packing import packing, packing_table, written_table
 from corpusmill.report.figures.resources import StageResources, resources_table
+from corpusmill.report.figures.split import SPLIT_HEAD, SplitSide, split_table
 from corpusmill.report.numbers import number, plural, share, size
 from corpusmill.report.waterfall import Waterfall
 
@@ -46,6 +47,13 @@ def print_mixes(mixes: Sequence[Mix]) -> None:
         head, rows = mix_table(mix)
         heading(mix.step)
         print_table(head, rows, leave_out=MIX_LEAVE_OUT)
+
+
+def print_split(sides: list[SplitSide]) -> None:
+    """What is kept back for validation."""
+    if sides:
+        heading("split")
+        print_table(SPLIT_HEAD, split_table(sides))
 
 
 def print_warnings(warnings: Sequence[str]) -> None:

@@ -13,7 +13,7 @@ Everything is read and written in parts: memory does not grow with the data.
 
 import os
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from itertools import groupby, pairwise
 from operator import itemgetter
@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from corpusmill import write
+from corpusmill.engine.work.split import SPLIT, SplitSubset
 from corpusmill.errors import CorpusmillError, InputError, RecipeError, did_you_mean
 from corpusmill.export.nanochat import Nanochat
 from corpusmill.export.review import SAMPLE_SIZE, write_review
@@ -30,10 +31,10 @@ from corpusmill.export.streams import Llmc, NanoGPT, Progress, Validation
 from corpusmill.export.texts import write_texts
 from corpusmill.shards import Shards, open_shards
 from corpusmill.shards.documents import DocumentRange, documents
-from corpusmill.shards.layout import INDEX
+from corpusmill.shards.layout import INDEX, SPLITS, TRAIN, VALIDATION, output_of
 from corpusmill.shards.token_range import TokenRange
 from corpusmill.storage import write_atomic
-from corpusmill.store.run_folder import RunFolder
+from corpusmill.store.run_folder import STAGES_RECORD, RunFolder
 from corpusmill.store.sums import files_in, write_sums
 from corpusmill.write import (
     DocumentTokens,
@@ -95,14 +96,16 @@ def export(
 
     source         a run, or a folder of training shards; for text, nanochat and review, a run
     format         one of `formats()`
-    val_fraction   for nanogpt, llmc and nanochat: the share of documents for validation, .0005 if not given.
-                   Chance is a hash of a document's text or tokens: equal ones are on one side, and a document is
-                   where it was when others are added
+    val_fraction   for nanogpt, llmc and nanochat, of a run whose recipe has no `split`: the share of documents for
+                   validation, .0005 if not given. Chance is a hash of a document's text or tokens: equal ones are on
+                   one side, and a document is where it was when others are added
     val_tokens     for nanogpt and llmc: so many first tokens of the stream are for validation instead
     sample         for argilla and label_studio: how many kept documents, and how many dropped ones of each reason; 20
                    if not given
     settings       of the writer, as in a recipe: tokens_per_shard=…, single_file=True
     progress       called with what is done and what there is to do: tokens, or documents of text
+
+    Of a run whose recipe has a `split`, these three take that; other formats have folders `train` and `validation`.
 
     The folder has its name when it is whole: until then it is a neighbour called `.NAME.part`.
     Raises InputError if the source or the format cannot be used, if the format has no use for what is given, or if
@@ -124,6 +127,10 @@ def export(
         raise InputError(f"val_fraction is a share from 0 to less than 1, got {val_fraction}")
     if val_tokens is not None and val_tokens < 0:
         raise InputError(f"val_tokens is a number of tokens, got {val_tokens}")
+    is_split = _is_split(Path(source))
+    for name, value in (("val_fraction", val_fraction), ("val_tokens", val_tokens)):
+        if value is not None and is_split:
+            raise InputError(f"{source}: its recipe has a split, which says what is for validation; leave out {name}")
     share = VAL_FRACTION if val_fraction is None else val_fraction
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise InputError(f"{target}: there is something already. Give the export a new folder.")
@@ -139,21 +146,17 @@ def export(
     try:
         if format in REVIEW_FORMATS:
             count, tokens = write_review(Path(source), format, part, SAMPLE_SIZE if sample is None else sample), None
-        elif isinstance(writer, DocumentWriter):
-            count, tokens = write_texts(Path(source), writer, part, progress), None
         elif isinstance(writer, Nanochat):
-            count, tokens = writer.write(Path(source), part, share, progress), None
+            count, tokens = writer.write(Path(source), part, share, progress, is_split), None
+        elif isinstance(writer, NanoGPT | Llmc):
+            kept_back = _shards(Path(source), VALIDATION) if is_split else None
+            validation = Validation(share, val_tokens, kept_back)
+            count, tokens = writer.write(_shards(Path(source)), part, validation, progress)
         else:
-            shards = _shards(Path(source))
-            if isinstance(writer, RowWriter):
-                count, tokens = (
-                    None,
-                    _rows(shards, writer, part, progress, bool({"tokens_per_shard", "single_file"} & set(settings))),
-                )
-            elif isinstance(writer, TokenWriter):
-                count, tokens = _documents(shards, writer, part, progress)
-            else:
-                count, tokens = writer.write(shards, part, Validation(share, val_tokens), progress)
+            cut_anew = bool({"tokens_per_shard", "single_file"} & set(settings))
+            sides = [(name, part / name) for name in SPLITS] if is_split else [(None, part)]
+            amounts = [_side(Path(source), writer, place, progress, cut_anew, side) for side, place in sides]
+            count, tokens = map(_sum, zip(*amounts))
     except CorpusmillError:
         shutil.rmtree(part, ignore_errors=True)
         raise
@@ -181,7 +184,35 @@ def _writer(format: str, settings: dict[str, Any]) -> Any:
     return made_of(**settings) if made_of else None
 
 
-def _shards(source: Path) -> Shards:
+def _is_split(source: Path) -> bool:
+    """Whether it is a run whose recipe has a split."""
+    run = RunFolder(str(source))
+    if (source / INDEX).exists() or not run.exists():
+        return False
+    return any(entry["stage"] == SPLIT for entry in run.read(STAGES_RECORD) or ())
+
+
+def _side(
+    source: Path, writer: Any, folder: Path, progress: Progress, cut_anew: bool, side: str | None = None
+) -> tuple[int | None, int | None]:
+    """Write all documents, or one side of the recipe's split. Returns how many documents and tokens, None as in
+    `Exported`."""
+    folder.mkdir(exist_ok=True)
+    if isinstance(writer, DocumentWriter):
+        return write_texts(source, writer, folder, progress, SplitSubset(side) if side else None), None
+    shards = _shards(source, side or TRAIN)
+    if isinstance(writer, RowWriter):
+        return None, _rows(shards, writer, folder, progress, cut_anew)
+    assert isinstance(writer, TokenWriter)
+    return _documents(shards, writer, folder, progress)
+
+
+def _sum(amounts: Sequence[int | None]) -> int | None:
+    known = [amount for amount in amounts if amount is not None]
+    return sum(known) if known else None
+
+
+def _shards(source: Path, side: str = TRAIN) -> Shards:
     run = RunFolder(str(source))
     if (source / INDEX).exists() or not run.exists():
         return open_shards(source)
@@ -190,7 +221,7 @@ def _shards(source: Path) -> Shards:
             f"{source}: the run wrote no training shards. Add `shards` to what its recipe writes and run it again, "
             f"which does only that, or add the format itself there."
         )
-    return open_shards(run.output_folder("shards"))
+    return open_shards(run.output_folder(output_of("shards", side)))
 
 
 def _rows(shards: Shards, writer: RowWriter, folder: Path, progress: Progress, cut_anew: bool) -> int:

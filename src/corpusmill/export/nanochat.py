@@ -11,11 +11,13 @@ import pyarrow.parquet as pq
 import xxhash
 from numpy.typing import NDArray
 
+from corpusmill.engine.work.split import SplitSubset
 from corpusmill.errors import InputError, RecipeError
-from corpusmill.export.streams import Progress, chance
+from corpusmill.export.streams import Progress
 from corpusmill.export.texts import KeptTexts
 from corpusmill.report.numbers import plural
-from corpusmill.text.splitmix64 import GOLDEN, mix64
+from corpusmill.shards.layout import SPLITS, VALIDATION
+from corpusmill.text.splitmix64 import GOLDEN, chance, mix64
 
 ROWS_PER_GROUP = 1024  # documents in a row group, as nanochat's dev/repackage_data_reference.py has them
 GROUPS_PER_FILE = (
@@ -31,8 +33,9 @@ class Nanochat:
     """shard_00000.parquet …, a column `text`, compressed with zstd, in row groups of up to 1,024 documents.
 
     Every rank reads its share of the row groups of each file in order, without shuffling, so the documents are shuffled
-    here: over all files, by a hash of their number. The last file is for validation. A document that a mix draws
-    several times is there as often. Memory: the text of one file, twice.
+    here: over all files, by a hash of their number. The last file is for validation: what the recipe's split keeps
+    back, or else a share of the documents. A document that a mix draws several times is there as often.
+    Memory: the text of one file, twice.
 
     Source: nanochat, nanochat/dataset.py and dev/repackage_data_reference.py.
     """
@@ -43,35 +46,44 @@ class Nanochat:
         if not 1 <= self.mb_per_file <= 1000:
             raise RecipeError(f"need mb_per_file from 1 to 1000, got {self.mb_per_file}")
 
-    def write(self, run: Path, folder: Path, val_fraction: float, progress: Progress) -> int:
-        """Returns how many documents are in the files, repeated ones as often as they are there."""
+    def write(self, run: Path, folder: Path, val_fraction: float, progress: Progress, is_split: bool = False) -> int:
+        """Returns how many documents are in the files, repeated ones as often as they are there.
+
+        is_split   whether the recipe splits, which leaves nothing for `val_fraction` to say
+        """
         if not val_fraction:
             raise InputError("nanochat takes the last file for validation, whatever is in it: val_fraction 0 is none.")
-        texts = KeptTexts(run)
-        files = 1 + max(1, -(-int(texts.bytes * (1 - val_fraction)) // (self.mb_per_file * 1_000_000)))
+        sides: list[tuple[KeptTexts, float]] = [(KeptTexts(run), val_fraction)]
+        if is_split:
+            sides = [(KeptTexts(run, side=SplitSubset(name)), float(name == VALIDATION)) for name in SPLITS]
+        train_bytes = sum(int(texts.bytes * (1 - share)) for texts, share in sides)
+        files = 1 + max(1, -(-train_bytes // (self.mb_per_file * 1_000_000)))
+        total = sum(texts.documents for texts, _ in sides)
         heaps = folder / ".heaps"
         heaps.mkdir()
         count = np.zeros(files, np.int64)
         waiting: list[tuple[pa.RecordBatch, NDArray[np.int64]]] = []
         waiting_bytes = position = 0
-        for batch, order in _numbered(texts):
-            file_numbers = _files_of(batch, order, files, val_fraction)
+        numbered = ((batch, order, share) for texts, share in sides for batch, order in _numbered(texts))
+        for batch, order, share in numbered:
+            file_numbers = _files_of(batch, order, files, share)
             count += np.bincount(file_numbers, minlength=files)
             waiting.append((batch, file_numbers))
             waiting_bytes, position = waiting_bytes + batch.nbytes, position + len(batch)
             if waiting_bytes >= WAITING_BYTES:
                 _spill(heaps, waiting)
                 waiting, waiting_bytes = [], 0
-                progress(min(position, texts.documents) // 2, texts.documents)
+                progress(min(position, total) // 2, total)
         _spill(heaps, waiting)
         for name, documents in (("training", count[:-1].sum()), ("validation", count[-1])):
             if count.sum() and not documents:
-                total = plural(int(count.sum()), "document")
-                raise InputError(f"with val_fraction {val_fraction} none of {total} is for {name}. Give another.")
+                cause = "the recipe's split" if is_split else f"val_fraction {val_fraction}"
+                documents_in_all = plural(int(count.sum()), "document")
+                raise InputError(f"with {cause} none of {documents_in_all} is for {name}. Give another.")
         numbers = [number for number in range(files) if count[number] or not count.sum()]
         for index, number in enumerate(numbers):  # no number is left out
             _write(heaps / f"{number}.arrows", folder / f"shard_{index:05d}.parquet")
-            progress((texts.documents + texts.documents * (index + 1) // len(numbers)) // 2, texts.documents)
+            progress((total + total * (index + 1) // len(numbers)) // 2, total)
         shutil.rmtree(heaps)
         return int(count.sum())
 

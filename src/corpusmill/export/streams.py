@@ -14,7 +14,7 @@ from corpusmill.report.numbers import plural
 from corpusmill.shards import Shards
 from corpusmill.shards.documents import DocumentRange, documents
 from corpusmill.shards.layout import stored
-from corpusmill.text.splitmix64 import GOLDEN, mix64
+from corpusmill.text.splitmix64 import GOLDEN, chance, mix64
 from corpusmill.tokens.llmc_header import HEADER, LLMC_MAGIC, MAX_IDS
 
 Progress = Callable[[int, int], None]
@@ -33,16 +33,14 @@ class NanoGPT:
     def write(self, shards: Shards, folder: Path, validation: "Validation", progress: Progress) -> tuple[int, int]:
         """Returns how many documents and tokens are in the files."""
         dtype = stored(shards.index.dtype)
-        names = ("train", "val") if validation.is_used else ("train",)
+        names, whole = ("train", "val") if validation.is_used else ("train",), validation.tokens_of(shards)
         files = {name: (folder / f"{name}.bin").open("wb") for name in names}
         count, tokens = 0, 0
         try:
-            blocks = documents(shards)
-            chosen = blocks if self.eos else (without_ends(block, shards.index.eos_id) for block in blocks)
-            for block in validation.split(chosen):
+            for block in validation.parts(shards, self._blocks):
                 files[block.split].write(block.ids.astype(dtype, copy=False).tobytes())
                 count, tokens = count + block.begun, tokens + len(block.ids)
-                progress(block.done, len(shards) - shards.index.padding)
+                progress(block.done, whole)
         finally:
             for file in files.values():
                 file.close()
@@ -52,6 +50,10 @@ class NanoGPT:
                     validation.refuse_empty(Path(file.name).name, count, "an empty file cannot be mapped")
                 Path(file.name).unlink()
         return count, tokens
+
+    def _blocks(self, shards: Shards) -> Iterator[DocumentRange]:
+        blocks = documents(shards)
+        return blocks if self.eos else (without_ends(block, shards.index.eos_id) for block in blocks)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,21 +78,23 @@ class Llmc:
         """Returns how many documents and tokens are in the files."""
         dtype = stored(shards.index.dtype)
         files = {name: Numbered(folder, name, dtype, self.tokens_per_shard) for name in ("train", "val")}
-        count = 0
+        count, whole = 0, validation.tokens_of(shards)
         try:
-            led = (leading(block, shards.index.eos_id, shards.index.bos_id) for block in documents(shards))
-            for block in validation.split(led):
+            for block in validation.parts(shards, self._blocks):
                 files[block.split].write(block.ids)
                 count += block.begun
-                progress(min(block.done, len(shards) - shards.index.padding), len(shards) - shards.index.padding)
+                progress(min(block.done, whole), whole)
         finally:
             for file in files.values():
                 file.close()
         for name in ("train", "val") if validation.is_used else ("train",):
             if count and not files[name].total:
                 validation.refuse_empty(f"{name}_000000.bin", count, "a trainer needs both")
-        progress(len(shards) - shards.index.padding, len(shards) - shards.index.padding)
+        progress(whole, whole)
         return count, sum(file.total for file in files.values())
+
+    def _blocks(self, shards: Shards) -> Iterator[DocumentRange]:
+        return (leading(block, shards.index.eos_id, shards.index.bos_id) for block in documents(shards))
 
 
 class Numbered:
@@ -147,14 +151,33 @@ class Validation:
                is where it was when others are added
     tokens     or so many first tokens of the stream, wherever that cuts a document, as llm.c has it; then `fraction`
                says nothing
+    shards     or what the recipe's split keeps back; then neither says anything
     """
 
     fraction: float
     tokens: int | None = None
+    shards: Shards | None = None
 
     @property
     def is_used(self) -> bool:
-        return bool(self.fraction if self.tokens is None else self.tokens)
+        return self.shards is not None or bool(self.fraction if self.tokens is None else self.tokens)
+
+    def tokens_of(self, shards: Shards) -> int:
+        """All that `parts` gives."""
+        both = (shards,) if self.shards is None else (shards, self.shards)
+        return sum(len(part) - part.index.padding for part in both)
+
+    def parts(self, shards: Shards, blocks: Callable[[Shards], Iterator[DocumentRange]]) -> Iterator[StreamPart]:
+        """The documents of shards as `blocks` gives them, in two."""
+        if self.shards is None:
+            yield from self.split(blocks(shards))
+            return
+        position = 0
+        sides: tuple[tuple[Split, Shards], ...] = (("train", shards), ("val", self.shards))
+        for name, side in sides:
+            for block in blocks(side):
+                position += len(block.ids)
+                yield StreamPart(name, block.ids, len(block.lengths), position)
 
     def split(self, blocks: Iterator[DocumentRange]) -> Iterator[StreamPart]:
         position = 0
@@ -179,6 +202,10 @@ class Validation:
                 f"with val_tokens {self.tokens} nothing is left for {name}, and {why}. Give a lower number."
             )
         total = plural(documents, "document")
+        if self.shards is not None:
+            raise InputError(
+                f"the recipe's split gives none of {total} to {name}, and {why}. Give `split` another share."
+            )
         raise InputError(
             f"with val_fraction {self.fraction} none of {total} goes to {name}, and {why}. Give another fraction; 0 "
             "for no validation."
@@ -211,9 +238,3 @@ def token_hashes(block: DocumentRange) -> NDArray[np.uint64]:
     sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(mixed, dtype=np.uint64)])
     hashes: NDArray[np.uint64] = sums[ends] - sums[ends - block.lengths]
     return hashes
-
-
-def chance(numbers: NDArray[np.uint64]) -> NDArray[np.float64]:
-    """(numbers,) evenly distributed in [0, 1), the same for the same number."""
-    mixed: NDArray[np.uint64] = mix64(numbers + np.uint64(GOLDEN)) >> np.uint64(11)
-    return mixed.astype(np.float64) / 2**53

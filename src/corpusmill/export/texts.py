@@ -10,6 +10,7 @@ from corpusmill.engine.work.documents import TOKENS, documents_of, wanted_signal
 from corpusmill.engine.work.pass_documents import PassDocuments
 from corpusmill.engine.work.pass_results import TEXT_GROUPS
 from corpusmill.engine.work.signals import check_signals
+from corpusmill.engine.work.split import SPLIT, SplitSubset, split_counts, text_groups
 from corpusmill.engine.work.text_files import UNLIMITED, TextFilePart, megabytes_of, part_files, text_files
 from corpusmill.errors import InputError
 from corpusmill.store.unit_io import Upstream
@@ -21,6 +22,7 @@ Progress = Callable[[int, int], None]
 class KeptTexts:
     """The kept documents of a run, from the files of its last pass.
 
+    side        of the recipe's split: those are left out that are not of it; None: all
     documents   how many there are
     bytes       of text, before its encoding in a file
     drawn       the column that says how often a mix draws each document, if it has one
@@ -28,7 +30,9 @@ class KeptTexts:
     Raises InputError if the run is not finished, or has not what is wanted of it.
     """
 
-    def __init__(self, run: Path, signals: Sequence[str] = (), tokens: bool = False) -> None:
+    def __init__(
+        self, run: Path, signals: Sequence[str] = (), tokens: bool = False, side: SplitSubset | None = None
+    ) -> None:
         from corpusmill.report.run_files import RunFiles
 
         files = RunFiles(run)
@@ -50,28 +54,42 @@ class KeptTexts:
             self._read[TOKENS] = files.stages[TOKENS]
         self._before = PassDocuments(last, files.texts_of(last))
         self._read[self._before.texts] = files.stages[self._before.texts]
+        self._side = side
+        if side:
+            self._read[SPLIT] = files.stages[SPLIT]
         self._gone = files.forgotten
         self._folder = files.folder
-        self.documents = int(self._results["docs"].rows.sum())
-        noted = self._results.notes[TEXT_GROUPS] if len(self._results) else ()
+        self._sized = files.stages[SPLIT] if side else self._results
+        self._note = text_groups(side.name) if side else TEXT_GROUPS
+        self.documents = split_counts(files.stages)[side.name] if side else int(self._results["docs"].rows.sum())
+        noted = self._sized.notes[self._note] if len(self._sized) else ()
         self.bytes = sum(int(size) for unit in noted for size in unit.split(",") if size)
         columns = files.columns(len(files.passes) - 1)
         self.drawn = next((name for name in columns if name.endswith(".copies")), None)
 
     def files(self, megabytes: int = UNLIMITED) -> Iterator[Iterator[pa.RecordBatch]]:
         """The batches of each file of so many megabytes of text."""
-        for file in text_files(megabytes, self._results):
-            yield self._batches(part_files(file, self._read, self._before, self._passes))
+        for file in text_files(megabytes, self._sized, self._note):
+            units = [part.unit for part in file.parts]
+            yield self._batches(units, part_files(file, self._read, self._before, self._passes))
 
-    def _batches(self, parts: Sequence[TextFilePart]) -> Iterator[pa.RecordBatch]:
-        for part in parts:
-            for batch in documents_of(part, self.drawn, Upstream(self._folder), self._signals):
+    def _batches(self, units: Sequence[int], parts: Sequence[TextFilePart]) -> Iterator[pa.RecordBatch]:
+        files = Upstream(self._folder)
+        for unit, part in zip(units, parts):
+            among, once = None, False
+            if self._side:
+                path = self._read[SPLIT][SPLIT].path(unit)
+                among, once = self._side.chosen(files.arrays(path)), not self._side.is_repeated
+            for batch in documents_of(part, self.drawn, files, self._signals, among, once):
                 yield batch if self._gone is None else batch.filter(pa.array(~self._gone.among(batch)))
 
 
-def write_texts(run: Path, writer: DocumentWriter, folder: Path, progress: Progress) -> int:
-    """The documents as a writer of a recipe has them. Returns how many there are."""
-    texts = KeptTexts(run, wanted_signals(writer), wants_tokens(writer))
+def write_texts(
+    run: Path, writer: DocumentWriter, folder: Path, progress: Progress, side: SplitSubset | None = None
+) -> int:
+    """The documents, of one side of the recipe's split if that is given, as a writer of a recipe has them. Returns how
+    many there are."""
+    texts = KeptTexts(run, wanted_signals(writer), wants_tokens(writer), side)
     count = 0
 
     def counted(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -32,19 +32,23 @@ from corpusmill.loader.rows import FIELDS, IGNORE, ShardRows
 from corpusmill.loader.source import RowSource
 from corpusmill.loader.tokens import Piece, TokenLoader
 from corpusmill.shards import Shards, open_shards
+from corpusmill.shards.layout import TRAIN
 
 __all__ = ["FIELDS", "IGNORE", "Loader", "Piece", "RowSource", "Served", "TokenLoader", "open"]
 
 
-def open(path: str | PathLike[str], seq_len: int | None = None, *, verify: bool = False) -> "Loader":
+def open(
+    path: str | PathLike[str], seq_len: int | None = None, *, split: str = TRAIN, verify: bool = False
+) -> "Loader":
     """Open training shards for inspection: their folder, or the run that wrote them.
 
     Raises ShardError if there are none, or they are damaged.
 
     seq_len  tokens in a row, by default that of the shards; those that were written without packing need one
+    split    "validation": those that the recipe's `split` keeps back
     verify   read every file now and compare it with its checksum, as in `TokenLoader`
     """
-    return Loader(open_shards(path, verify=flag("verify", verify)), seq_len)
+    return Loader(open_shards(path, split=split, verify=flag("verify", verify)), seq_len)
 
 
 class Loader:

@@ -13,6 +13,7 @@ import numpy as np
 from corpusmill.errors import MissingExtraError
 from corpusmill.loader.source import RowSource
 from corpusmill.loader.tokens import Path_
+from corpusmill.shards.layout import TRAIN
 
 try:
     from olmo_core.data.composable import InstanceSource
@@ -27,7 +28,8 @@ class Instances(InstanceSource):  # type: ignore[misc]
     a document, before which another document stands. OLMo-core itself shifts the labels.
 
     work_dir, label            of OLMo-core
-    path, seq_len, seed, samples, tokenizer   as for RowSource. OLMo-core shuffles instances itself, so leave out `seed`
+    path, seq_len, seed, samples, split, tokenizer
+                               as for RowSource. OLMo-core shuffles instances itself, so leave out `seed`
     """
 
     def __init__(
@@ -38,11 +40,14 @@ class Instances(InstanceSource):  # type: ignore[misc]
         seq_len: int | None = None,
         seed: int | None = None,
         samples: int | None = None,
+        split: str = TRAIN,
         tokenizer: Any = None,
         label: str | None = None,
     ) -> None:
         fields = ("tokens", "loss_mask")
-        self.rows = RowSource(path, seq_len, seed=seed, samples=samples, fields=fields, tokenizer=tokenizer)
+        self.rows = RowSource(
+            path, seq_len, seed=seed, samples=samples, fields=fields, split=split, tokenizer=tokenizer
+        )
         super().__init__(work_dir=work_dir, sequence_length=self.rows.loader.length, label=label)
 
     def __len__(self) -> int:

@@ -16,6 +16,7 @@ from corpusmill.loader.arguments import whole_number
 from corpusmill.loader.columns import FIELDS
 from corpusmill.loader.rows import check_fields
 from corpusmill.loader.tokens import MAX_SAMPLES, Path_, TokenLoader
+from corpusmill.shards.layout import TRAIN
 
 ROW_FIELDS = tuple(name for name in FIELDS if name != "cu_seqlens")  # the others have one value a token
 
@@ -29,7 +30,7 @@ class RowSource:
               of the TokenLoader with this seed, and the trainer must not shuffle
     samples   length; by default all rows once. More than that goes on with the next epoch. A mixture needs it
     fields    some of ROW_FIELDS, as `rows.Rows.read` explains them
-    tokenizer, verify   as for TokenLoader
+    split, tokenizer, verify   as for TokenLoader
 
     It can be read by threads, and sent to other processes: these map the files themselves. Raises ShardError as
     TokenLoader does; reading raises IndexError for a number out of range.
@@ -43,6 +44,7 @@ class RowSource:
         seed: int | None = None,
         samples: int | None = None,
         fields: Collection[str] = ROW_FIELDS,
+        split: str = TRAIN,
         tokenizer: Any = None,
         verify: bool = False,
     ) -> None:
@@ -53,6 +55,7 @@ class RowSource:
             seed=0 if seed is None else seed,
             shuffle=seed is not None,
             fields=check_fields(fields, ROW_FIELDS),
+            split=split,
             tokenizer=tokenizer,
             verify=verify,
         )

@@ -21,7 +21,7 @@ from corpusmill.loader.order import SAMPLES_PER_BLOCK, SAMPLES_PER_CYCLE, Mixtur
 from corpusmill.loader.rows import ShardRows, check_fields, same_tokenizer
 from corpusmill.shards import Shards, open_shards
 from corpusmill.shards.foreign import check_belongs
-from corpusmill.shards.layout import PADDING
+from corpusmill.shards.layout import PADDING, TRAIN
 from corpusmill.shards.loss import Int64s
 
 Path_ = str | os.PathLike[str]
@@ -61,6 +61,8 @@ class TokenLoader:
     drop_last of the rows that are left after the last full step of all epochs. True: they are left out, with a warning
               that says how many. False: they are one more step with fewer rows, which the ranks share evenly; of fewer
               rows than ranks, several ranks take the same row, so that all have the same number of steps
+    split     "validation": the shards that the recipe's `split` keeps back; they are evaluated with `epochs=1`,
+              `drop_last=False` and `shuffle=False`
     skip      ranges of samples (first, end) to leave out, for example after a loss spike
     fields    which of `rows.FIELDS` to compute; also "sources" for a mixture: (rows,) int64
     prefetch  batches that a thread computes in advance
@@ -94,6 +96,7 @@ class TokenLoader:
         skip: Sequence[tuple[int, int]] = (),
         fields: Collection[str] = FIELDS,
         prefetch: int = 0,
+        split: str = TRAIN,
         verify: bool = False,
         tokenizer: Any = None,
     ) -> None:
@@ -111,7 +114,7 @@ class TokenLoader:
             raise ShardError("epochs needs a single source: a mixture has no common epoch.")
         if seq_len is not None:
             seq_len = whole_number("seq_len", seq_len, 1, MAX_SAMPLES)
-        shards = {name: open_shards(name, verify=flag("verify", verify)) for name in weighted}
+        shards = {name: open_shards(name, split=split, verify=flag("verify", verify)) for name in weighted}
         same_tokenizer(shards)
         if tokenizer is not None:
             for opened in shards.values():

@@ -2,6 +2,7 @@
 
 import os
 import re
+from typing import NamedTuple
 
 from corpusmill import assets
 from corpusmill.assets import hub
@@ -14,9 +15,59 @@ CONFIG_FILES = ("tokenizer_config.json",)  # it names the token that ends a docu
 FILE = re.compile(r"\.(json|model|tiktoken|gz)$")
 
 
+class HubTokenizer(NamedTuple):
+    """A tokenizer of the hub that people call by a name of its own.
+
+    repo    of a base model, whose end of a document is that of pre-training
+    of      whose it is
+    """
+
+    repo: str
+    of: str
+
+
+KNOWN = {
+    "cl100k": HubTokenizer("Xenova/gpt-4", "GPT-3.5 and GPT-4; of tiktoken, as a tokenizer.json"),
+    "o200k": HubTokenizer("Xenova/gpt-4o", "GPT-4o; of tiktoken, as a tokenizer.json"),
+    "gpt-oss": HubTokenizer("openai/gpt-oss-20b", "gpt-oss: o200k with other control tokens"),
+    "neox": HubTokenizer("EleutherAI/gpt-neox-20b", "GPT-NeoX and Pythia"),
+    "llama2": HubTokenizer("meta-llama/Llama-2-7b-hf", "Llama 2"),
+    "llama3": HubTokenizer("meta-llama/Meta-Llama-3-8B", "Llama 3, 3.1, 3.2 and 3.3"),
+    "llama4": HubTokenizer("meta-llama/Llama-4-Scout-17B-16E", "Llama 4"),
+    "qwen2.5": HubTokenizer("Qwen/Qwen2.5-7B", "Qwen 2.5"),
+    "qwen3": HubTokenizer("Qwen/Qwen3-8B-Base", "Qwen 3"),
+    "gemma2": HubTokenizer("google/gemma-2-9b", "Gemma 2"),
+    "gemma3": HubTokenizer("google/gemma-3-4b-pt", "Gemma 3"),
+    "mistral": HubTokenizer("mistralai/Mistral-7B-v0.1", "Mistral 7B"),
+    "mistral-nemo": HubTokenizer("mistralai/Mistral-Nemo-Base-2407", "Mistral Nemo: Tekken"),
+    "deepseek-v3": HubTokenizer("deepseek-ai/DeepSeek-V3", "DeepSeek-V3 and R1"),
+    "olmo2": HubTokenizer("allenai/OLMo-2-1124-7B", "OLMo 2"),
+    "smollm2": HubTokenizer("HuggingFaceTB/SmolLM2-135M", "SmolLM2"),
+    "starcoder2": HubTokenizer("bigcode/starcoder2-3b", "StarCoder 2"),
+    "phi4": HubTokenizer("microsoft/phi-4", "Phi-4"),
+}
+
+
+def hub_tokenizer(spec: str) -> HubTokenizer | None:
+    """The tokenizer of this name, however it is spelled.
+
+    >>> hub_tokenizer("Llama-3").repo, hub_tokenizer("o200k_base").repo, hub_tokenizer("llama")
+    ('meta-llama/Meta-Llama-3-8B', 'Xenova/gpt-4o', None)
+    """
+    return _BY_LETTERS.get(_letters(spec.lower().removesuffix("_base")))
+
+
+def _letters(name: str) -> str:
+    return re.sub(r"[-_ ]", "", name)
+
+
+_BY_LETTERS = {_letters(name): tokenizer for name, tokenizer in KNOWN.items()}
+
+
 def asset_of(spec: str) -> str:
     """The asset of a tokenizer: a name that ships, a file that exists or that is in a folder, or
-    `hf://org/name/tokenizer.json` for the name of a repository of the hub, org/name or org/name@revision.
+    `hf://org/name/tokenizer.json` for the name of a repository of the hub, org/name or org/name@revision, or for one
+    of KNOWN.
 
     Raises AssetError if it is none of these, or the repository is neither in the hub's cache nor to be had.
     """
@@ -26,15 +77,17 @@ def asset_of(spec: str) -> str:
         return os.path.join(spec, name)  # noqa: PTH118
     if spec in SHIPPED or os.path.exists(path):  # noqa: PTH110
         return spec
-    if not spec.startswith(hub.HUB_SCHEME) and not is_hub_name(spec):
+    named = hub_tokenizer(spec)
+    if not named and not spec.startswith(hub.HUB_SCHEME) and not is_hub_name(spec):
         raise AssetError(unknown(spec))
-    repo, path = hub.parse(spec)
+    repo, path = hub.parse(named.repo if named else spec)
     if path:
         return spec
     try:
         _, name = hub.locate(repo, FILES, CONFIG_FILES)
     except hub.NotHere as error:
-        raise AssetError(_not_here(repo, error.why)) from error
+        called = f"{spec} is the tokenizer of " if named else ""
+        raise AssetError(called + _not_here(repo, error.why)) from error
     return f"{hub.HUB_SCHEME}{repo}/{name}"
 
 
@@ -84,10 +137,10 @@ def is_hub_name(spec: str) -> bool:
 def unknown(spec: str) -> str:
     """The message for what is no tokenizer."""
     ways = (
-        f"A tokenizer is {' or '.join(SHIPPED)}, which ship; the path of a tokenizer.json, a SentencePiece .model or "
-        "a .tiktoken file, or of the folder with one of the first two; or the name of a repository of the Hugging Face "
-        "hub, as in openai-community/gpt2."
+        f"A tokenizer is {' or '.join(SHIPPED)}, which ship; {', '.join(KNOWN)}, of the Hugging Face hub; the name of "
+        "another repository there, as in openai-community/gpt2; or the path of a tokenizer.json, a SentencePiece "
+        ".model or a .tiktoken file, or of the folder with one of the first two."
     )
     if FILE.search(spec) or spec.startswith((".", "/", "~")):
         return f"{spec}: no such file or folder. {ways}"
-    return f'there is no tokenizer "{spec}"{did_you_mean(spec, SHIPPED) or "."} {ways}'
+    return f'there is no tokenizer "{spec}"{did_you_mean(spec.lower(), (*SHIPPED, *KNOWN)) or "."} {ways}'

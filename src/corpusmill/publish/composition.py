@@ -11,6 +11,7 @@ from corpusmill.report.figures.domains import Domains
 from corpusmill.report.figures.languages import LanguageFigure
 from corpusmill.report.figures.licences import Licences
 from corpusmill.report.figures.rights import RightsFigure
+from corpusmill.report.figures.split import SPLIT_HEAD, SplitSide, split_table
 from corpusmill.report.numbers import number, share, size
 from corpusmill.report.run_files import RunFiles
 from corpusmill.report.waterfall import Waterfall
@@ -31,6 +32,18 @@ def sources(flow: Waterfall, files: RunFiles) -> str:
         ))  # fmt: skip
     head = ("source", "files", "size of the files", "documents read", "records that are not documents", "not readable")
     return f"## Sources\n\n{table(head, rows)}"
+
+
+def split_of(by: str | None, sides: list[SplitSide]) -> str:
+    """What is kept back for validation."""
+    if by is None:
+        return ""
+    chosen = {
+        "document": "by a hash of their text: equal texts are on one side",
+        "domain": "by the registered domain of their address, or by source where they have none",
+        "cluster": "by the cluster of near-duplicates that they are of",
+    }
+    return f"## Validation split\n\nDocuments are divided {chosen[by]}.\n\n{table(SPLIT_HEAD, split_table(sides))}"
 
 
 def domains_of(figure: Domains) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 from corpusmill.assets.hub import Repo
 from corpusmill.publish.folder import JSON_LINES, DatasetConfig
 from corpusmill.publish.published_run import PublishedRun
+from corpusmill.shards.layout import TRAIN
 
 # The terms of the format that a reader may meet; most are of its own vocabulary.
 TERMS = (
@@ -57,7 +58,7 @@ def croissant(run: PublishedRun, configs: Sequence[DatasetConfig], repo: Repo | 
             *([_repository(repo, str(address))] if repo else []),
             *(_file_set(config, repo) for config in configs),
         ],
-        "recordSet": [_record_set(config) for config in configs if config.columns],
+        "recordSet": [_record_set(config) for config in configs if config.columns and config.split == TRAIN],
     }
     if calls := files.calls:
         record["datePublished"] = str(calls[-1].get("ended") or calls[-1].get("started"))[:10]
@@ -85,8 +86,8 @@ def _repository(repo: Repo, address: str) -> dict[str, Any]:
 def _file_set(config: DatasetConfig, repo: Repo | None) -> dict[str, Any]:
     return {
         "@type": "cr:FileSet",
-        "@id": f"files-of-{config.name}",
-        "name": f"files-of-{config.name}",
+        "@id": f"files-of-{config.key}",
+        "name": f"files-of-{config.key}",
         "description": f"{config.files} files, {config.rows} rows, {config.bytes} bytes.",
         **({"containedIn": {"@id": "repo"}} if repo else {}),
         "encodingFormat": config.kind,

@@ -17,13 +17,13 @@ from corpusmill.errors import AssetError, InputError, RecipeError, did_you_mean
 from corpusmill.export import export
 from corpusmill.recipe.names import labels
 from corpusmill.report.tables import RunTables
+from corpusmill.shards.layout import SPLITS, TRAIN, VALIDATION, output_of
 from corpusmill.storage import TEMPORARY
 from corpusmill.store.output import empty_hub, will_push
 from corpusmill.store.run_folder import OUTPUT, RunFolder
 from corpusmill.write.jsonl import JsonlWriter
 
 DATA_FOLDER = "data"  # the folder of the default configuration
-SPLIT = "train"
 CONVERTED_FOLDER = f"{TEMPORARY}converted"  # a folder of it
 PARQUET, JSON_LINES = "application/x-parquet", "application/jsonlines"  # media types, as Croissant names them
 
@@ -36,6 +36,7 @@ class DatasetConfig:
     pattern  its files in the repository, as the card's metadata names them
     columns  name -> type, as Arrow names it
     kind     its media type
+    split    one side of the recipe's split: a configuration of two has two of these, that for training first
     """
 
     name: str
@@ -46,6 +47,12 @@ class DatasetConfig:
     columns: dict[str, str]
     pattern: str
     kind: str = PARQUET
+    split: str = TRAIN
+
+    @property
+    def key(self) -> str:
+        """Of its files, where each split needs a name of its own."""
+        return output_of(self.name, self.split)
 
     @property
     def has_text(self) -> bool:
@@ -54,7 +61,7 @@ class DatasetConfig:
 
 def chosen_outputs(run: RunFolder, outputs: Sequence[str]) -> list[str]:
     """The outputs of a run to push, those with text first. Raises InputError if there are none."""
-    available = run.outputs()
+    available = whole_outputs(run)
     for name in outputs:
         if name not in available:
             raise InputError(
@@ -77,6 +84,19 @@ def chosen_outputs(run: RunFolder, outputs: Sequence[str]) -> list[str]:
         "of token ids, and run it again, which does only that. Or write the text without a run and send it without a "
         f"card: `corpusmill export {quote(run.place)} parquet FOLDER`, then `hf upload`."
     )
+
+
+def whole_outputs(run: RunFolder) -> list[str]:
+    """The outputs of a run by the names of their writers: one side of a split is a part of one."""
+    names = run.outputs()
+    parts = {output_of(name, VALIDATION) for name in names}
+    return [name for name in names if name not in parts]
+
+
+def sides_of(run: RunFolder, output: str) -> list[tuple[str, str]]:
+    """(split, folder of output) of all that a writer has written."""
+    sides = [(split, output_of(output, split)) for split in SPLITS]
+    return [(split, name) for split, name in sides if split == TRAIN or name in run.outputs()]
 
 
 def _suffixes(folder: Path) -> set[str]:
@@ -102,22 +122,27 @@ def lay_out(
     for number, name in enumerate(outputs):
         subfolder = folder / (DATA_FOLDER if number == 0 else name)
         subfolder.mkdir(parents=True, exist_ok=True)
-        read = run.output_folder(name)
+        sides = sides_of(run, name)
+        converted = folder / CONVERTED_FOLDER
         if _is_lines(name):
             progress(f"converting {name} to Parquet …")
-            read = folder / CONVERTED_FOLDER
-            shutil.rmtree(read, ignore_errors=True)  # of a push that was killed
-            export(run.path, "parquet", read, **_as_parquet(tables, name))
-        files = sorted(read.glob("*.parquet"))
-        rows = size = 0
-        names = [f"{subfolder.name}/{SPLIT}-{part:05d}-of-{len(files):05d}.parquet" for part in range(len(files))]
-        pushed += names
-        will_push(run, pushed)
-        for path, target in zip(files, names):
-            rows, size = rows + pq.read_metadata(path).num_rows, size + path.stat().st_size
-            _link(path, folder / target)
-        config_name, pattern = "default" if number == 0 else name, f"{subfolder.name}/{SPLIT}-*"
-        configs.append(DatasetConfig(config_name, name, len(files), rows, size, _columns(files), pattern))
+            shutil.rmtree(converted, ignore_errors=True)  # of a push that was killed
+            export(run.path, "parquet", converted, **_as_parquet(tables, name))
+        for split, output in sides:
+            read = run.output_folder(output)
+            if _is_lines(name):
+                read = converted / split if len(sides) > 1 else converted
+            files = sorted(read.glob("*.parquet"))
+            rows = size = 0
+            names = [f"{subfolder.name}/{split}-{part:05d}-of-{len(files):05d}.parquet" for part in range(len(files))]
+            pushed += names
+            will_push(run, pushed)
+            for path, target in zip(files, names):
+                rows, size = rows + pq.read_metadata(path).num_rows, size + path.stat().st_size
+                _link(path, folder / target)
+            config_name, pattern = "default" if number == 0 else name, f"{subfolder.name}/{split}-*"
+            columns = _columns(files)
+            configs.append(DatasetConfig(config_name, name, len(files), rows, size, columns, pattern, split=split))
         shutil.rmtree(folder / CONVERTED_FOLDER, ignore_errors=True)
     return configs
 
@@ -126,21 +151,23 @@ def as_written(run: RunFolder, tables: RunTables) -> list[DatasetConfig]:
     """The outputs of a run that others can load as they are, Parquet and JSON Lines, where they are in its folder.
     Those with text come first."""
     configs = []
-    for name in sorted(run.outputs(), key=_texts_first):
-        folder = run.output_folder(name)
+    outputs = [
+        (whole, *side) for whole in sorted(whole_outputs(run), key=_texts_first) for side in sides_of(run, whole)
+    ]
+    for name, split, output in outputs:
+        folder = run.output_folder(output)
         is_lines = _is_lines(name)
         if not is_lines and _suffixes(folder) != {".parquet"}:
             continue
         files = sorted(path for path in folder.iterdir() if not path.name.startswith((".", "_")))
-        stage = tables.files.stages.get(name)
+        stage = tables.files.stages.get(output)
         rows = next((int(output.rows.sum()) for output in stage.outputs.values()), 0) if stage else 0
         size = sum(path.stat().st_size for path in files)
         ends = "".join(files[0].suffixes[-2:] if is_lines else [".parquet"]) if files else ""
-        pattern = f"{OUTPUT}/{name}/*{ends}"
+        pattern = f"{OUTPUT}/{output}/*{ends}"
         columns = _columns_of_lines(files) if is_lines else _columns(files)
-        configs.append(
-            DatasetConfig(name, name, len(files), rows, size, columns, pattern, JSON_LINES if is_lines else PARQUET)
-        )
+        kind = JSON_LINES if is_lines else PARQUET
+        configs.append(DatasetConfig(name, name, len(files), rows, size, columns, pattern, kind, split))
     return configs
 
 

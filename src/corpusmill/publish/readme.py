@@ -9,10 +9,12 @@ import yaml
 
 from corpusmill.assets.hub import MAIN_REVISION, Repo
 from corpusmill.publish import composition
-from corpusmill.publish.folder import SPLIT, DatasetConfig
+from corpusmill.publish.folder import DatasetConfig
 from corpusmill.publish.published_run import PublishedRun
+from corpusmill.report.figures.split import split_by, split_sides
 from corpusmill.report.numbers import number, size
 from corpusmill.report.run_files import RunFiles
+from corpusmill.shards.layout import output_of
 from corpusmill.store.run_folder import CANARIES_RECORD
 
 # How the first line of the text begins. A card without it has been edited by somebody, and is not written again.
@@ -37,6 +39,7 @@ def dataset_card(run: PublishedRun, configs: Sequence[DatasetConfig], repo: Repo
         f"{run.summary}: what is kept of {number(flow.documents_in)} documents by the steps below.",
         _loading(configs, repo),
         composition.sources(flow, files),
+        composition.split_of(split_by(run.tables), split_sides(run.tables)),
         composition.domains_of(run.domains),
         composition.licences_of(run.licences, run.license),
         composition.rights_of(run.rights),
@@ -89,9 +92,14 @@ def _metadata(run: PublishedRun, configs: Sequence[DatasetConfig]) -> str:
     record["tags"] = ["corpusmill", "pretraining"]
     if configs:
         record["configs"] = [
-            {"config_name": config.name, "data_files": [{"split": SPLIT, "path": config.pattern}]}
+            {
+                "config_name": name,
+                "data_files": [
+                    {"split": config.split, "path": config.pattern} for config in configs if config.name == name
+                ],
+            }
             | ({"default": True} if number == 0 else {})
-            for number, config in enumerate(configs)
+            for number, name in enumerate(dict.fromkeys(config.name for config in configs))
         ]
     return str(yaml.safe_dump(record, sort_keys=False, allow_unicode=True))
 
@@ -110,13 +118,14 @@ def _loading(configs: Sequence[DatasetConfig], repo: Repo | None) -> str:
         lines[1:1] = ["", 'FOLDER = "."  # that of this card']
     for config in configs:
         config_name = "" if config.name == "default" else f', "{config.name}"'
-        lines.append(f'{config.output} = load_dataset({name}{config_name}, split="{SPLIT}", streaming=True{at})')
+        variable = output_of(config.output, config.split).replace("-", "_")
+        lines.append(f'{variable} = load_dataset({name}{config_name}, split="{config.split}", streaming=True{at})')
     return "## How to load it\n\n```python\n" + "\n".join(lines) + "\n```"
 
 
 def _columns(configs: Sequence[DatasetConfig]) -> str:
     rows = [
-        (config.name, number(config.files), number(config.rows), size(config.bytes),
+        (config.key, number(config.files), number(config.rows), size(config.bytes),
          ", ".join(f"`{name}`: {kind}" for name, kind in config.columns.items()))
         for config in configs
     ]  # fmt: skip

@@ -11,17 +11,17 @@ from typing import Any
 
 from corpusmill.assets.hub import HUB_SCHEME, MAIN_REVISION, TRUE_VALUES, Repo
 from corpusmill.errors import CorpusmillError, InputError, StorageError
-from corpusmill.publish.folder import SPLIT
 from corpusmill.publish.readme import MARK
 from corpusmill.report.numbers import number, size
 from corpusmill.retry import http_status, is_unreachable
+from corpusmill.shards.layout import SPLITS
 from corpusmill.store.sums import sha256
 
 # The Hub asks for 50 to 100 files in a commit at most. What a commit has sent need not be sent again.
 COMMIT_FILES = 50
 COMMIT_BYTES = 10_000_000_000
 CARD = "README.md"
-SHARD_NAME = re.compile(rf"([^/]+)/{SPLIT}-\d{{5}}-of-\d{{5}}\.parquet")
+SHARD_NAME = re.compile(rf"([^/]+)/(?:{'|'.join(SPLITS)})-\d{{5}}-of-\d{{5}}\.parquet")
 LOG_IN = (
     "Make a token that may write at https://huggingface.co/settings/tokens, and give it: `hf auth login`, or HF_TOKEN=…"
 )
@@ -129,7 +129,7 @@ def _stale(repo: Repo, files: Sequence[str], remote: Sequence[str] | dict[str, A
             f"{HUB_SCHEME}{repo}: has {number(len(others))} files that this push does not, which would be read with "
             f"it, as {others[0]}; and its card is not one of corpusmill push, so nothing is removed. Push to another "
             "name or --revision, or remove them: "
-            f'hf repos delete-files {repo.name} "{others[0].partition("/")[0]}/{SPLIT}-*" '
+            f'hf repos delete-files {repo.name} "{others[0].partition("/")[0]}/*-of-*.parquet" '
             f"--type dataset"
         )
     return others

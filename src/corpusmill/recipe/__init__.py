@@ -11,6 +11,7 @@ True
 A recipe in YAML passes these modules, in this order:
 
     tree            the text as nodes with line numbers; variables of the environment
+    extends         with what it has from the recipe that it builds on
     override        `--set KEY=VALUE`: one value of the tree replaced
     part_nodes      the readers, steps and writers in the tree, not yet values
     values          the value of a node, by the annotation of a parameter; and back
@@ -22,6 +23,7 @@ What it becomes, and what is made of it:
     model           Recipe; `arguments`: what Python passes to it; `rows`: documents in memory
     parts           Source, RunSettings; `selection`: the sources that a step is for; `canaries`
     training_stage  a stage of training; `stages`: the shards that all stages read
+    split           which documents are kept back for validation
     names           `gopher_quality` for `filter/gopher_quality`
     dump            YAML that `load` reads back to the same recipe
     fingerprint     the same work has the same one
@@ -35,6 +37,7 @@ from corpusmill.recipe.names import labels, name_of
 from corpusmill.recipe.order import check_order
 from corpusmill.recipe.parts import RunSettings, Source
 from corpusmill.recipe.selection import Selection, for_sources
+from corpusmill.recipe.split import Split
 from corpusmill.recipe.training_stage import TrainingStage
 
 __all__ = [
@@ -42,6 +45,7 @@ __all__ = [
     "RunSettings",
     "Selection",
     "Source",
+    "Split",
     "TrainingStage",
     "check_order",
     "code_version",

@@ -11,8 +11,9 @@ from corpusmill.recipe import load
 from corpusmill.recipe.parts import Source, check_instance
 from corpusmill.recipe.rows import Rows, is_in_memory
 from corpusmill.recipe.selection import ForSources
+from corpusmill.recipe.split import Split
 from corpusmill.recipe.training_stage import TrainingStage
-from corpusmill.recipe.tree import Problems
+from corpusmill.recipe.tree import Position, Problems, tree_of
 
 PATH_TYPES = (str, PathLike)
 
@@ -95,6 +96,16 @@ def writers_of(value: Any) -> tuple[Any, ...]:
 def stages_of(value: Any) -> tuple[TrainingStage, ...]:
     """Stages of training, likewise."""
     return _parts(value, "stages", load.parse_stage)
+
+
+def split_of(value: Any) -> Split | None:
+    """The split, likewise; None: there is none."""
+    if value is None or isinstance(value, Split):
+        return value
+    problems = Problems()
+    split = load.parse_split(tree_of(value, Position("split")), problems)
+    problems.check()
+    return split
 
 
 def _parts(value: Any, section: str, parse: Callable[[Any, str, Problems], Any]) -> tuple[Any, ...]:

@@ -38,6 +38,8 @@ def dump(recipe: RecipeParts, resolved: bool = False, shown: Callable[[str], str
         sections.append(("steps", _block([item(name_of(step), entry) for step, entry in zip(recipe.steps, entries)])))
     if recipe.write:
         sections.append(("write", _block([item(name_of(writer), values(writer)) for writer in recipe.write])))
+    if recipe.split:
+        sections.append(("split", _node(values(recipe.split))))
     if recipe.stages:
         step_entry = partial(_step_entry, values)
         sections.append(("stages", _block([_node(stage_entry(stage, step_entry)) for stage in recipe.stages])))

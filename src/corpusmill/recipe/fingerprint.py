@@ -55,7 +55,9 @@ def recipe_fingerprint(recipe: RecipeParts) -> str:
     if recipe.canary:
         chain = digest({"canary": [plain(entry) for entry in recipe.canary], "upstream": chain})
     stages = {"stages": [stage_entry(entry, describe) for entry in recipe.stages]} if recipe.stages else {}
-    return digest({"steps": chain, "write": [describe(writer) for writer in recipe.write], **limited, **stages})
+    split = {"split": plain(recipe.split)} if recipe.split else {}
+    write = [describe(writer) for writer in recipe.write]
+    return digest({"steps": chain, "write": write, **limited, **stages, **split})
 
 
 def _files(source: Source) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from corpusmill import execute, read, steps, write
 from corpusmill.errors import CorpusmillError
 from corpusmill.recipe.canaries import Canary
 from corpusmill.recipe.parts import RunSettings, Source
+from corpusmill.recipe.split import Split
 from corpusmill.recipe.training_stage import TrainingStage
 from corpusmill.recipe.values import form_of, is_required, parameters, plain
 from corpusmill.steps.describe import notes, summary
@@ -31,6 +32,8 @@ ONE_OR_MORE = {
     "minItems": 1,
     "minLength": 1,
 }  # one, or a list of them
+STEPS = "What is done to each document, in this order."
+WRITE = "Output formats. The folder of the run has the kept documents in any case."
 OF_ALL_SOURCES = ("mix/", "tokenize/", "pack/")  # these take neither `only` nor `except`
 JSON_TYPES = {bool: "boolean", int: "integer", float: "number", str: "string", Path: "string", types.NoneType: "null"}
 PROBES = {int: (-1, 0, 1, 2), float: (-0.5, 0.0, 0.5, 1.0, 1.5)}
@@ -41,6 +44,7 @@ def recipe_schema() -> Schema:
     run = _object(RunSettings)
     run["properties"]["executor"] |= {"enum": list(execute.EXECUTORS)}
     del run["markdownDescription"]  # its parameters have what more it says
+    sections = {"steps": _section(STEPS, "step"), "write": _section(WRITE, "writer")}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "description": "What to read, what to do with it, what to write. `corpusmill check` checks all of it.",
@@ -60,8 +64,14 @@ def recipe_schema() -> Schema:
                 "description": "The seed of all random draws, together with the ids of documents.",
             },
             "read": _section("Sources. Of duplicates, the one from the earlier source is kept.", "reader"),
-            "steps": _section("What is done to each document, in this order.", "step"),
-            "write": _section("Output formats. The folder of the run has the kept documents in any case.", "writer"),
+            "extends": {
+                "description": "A recipe to build on: the name of one that ships, or a file. `steps` and `write` as "
+                "mappings change it, by step.",
+                **NONEMPTY_TEXT,
+            },
+            "steps": {"description": STEPS},
+            "write": {"description": WRITE},
+            "split": {"$ref": "#/$defs/split"},
             "stages": {
                 "description": "Stages of training, each with a budget, and its own mixture, row length and tokens.",
                 "anyOf": [{"type": "array", "items": {"$ref": "#/$defs/stage"}}, {"$ref": "#/$defs/stage"}],
@@ -72,16 +82,30 @@ def recipe_schema() -> Schema:
             },
             "run": run,
         },
-        "required": ["read"],
+        "if": {"required": ["extends"]},
+        "then": {"properties": {name: _changed(section) for name, section in sections.items()}},
+        "else": {"properties": sections, "required": ["read"]},
         "additionalProperties": False,
         "$defs": {
+            "changes": {
+                "type": "object",
+                "description": "LABEL: parameters that change, or null for without it; `after LABEL`, `before LABEL`: "
+                "what is added there.",
+                "additionalProperties": {"type": ["object", "array", "string", "null"]},
+            },
             "reader": _named_part({name: _reader(read.find(name)) for name in read.names()}, reader=True),
             "step": _named_part({name: _step(name) for name in steps.names()}),
             "canary": _object(Canary),
+            "split": _object(Split),
             "stage": _stage(),
             "writer": _named_part({name: _object(write.find(name)) for name in write.names()}),
         },
     }
+
+
+def _changed(section: Schema) -> Schema:
+    """What a recipe that extends another may have in place of a section: changes by label."""
+    return {**section, "anyOf": [*section["anyOf"], {"$ref": "#/$defs/changes"}]}
 
 
 def _section(description: str, kind: str) -> Schema:

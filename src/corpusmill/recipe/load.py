@@ -1,6 +1,7 @@
 """A recipe from YAML: strict, with all problems reported together, each with its line.
 
-    text -> tree (`tree.parse`) -> with settings of the command line (`override`) -> values (`load_parts`)
+    text -> tree (`tree.parse`) -> with what it `extends` -> with settings of the command line (`override`)
+         -> values (`load_parts`)
 
 Values are checked one by one as they are made, then together (`order`).
 """
@@ -16,6 +17,7 @@ from typing import Any, TypeVar
 from corpusmill.errors import AssetError, RecipeError, did_you_mean
 from corpusmill.recipe import shipped
 from corpusmill.recipe.canaries import Canary, canaries
+from corpusmill.recipe.extends import EXTENDS, extended
 from corpusmill.recipe.names import short_name
 from corpusmill.recipe.order import RecipePart, check_order, misplaced, position_of
 from corpusmill.recipe.override import Overrides, override, settings
@@ -30,6 +32,7 @@ from corpusmill.recipe.part_nodes import (
 )
 from corpusmill.recipe.parts import RunSettings, Sections, Source, check_name, check_seed, same_name
 from corpusmill.recipe.selection import ForSources, Selection, applied
+from corpusmill.recipe.split import Split
 from corpusmill.recipe.stages import STAGE_PARTS
 from corpusmill.recipe.training_stage import TrainingStage
 from corpusmill.recipe.tree import KeyValue, Node, Position, Problems, Scalar, TableNode, tree_of
@@ -100,7 +103,7 @@ def read_parts(text: str, where: str = "<string>", overrides: Overrides = (), na
     Raises RecipeError if the text is no mapping in YAML.
     """
     problems = Problems()
-    tree = parse_tree(text, where, problems)
+    tree = extended(parse_tree(text, where, problems), problems, read_text)
     for setting in settings(overrides):
         try:
             tree = override(tree, setting, problems)
@@ -119,14 +122,16 @@ def load_parts(tree: Node, name: str, problems: Problems) -> LoadedParts:
         raise AssertionError("unreachable: a problem was just added")
     for key, entry in tree.entries.items():
         if key not in RECIPE_KEYS:
-            hint = did_you_mean(key, RECIPE_KEYS) or "."
-            problems.add(entry.at, f'a recipe has no key "{key}"{hint} It takes: {", ".join(RECIPE_KEYS)}.')
+            keys = (*RECIPE_KEYS, EXTENDS)
+            hint = did_you_mean(key, keys) or "."
+            problems.add(entry.at, f'a recipe has no key "{key}"{hint} It takes: {", ".join(keys)}.')
     if "read" not in tree.entries:
         problems.add(Position(tree.at.file), 'the recipe has no "read"; add one, as in: read: {jsonl: docs.jsonl}')
     name = _parse_setting(tree, "name", str, check_name, problems) or name
     seed = _parse_setting(tree, "seed", int, check_seed, problems) or 0
     run = _parse_run(tree.entries["run"], problems) if "run" in tree.entries else RunSettings()
     canary = _parse_canaries(tree, problems)
+    split = parse_split(tree.entries["split"].value, problems) if "split" in tree.entries else None
     stages = [parse_stage_node(node, problems) for node in _stage_nodes(tree, problems)]
     nodes = {section: read_part_nodes(tree, section, problems) for section in SECTIONS}
     classes = {section: [find_class(node, section, problems) for node in nodes[section]] for section in SECTIONS}
@@ -144,7 +149,7 @@ def load_parts(tree: Node, name: str, problems: Problems) -> LoadedParts:
     }
     chosen = [selection for selection, step in zip(selections, built["steps"]) if step is not None]
     training = [stage for stage in stages if stage]
-    sections = Sections(name, seed, right["read"], right["steps"], right["write"], run, chosen, canary, training)
+    sections = Sections(name, seed, right["read"], right["steps"], right["write"], run, chosen, canary, training, split)
     names = [source.source for source in right["read"]]
     if problems:
         applies: dict[str, list[Any]] = {section: [None] * len(nodes[section]) for section in SECTIONS}
@@ -210,6 +215,14 @@ def _parse_canaries(tree: TableNode, problems: Problems) -> list[Canary]:
             example = "canary: {made: 10, copies: 100}"
             problems.add(node.at, f"canary is a mapping, as in: {example}; got {describe_node(node)}")
     return [canary for canary in parsed if canary is not None]
+
+
+def parse_split(node: Node, problems: Problems) -> Split | None:
+    """What is kept back for validation; None where it is wrong, with all problems added."""
+    if isinstance(node, TableNode):
+        return make(Split, "split", node.at, node.entries, problems)
+    problems.add(node.at, f"split is a mapping, as in: split: {{validation: 0.01}}; got {describe_node(node)}")
+    return None
 
 
 def _stage_nodes(tree: TableNode, problems: Problems) -> list[TableNode]:

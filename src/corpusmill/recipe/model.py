@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from corpusmill.errors import RecipeError
-from corpusmill.recipe.arguments import sources_of, stages_of, steps_of, writers_of
+from corpusmill.recipe.arguments import sources_of, split_of, stages_of, steps_of, writers_of
 from corpusmill.recipe.canaries import Canary, canaries
 from corpusmill.recipe.dump import dump
 from corpusmill.recipe.fingerprint import recipe_fingerprint
@@ -36,6 +36,7 @@ class Recipe:
             which sources each step applies to; None for all
     canary  strings that are planted, see `recipe.canaries`
     stages  of training, see `recipe.stages`; as values or as in YAML
+    split   which documents are kept back for validation, see `recipe.split`; as a value or as in YAML
 
     written
             the text that it was loaded from; None of one made in Python, and of `dataclasses.replace`
@@ -53,6 +54,7 @@ class Recipe:
     selections: Sequence[Selection | None] = ()
     canary: Sequence[Canary] = ()
     stages: Any = ()
+    split: Any = None
     written: Written | None = field(default=None, init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -61,6 +63,7 @@ class Recipe:
             ("steps", steps_of),
             ("write", writers_of),
             ("stages", stages_of),
+            ("split", split_of),
         ):
             object.__setattr__(self, section, convert(getattr(self, section)))
         object.__setattr__(self, "canary", (self.canary,) if isinstance(self.canary, Canary) else tuple(self.canary))

@@ -14,7 +14,7 @@ from corpusmill.recipe.selection import applied
 from corpusmill.recipe.stages import check_stages, parts_of
 from corpusmill.recipe.tree import Node, Position, Problems, TableNode
 from corpusmill.recipe.values import parameters
-from corpusmill.steps import ChecksRecipe, Tokenize, keeps_parts
+from corpusmill.steps import ChecksRecipe, CorpusStep, Tokenize, keeps_parts
 
 Kind = Literal["extract", "text", "mix", "tokenize", "pack", "any"]
 
@@ -98,6 +98,9 @@ def check_order(recipe: RecipeParts, tree: Node | None = None) -> None:
         *missed(recipe, parts),
     ]:
         problems.add(position_of(tree, part), f"{part.name} {message}")
+    if recipe.split and recipe.split.by == "cluster" and not any(map(finds_clusters, recipe.steps)):
+        at = tree.entries["split"].at if isinstance(tree, TableNode) and "split" in tree.entries else Position("split")
+        problems.add(at, "split: by: cluster is by what dedup/minhash finds, and no step is that; add it, or drop `by`")
     for number, message in (*_of_tokens(recipe), *check_stages(recipe)):
         problems.add(stage_place(tree, number), f'stage "{recipe.stages[number].name}": {message}')
     problems.check()
@@ -119,6 +122,11 @@ def _of_tokens(recipe: RecipeParts) -> list[tuple[int, str]]:
         variant = Sections("", 0, [], own, [writer], recipe.run, [None] * len(own), [])
         mistakes += [(number, f"{part.name} {message}") for part, message in cuts_parts(variant, parts)]
     return mistakes
+
+
+def finds_clusters(step: Any) -> bool:
+    """Whether a step finds clusters of near-duplicates."""
+    return isinstance(step, CorpusStep) and {"cluster_id", "lost"} <= set(step.verdict.names)
 
 
 def gives_pages(reader: Any) -> bool:

@@ -30,11 +30,11 @@ def settings(overrides: Overrides) -> list[str]:
 def override(tree: Node, setting: str, problems: Problems) -> Node:
     """The tree with one setting replaced or added.
 
-    setting    "KEY=VALUE". The key is `name`, `seed`, `run.PARAMETER`, `steps.LABEL.PARAMETER` (also without
-               `steps.`), `write.LABEL.PARAMETER`, `read.SOURCE.PARAMETER` or `stages.NAME.PARAMETER`, with the labels
-               of `labels` and the names of sources and stages; deeper parts of a parameter follow after more dots. The
-               value is read as in a recipe; if it begins with [, {, " or ' it is YAML, otherwise plain text, so *.gz
-               needs no quotes
+    setting    "KEY=VALUE". The key is `name`, `seed`, `run.PARAMETER`, `split.PARAMETER`, `steps.LABEL.PARAMETER` (also
+               without `steps.`), `write.LABEL.PARAMETER`, `read.SOURCE.PARAMETER` or `stages.NAME.PARAMETER`, with the
+               labels of `labels` and the names of sources and stages; deeper parts of a parameter follow after more
+               dots. The value is read as in a recipe; if it begins with [, {, " or ' it is YAML, otherwise plain text,
+               so *.gz needs no quotes
 
     Raises RecipeError if there is nothing of that key. A wrong parameter or value is found later, as if it were written
     in the recipe, with `--set SETTING` as its place.
@@ -47,7 +47,7 @@ def override(tree: Node, setting: str, problems: Problems) -> Node:
     value = _parse_value(text.strip(), at, problems)
     if not isinstance(tree, TableNode):
         raise wrong(tree.at, f"a recipe is a mapping with the keys {', '.join(RECIPE_KEYS)}; got {describe_node(tree)}")
-    if path[0] not in RECIPE_KEYS and path[0] in (step_labels := _labels(tree, "steps")):
+    if path[0] not in RECIPE_KEYS and path[0] in (step_labels := labels_of_tree(tree, "steps")):
         path = ["steps", *path]
     top, *inner = path
     if top not in RECIPE_KEYS:
@@ -55,11 +55,11 @@ def override(tree: Node, setting: str, problems: Problems) -> Node:
         own = f". Its steps: {', '.join(step_labels)}" if step_labels else ""
         raise wrong(at, f'a recipe has no key "{top}"{hint} It takes: {", ".join(RECIPE_KEYS)}{own}.')
     if top not in SECTIONS and (top != "stages" or not inner):
-        if (top == "run") != bool(inner):
+        if (top == "run") != bool(inner) and top != "split":
             form = "run.PARAMETER, as in run.workers=4" if top == "run" else f"{top} alone"
             raise wrong(at, f"the key must be {form}")
         return _set_value(tree, path, value, at)
-    labels = _labels(tree, top)
+    labels = labels_of_tree(tree, top)
     if len(inner) < 2:
         raise wrong(at, f"the key must be {top}.NAME.PARAMETER, as in {_example(top, labels)}")
     label = inner[0]
@@ -69,7 +69,7 @@ def override(tree: Node, setting: str, problems: Problems) -> Node:
         raise wrong(at, f'the recipe has no {kind} "{label}"{did_you_mean(label, labels) or "."} {available}')
     section, index = tree.entries[top], labels[label]
     nodes = list(list_nodes(section))
-    nodes[index] = _set_in_part(nodes[index], top, inner[1:], value, at)
+    nodes[index] = set_in_part(nodes[index], top, inner[1:], value, at)
     return replace(tree, entries={**tree.entries, top: KeyValue(section.at, Items(section.value.at, tuple(nodes)))})
 
 
@@ -90,7 +90,7 @@ def _moved(node: Node, at: Position) -> Node:
             return TableNode(at, {key: KeyValue(at, _moved(entry.value, at)) for key, entry in node.entries.items()})
 
 
-def _labels(tree: TableNode, section: str) -> dict[str, int]:
+def labels_of_tree(tree: TableNode, section: str) -> dict[str, int]:
     """label -> index, of the well-formed entries of a section; the label of a source or a stage is its name."""
     if section == "stages":
         nodes = enumerate(list_nodes(tree.entries.get(section)))
@@ -127,7 +127,7 @@ def _set_value(table: TableNode, path: Sequence[str], value: Node, at: Position)
     return replace(table, entries={**table.entries, key: KeyValue(at, value)})
 
 
-def _set_in_part(node: Node, section: str, path: Sequence[str], value: Node, at: Position) -> TableNode:
+def set_in_part(node: Node, section: str, path: Sequence[str], value: Node, at: Position) -> TableNode:
     """A stage, or a reader, step or writer in whatever form it was written, with a parameter set."""
     if section == "stages":
         assert isinstance(node, TableNode)  # `_labels` has read its name

@@ -10,7 +10,7 @@ from corpusmill.recipe.tree import Items, KeyValue, Node, Position, Problems, Sc
 from corpusmill.recipe.values import describe_node
 
 SECTIONS = {"read": (read, "reader"), "steps": (steps, "step"), "write": (write, "writer")}
-RECIPE_KEYS = ("name", "seed", *SECTIONS, "stages", "canary", "run")
+RECIPE_KEYS = ("name", "seed", *SECTIONS, "split", "stages", "canary", "run")
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from corpusmill.read import ReadCounts, files_at, is_whole
 from corpusmill.recipe.canaries import Canary
 from corpusmill.recipe.names import name_of, short_name
 from corpusmill.recipe.selection import Selection
+from corpusmill.recipe.split import Split
 from corpusmill.recipe.training_stage import TrainingStage
 from corpusmill.storage import printable, selected
 
@@ -232,6 +233,7 @@ class Sections(NamedTuple):
     selections: list[Selection | None]
     canary: list[Canary]
     stages: Sequence[TrainingStage] = ()
+    split: Split | None = None
 
 
 class RecipeParts(Protocol):
@@ -255,6 +257,8 @@ class RecipeParts(Protocol):
     def canary(self) -> Sequence[Canary]: ...
     @property
     def stages(self) -> Sequence[TrainingStage]: ...
+    @property
+    def split(self) -> Split | None: ...
 
 
 def home(path: str) -> str:

@@ -10,7 +10,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -131,8 +131,10 @@ def read_scalar(text: str) -> Plain:
     return text
 
 
-def parse(text: str, file: str, problems: Problems) -> Node:
+def parse(text: str, file: str, problems: Problems, without: Collection[str] = ()) -> Node:
     """The tree of a recipe's text.
+
+    without   keys of the recipe that are left out, with what is wrong in them
 
     Duplicate keys, variables that are not set and similar problems are added to `problems`. Raises RecipeError if the
     text is empty or not YAML.
@@ -141,6 +143,8 @@ def parse(text: str, file: str, problems: Problems) -> Node:
         root = yaml.compose(text, Loader=_Loader)
         if root is None:
             raise RecipeError(f'{file}: the recipe is empty. It needs at least "read", the sources to read.')
+        if isinstance(root, yaml.MappingNode):
+            root.value = [(key, value) for key, value in root.value if key.value not in without]
         return _Walk(file, problems).node(root)
     except yaml.YAMLError as error:
         raise RecipeError(_not_yaml(error, text, file)) from None
@@ -149,6 +153,7 @@ def parse(text: str, file: str, problems: Problems) -> Node:
 
 
 BARE = "bare"
+MERGE_KEY = "<<"  # of YAML 1.1, which 1.2 has no more: taken all the same
 TEXT, LIST, MAP = (f"tag:yaml.org,2002:{name}" for name in ("str", "seq", "map"))
 
 
@@ -189,17 +194,24 @@ class _Walk:
 
     def entries(self, node: Any) -> dict[str, KeyValue]:
         entries: dict[str, KeyValue] = {}
+        merged: list[tuple[Position, Node]] = []
         for key, value in node.value:
             at = self.at(key)
             if not isinstance(key, yaml.ScalarNode):
                 self.problems.add(at, "a key must be text, got a list or a mapping")
-            elif key.value == "<<" and key.tag == BARE:
-                self.problems.add(at, "YAML 1.2 has no merge key (<<); write the settings out")
+            elif key.value == MERGE_KEY and key.tag == BARE:
+                merged.append((at, self.node(value)))
             elif key.value in entries:
                 first = entries[key.value].at.line
                 self.problems.add(at, f'"{key.value}" is written twice, first on line {first}; keep one of them')
             else:
                 entries[key.value] = KeyValue(at, self.node(value))
+        for at, others in merged:  # what stands beside it goes before, and of several the first
+            for table in others.items if isinstance(others, Items) else (others,):
+                if isinstance(table, TableNode):
+                    entries = {**table.entries, **entries}
+                else:
+                    self.problems.add(at, "<< takes a mapping, or a list of mappings, as in <<: *defaults")
         return entries
 
     def at(self, node: Any) -> Position:

@@ -26,10 +26,22 @@ OPTIONAL_KEYS = tuple("bos bos_id split_at name sample_tokens sample_sha256 loss
 FILE_NAME = "{:05d}"  # of files: the number of the shard
 NO_PACKING = "none"  # as the packing: a stream that is not divided into rows
 
+TRAIN, VALIDATION = "train", "validation"  # the sides of a split of a run's documents
+SPLITS = (TRAIN, VALIDATION)
+
 PADDING = -1  # as a document number: the span belongs to no document
 
 # A name of files: at most one place for the number, written as Python formats it, and no folder.
 FILE_NAME_PATTERN = re.compile(r"[^{}/\\\0]*(\{(:0?\d{0,2}d)?\}[^{}/\\\0]*)?")
+
+
+def output_of(label: str, side: str) -> str:
+    """The folder of output that has one side of what a writer of a recipe writes.
+
+    >>> output_of("shards", "train"), output_of("shards", "validation")
+    ('shards', 'shards-validation')
+    """
+    return label if side == TRAIN else f"{label}-{side}"
 
 
 def tokens_name(number: int, name: str | None = None) -> str:

@@ -9,12 +9,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from corpusmill.errors import ShardError
+from corpusmill.errors import ShardError, did_you_mean
 from corpusmill.shards.entries import open_index
 from corpusmill.shards.entries import problems as entries_problems
 from corpusmill.shards.files import ShardFiles
 from corpusmill.shards.forgotten import read_forgotten
-from corpusmill.shards.layout import INDEX, PADDING, DocumentSpans, ShardEntry, ShardIndex
+from corpusmill.shards.layout import (
+    INDEX,
+    PADDING,
+    SPLITS,
+    TRAIN,
+    DocumentSpans,
+    ShardEntry,
+    ShardIndex,
+    output_of,
+)
 from corpusmill.shards.sample import SampleIds, ids_of
 
 if TYPE_CHECKING:
@@ -30,12 +39,13 @@ class TokenOrigin(NamedTuple):
     row: int | None  # counted over all shards, in rows of the index's sequence length; None if it has none
 
 
-RUN_SHARDS = Path("output", "shards")  # where a run has its shards; `run_folder`, which says so, is no part of a loader
+# Where a run has its shards; `run_folder`, which says so, is no part of a loader.
+RUN_OUTPUT, SHARDS = "output", "shards"
 RUN_FILE = "run.json"  # in the folder of a run
 SIZES_CHECKED = 16  # files of tokens, at most, whose sizes are asked for at opening
 
 
-def open_shards(path: str | PathLike[str], *, verify: bool = False) -> "Shards":
+def open_shards(path: str | PathLike[str], *, split: str = TRAIN, verify: bool = False) -> "Shards":
     """Open a folder of training shards, or those of a run by its folder.
 
     Checks the index, and the sizes of up to 16 files of tokens: all, or of more the first, the last, and others at
@@ -44,19 +54,32 @@ def open_shards(path: str | PathLike[str], *, verify: bool = False) -> "Shards":
     is compared with its checksum when it is first used; the tokens are only if asked for, because that reads all of
     them.
 
+    split    "validation": what the recipe's `split` keeps back, of a run, or of the run that has this folder
     verify   read every file of tokens and of spans now, and compare it with its checksum
 
-    Raises ShardError if one of these files is missing, truncated or damaged, or this is not a folder of shards.
+    Raises ShardError if one of these files is missing, truncated or damaged, or this is not a folder of shards; and
+    where there is no such split.
     """
+    if split not in SPLITS:
+        raise ShardError(f"split is one of {', '.join(SPLITS)}; got {split!r:.60}{did_you_mean(str(split), SPLITS)}")
     folder = Path(path)
     folder = folder.parent if folder.name == INDEX else folder
-    if not (folder / INDEX).exists() and (folder / RUN_SHARDS / INDEX).exists():
-        folder /= RUN_SHARDS
+    run_shards = folder / RUN_OUTPUT / SHARDS
+    if not (folder / INDEX).exists() and (run_shards / INDEX).exists():
+        folder = run_shards
     elif not (folder / INDEX).exists() and (folder / RUN_FILE).exists():
         raise ShardError(
-            f"{folder}: this run has no training shards (no {RUN_SHARDS / INDEX}). Is it finished? Its recipe must "
-            "have a step that tokenizes, and write `shards`."
+            f"{folder}: this run has no training shards (no {Path(RUN_OUTPUT, SHARDS, INDEX)}). Is it finished? Its "
+            "recipe must have a step that tokenizes, and write `shards`."
         )
+    if split != TRAIN and not folder.name.endswith(output_of("", split)):
+        beside = folder.with_name(output_of(folder.name, split))
+        if (folder / INDEX).exists() and not (beside / INDEX).exists():
+            raise ShardError(
+                f"{folder}: there is no {beside.name} beside it. Add `split: {{{split}: 0.01}}` to the recipe and run "
+                "it again, which writes its output anew and no more."
+            )
+        folder = beside
     shards = Shards(folder, open_index(folder))
     shards.check_sizes(SIZES_CHECKED)
     if verify:

@@ -6,6 +6,7 @@
 from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from corpusmill.text.array_types import UInt64s
 
@@ -20,3 +21,9 @@ def mix64(x: Bits) -> Bits:
     x = (x ^ (x >> U(30))) * U(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> U(27))) * U(0x94D049BB133111EB)
     return x ^ (x >> U(31))
+
+
+def chance(numbers: UInt64s) -> NDArray[np.float64]:
+    """(numbers,) evenly distributed in [0, 1), the same for the same number."""
+    mixed: UInt64s = mix64(numbers + U(GOLDEN)) >> U(11)
+    return mixed.astype(np.float64) / 2**53

@@ -8,9 +8,12 @@ verdicts together with the documents:
     pass-1    the steps that follow, keys; without `extract` it reads, and has units of input
     LABEL-…   the stages of each corpus step, LABEL-verdicts among them
     pass-2    documents and verdicts, steps
+    split     which documents are for validation, where the recipe splits
     tokens    token ids of the kept documents
+    split-…   which of the stream of tokens are of each side
     epochs    the same of those that a mix draws more than once, time after time
-    WRITER    what each writer writes: packed rows, one unit per training shard, or documents
+    WRITER    what each writer writes: packed rows, one unit per training shard, or documents; of a split, this is for
+              training, and WRITER-validation the rest
     FOLDER-…  `ids`, `epochs` and `documents` of a folder that stages of training read, and the folder itself
 """
 
@@ -48,6 +51,7 @@ from corpusmill.engine.work.sinks import (
     StepFlow,
 )
 from corpusmill.engine.work.sources import InputFiles, PassSource, StoredDocuments, TextsInPlace
+from corpusmill.engine.work.split import SPLIT, SplitDocuments, SplitSubset
 from corpusmill.engine.work.step_chain import StepChain
 from corpusmill.engine.work.streams import ChooseDocuments, TokenStream
 from corpusmill.engine.work.token_counts import EncodedTokens, TokenCounts, Tokens
@@ -56,9 +60,10 @@ from corpusmill.engine.work.tokens import EPOCHS, CountTokens, EncodeDocuments, 
 from corpusmill.errors import InputError, RecipeError
 from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.names import labels
-from corpusmill.recipe.order import check_order
+from corpusmill.recipe.order import check_order, finds_clusters
 from corpusmill.recipe.selection import applied
 from corpusmill.recipe.stages import new_folders
+from corpusmill.shards.layout import SPLITS, TRAIN, output_of
 from corpusmill.steps import CorpusStep, ExtractsText, Filter, OwnPass, Pack, Tokenize, Transform, keeps_parts
 from corpusmill.steps.keys import KeyStage
 from corpusmill.store.unit_io import Upstream
@@ -337,11 +342,18 @@ def _outputs(
     copies = f"{mix}.copies" if mix else None
     texts: list[Stage] = []
     with_tokens: list[Stage] = []
+    sides: tuple[SplitSubset | None, ...] = (None,)
+    if recipe.split:
+        sides = tuple(map(SplitSubset, SPLITS))
+        cluster = _cluster_signal(recipe)
+        split = SplitDocuments(recipe.split, recipe.seed, last, cluster, passes if cluster else ())
+        yield Stage(SPLIT, split, split.after, split.units)
     for name, writer in writers.items():
         if isinstance(writer, DocumentWriter):
-            documents = WriteDocuments(writer, last, copies, passes if wanted_signals(writer) else ())
-            stage = Stage(name, documents, documents.after, documents.units)
-            (with_tokens if wants_tokens(writer) else texts).append(stage)
+            for side in sides:
+                documents = WriteDocuments(writer, last, copies, passes if wanted_signals(writer) else (), side)
+                stage = Stage(_output(name, side), documents, documents.after, documents.units)
+                (with_tokens if wants_tokens(writer) else texts).append(stage)
     yield from texts
     shards = {name: writer for name, writer in writers.items() if not isinstance(writer, DocumentWriter)}
     if tokenize is None or not (shards or with_tokens or recipe.stages):
@@ -354,16 +366,39 @@ def _outputs(
         return
     stream, repeats = _stream(last, "tokens", last.texts, mix, EPOCHS)
     yield from repeats
+    streams: dict[SplitSubset | None, TokenStream] = {None: stream}
+    for side in sides if recipe.split else ():
+        assert side
+        whole = stream if side.is_repeated else TokenStream(last, "tokens", last.texts)
+        choose = ChooseDocuments(whole, None, (), (), copies if side.is_repeated else None, side)
+        name = f"{SPLIT}-{side.name}"
+        yield Stage(name, choose, choose.after, choose.units)
+        streams[side] = replace(whole, chosen=name)
     for name, writer in shards.items():
-        work: WriteTokens | PackRows
-        if isinstance(writer, TokenWriter):
-            work = WriteTokens(writer, stream)
-        else:
-            assert isinstance(writer, RowWriter)
-            assert pack is not None or not getattr(writer, "needs_rows", True)  # as check_order has seen
-            work = PackRows(pack, tokenize, writer, stream)
-        yield Stage(name, work, stream.after, work.units)
+        for side in sides:
+            own = streams[side]
+            work: WriteTokens | PackRows
+            if isinstance(writer, TokenWriter):
+                work = WriteTokens(writer, own)
+            else:
+                assert isinstance(writer, RowWriter)
+                assert pack is not None or not getattr(writer, "needs_rows", True)  # as check_order has seen
+                work = PackRows(pack, tokenize, writer, own)
+            yield Stage(_output(name, side), work, own.after, work.units)
     yield from _training(recipe, passes, stream, tokenize, pack, mix)
+
+
+def _output(label: str, side: SplitSubset | None) -> str:
+    """The stage that writes one side of what a writer writes, and its folder of output."""
+    return output_of(label, side.name) if side else label
+
+
+def _cluster_signal(recipe: Recipe) -> str | None:
+    """The signal that says which cluster a document is of, where the recipe splits by that."""
+    if not recipe.split or recipe.split.by != "cluster":
+        return None
+    steps = zip(labels(recipe.steps), recipe.steps)
+    return next(f"{label}.cluster_id" for label, step in steps if finds_clusters(step))  # as check_order has seen
 
 
 def _stream(
@@ -408,12 +443,15 @@ def _training(
             encoded[encoding], repeats = _stream(stream.before, name, name, mix, f"{folder.name}-{EPOCHS}")
             yield from repeats
         own = encoded[encoding]
-        if folder.source is not None or folder.where:
+        side = SplitSubset(TRAIN) if recipe.split else None
+        if side and own is stream and folder.source is None and not folder.where:
+            own = replace(own, chosen=f"{SPLIT}-{TRAIN}")
+        elif side or folder.source is not None or folder.where:
             where = tuple((signal, bounds.min, bounds.max) for signal, bounds in folder.where)
             measured = passes if where else ()
-            choose = ChooseDocuments(own, folder.source, where, measured, f"{mix}.copies" if mix else None)
+            choose = ChooseDocuments(own, folder.source, where, measured, f"{mix}.copies" if mix else None, side)
             name = f"{folder.name}-documents"
-            yield Stage(name, choose, tuple(dict.fromkeys((*own.after, *measured))), choose.units)
+            yield Stage(name, choose, choose.after, choose.units)
             own = replace(own, chosen=name)
         work = PackRows(folder.pack, folder.tokenize, folder.writer, own)
         yield Stage(folder.name, work, own.after, work.units)

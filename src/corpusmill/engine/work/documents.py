@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from corpusmill.engine.work.outputs import check_writer, publish_files
 from corpusmill.engine.work.pass_documents import PassDocuments, read_documents, unchunked
 from corpusmill.engine.work.signals import signals_of_kept
+from corpusmill.engine.work.split import SPLIT, SplitSubset, text_groups
 from corpusmill.engine.work.text_files import TextFile, TextFilePart, megabytes_of, part_files, text_files
 from corpusmill.engine.work.token_files import IDS, read_ids
 from corpusmill.errors import RecipeError
@@ -46,18 +47,21 @@ class WriteDocuments:
     before   the documents
     copies   the signal that says how often each document is drawn: the writer gets it as a column `copies`
     passes   all passes, in order, if the writer writes signals
+    side     of the split: which documents; None: all of them
     """
 
     writer: DocumentWriter
     before: PassDocuments
     copies: str | None = None
     passes: tuple[str, ...] = ()
+    side: SplitSubset | None = None
 
     @property
     def after(self) -> tuple[str, ...]:
         """The stages that it reads."""
         tokens = (TOKENS,) if wants_tokens(self.writer) else ()
-        return tuple(dict.fromkeys((*self.passes, *self.before.after, *tokens)))
+        split = (SPLIT,) if self.side else ()
+        return tuple(dict.fromkeys((*self.passes, *self.before.after, *tokens, *split)))
 
     @property
     def wanted_signals(self) -> tuple[str, ...]:
@@ -70,7 +74,12 @@ class WriteDocuments:
         read += [upstream.results(stage)["signals"] for stage in self.passes]
         if wants_tokens(self.writer):
             read += [upstream.results(TOKENS)["tokens"], upstream.results(self.before.texts)[IDS]]
-        for number, file in enumerate(text_files(megabytes_of(self.writer), results)):
+        if self.side:
+            read.append(upstream.results(SPLIT)[SPLIT])
+            files_of_text = text_files(megabytes_of(self.writer), upstream.results(SPLIT), text_groups(self.side.name))
+        else:
+            files_of_text = text_files(megabytes_of(self.writer), results)
+        for number, file in enumerate(files_of_text):
             content = [f"{files.checksum(p.unit)}:{p.first}:{p.stop}" for p in file.parts for files in read]
             if isinstance(self.writer, WritesBeside):
                 name = file_name(self.writer, number, "")
@@ -80,9 +89,13 @@ class WriteDocuments:
 
     def run(self, inputs: TextFile, io: UnitIO) -> None:
         parts = part_files(inputs, {stage: io.results(stage) for stage in self.after}, self.before, self.passes)
-        rows = sum(_rows(io.parquet(part.docs), range(part.first, part.stop)) for part in parts)
+        sides = [self.side.among(io, part.unit) if self.side else None for part in inputs.parts]
+        rows = sum(_rows_of(part, among, io) for part, among in zip(parts, sides))
         files = {suffix: io.path(output, suffix.rpartition("}")[2], rows) for output, suffix in self._files.items()}
-        documents = (documents_of(part, self.copies, io, self.wanted_signals) for part in parts)
+        once = self.side is not None and not self.side.is_repeated
+        documents = (
+            documents_of(part, self.copies, io, self.wanted_signals, among, once) for part, among in zip(parts, sides)
+        )
         batches = _beating(chain.from_iterable(documents), rows, io)
         if isinstance(self.writer, WritesBeside):
             result = self.writer.write_files(batches, files, inputs.name)
@@ -114,18 +127,26 @@ class WriteDocuments:
 
 
 def documents_of(
-    part: TextFilePart, copies: str | None, files: Upstream, signals: tuple[str, ...] = ()
+    part: TextFilePart,
+    copies: str | None,
+    files: Upstream,
+    signals: tuple[str, ...] = (),
+    among: NDArray[np.bool_] | None = None,
+    once: bool = False,
 ) -> Iterator[pa.RecordBatch]:
     """The documents of a part as writers get them: how many tokens each has is its `token_count`; and beside their own
     columns are how often each is drawn as `copies`, if a signal of that name is given; the signals that these patterns
     fit, by their names; and if the part has tokens, `input_ids`. Of a part without documents it is one empty batch, so
     that writers know the columns.
+
+    among   (documents,) which of the unit's documents; None: all
+    once    whether each is drawn once, whatever `copies` says
     """
     file = files.parquet(part.docs)
     extra_columns: dict[str, pa.ChunkedArray | pa.Array] = {}
     if copies:
         drawn = copies_of_kept(files.table(part.signals, ["dropped_by", copies]), copies)
-        extra_columns["copies"] = pa.array(drawn)
+        extra_columns["copies"] = pa.array(np.ones_like(drawn) if once else drawn)
     if signals:
         measured = signals_of_kept(part.measured, signals, files)
         extra_columns |= dict(zip(measured.column_names, measured.columns))
@@ -138,7 +159,8 @@ def documents_of(
         columns |= {name: unchunked(column.slice(row, len(batch))) for name, column in extra_columns.items()}
         if ids is not None:
             columns["input_ids"] = ids.slice(row, row + len(batch))
-        yield pa.RecordBatch.from_pydict(columns)
+        whole = pa.RecordBatch.from_pydict(columns)
+        yield whole if among is None else whole.filter(pa.array(among[row : row + len(batch)]))
         row += len(batch)
 
 
@@ -164,6 +186,14 @@ class _Ids:
         edges = self._edges[first : stop + 1]
         values = self._ids[edges[0] : edges[-1]]
         return pa.ListArray.from_arrays(pa.array((edges - edges[0]).astype(np.int32)), pa.array(np.asarray(values)))
+
+
+def _rows_of(part: TextFilePart, among: NDArray[np.bool_] | None, files: Upstream) -> int:
+    """Documents of a part; of one side, if `among` says which."""
+    file = files.parquet(part.docs)
+    rows = _rows(file, range(part.first, part.stop))
+    first = _rows(file, range(part.first))
+    return rows if among is None else int(among[first : first + rows].sum())
 
 
 def _rows(file: pq.ParquetFile, groups: range) -> int:

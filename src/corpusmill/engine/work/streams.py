@@ -11,6 +11,7 @@ from corpusmill.engine.work.documents import ROWS, copies_of_kept
 from corpusmill.engine.work.pass_documents import PassDocuments
 from corpusmill.engine.work.pass_results import UnitOfPass
 from corpusmill.engine.work.signals import signals_of_kept
+from corpusmill.engine.work.split import SPLIT, SplitSubset
 from corpusmill.engine.work.token_files import IDS, ids_of
 from corpusmill.engine.work.token_ids import read_tokens
 from corpusmill.engine.work.tokens import IDENTITY, note_tokens, of_sources
@@ -140,13 +141,14 @@ class TokenStream:
 
 @dataclass(frozen=True)
 class ChooseDocuments:
-    """Which documents of a stream a stage of training reads.
+    """Which documents of a stream are one side of a split, or what a stage of training reads.
 
     stream   all of them
     source   None: of all sources
     where    signals within bounds, which are included; a document without one of the signals is left out
     passes   whose signals these may be, in order
     copies   the signal that says how often each document is drawn; None: each once
+    side     of the split; None: both
     """
 
     stream: TokenStream
@@ -154,6 +156,13 @@ class ChooseDocuments:
     where: tuple[Bounds, ...]
     passes: tuple[str, ...]
     copies: str | None
+    side: SplitSubset | None = None
+
+    @property
+    def after(self) -> tuple[str, ...]:
+        """The stages that it reads."""
+        split = (SPLIT,) if self.side else ()
+        return tuple(dict.fromkeys((*self.stream.after, *self.passes, *split)))
 
     @property
     def wanted_signals(self) -> tuple[str, ...]:
@@ -162,8 +171,10 @@ class ChooseDocuments:
     def units(self, upstream: Upstream) -> Iterator[PlannedUnit]:
         for unit in range(self.stream.units(upstream)):
             content = [self.stream.content(upstream, unit)]
+            number = self._first(upstream, unit)
+            if self.side:
+                content.append(self.side.content(upstream, number))
             if self.where:
-                number = self._first(upstream, unit)
                 content += [upstream.results(stage)["signals"].checksum(number) for stage in self.passes]
             yield PlannedUnit(UnitOfPass(unit), tuple(content))
 
@@ -171,6 +182,8 @@ class ChooseDocuments:
         lengths = self.stream.lengths(io, inputs.number)
         sources = io.table(self.stream.documents(io, inputs.number), ["source"])["source"].combine_chunks()
         chosen = of_sources(sources, None if self.source is None else (self.source,))
+        if self.side:
+            chosen &= self._drawn(self.side.among(io, self._first(io, inputs.number)), inputs.number, io)
         if self.where:
             chosen &= self._within(inputs.number, io)
         rows = np.flatnonzero(chosen)
@@ -188,8 +201,12 @@ class ChooseDocuments:
                 raise RecipeError(f"the signal {name} is {column.type}, no number; it has no min and max")
             values = column.cast(pa.float64()).to_numpy()  # NaN where there is none, which is within nothing
             within &= (values >= (-np.inf if low is None else low)) & (values <= (np.inf if high is None else high))
+        return self._drawn(within, unit, io)
+
+    def _drawn(self, among: NDArray[np.bool_], unit: int, io: UnitIO) -> NDArray[np.bool_]:
+        """Of documents of a unit of the passes, what is said of those that are in this unit."""
         repeats = self._repeats(unit, io)
-        return within if repeats is None else within[repeats]
+        return among if repeats is None else among[repeats]
 
     def _first(self, upstream: Upstream, unit: int) -> int:
         """The unit of the passes in which a unit's documents are."""

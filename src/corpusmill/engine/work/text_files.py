@@ -58,15 +58,17 @@ def megabytes_of(writer: DocumentWriter) -> int:
     return MB_PER_FILE
 
 
-def text_files(megabytes: int, results: Results) -> Iterator[TextFile]:
+def text_files(megabytes: int, results: Results, note: str = TEXT_GROUPS) -> Iterator[TextFile]:
     """The files of text that are made of the results of a pass, of so many megabytes of text each.
+
+    note   that has the bytes of text in each row group
 
     A file ends with the row group that brings its text to them; a row group has up to 32 MiB of text.
     """
     waiting: list[UnitPart] = []
     size = 0
     has_file = False
-    for unit, noted in enumerate(results.notes[TEXT_GROUPS] if len(results) else ()):
+    for unit, noted in enumerate(results.notes[note] if len(results) else ()):
         groups = [int(text) for text in noted.split(",") if text]
         first = 0
         for group, text in enumerate(groups, 1):

@@ -22,6 +22,7 @@ from corpusmill.engine.work.documents import WriteDocuments
 from corpusmill.engine.work.dropped import BELOW
 from corpusmill.engine.work.extraction import ExtractTexts
 from corpusmill.engine.work.passes import Pass
+from corpusmill.engine.work.split import SplitDocuments
 from corpusmill.engine.work.tokens import CountTokens
 from corpusmill.errors import CorpusmillError
 from corpusmill.execute.serial import Serial
@@ -373,9 +374,9 @@ def _little(folder: str, once: RunPlan, executor: Serial) -> dict[str, Results]:
 
 def _by_unit(stage: Stage) -> bool:
     """Whether a stage has a unit for each one of the first pass."""
-    return isinstance(stage.work, ExtractTexts | Pass | WriteDocuments | CountTokens) or stage.name.endswith(
-        "-shingles"
-    )
+    return isinstance(
+        stage.work, ExtractTexts | Pass | SplitDocuments | WriteDocuments | CountTokens
+    ) or stage.name.endswith("-shingles")
 
 
 def _writers(plan: RunPlan) -> list[Stage]:

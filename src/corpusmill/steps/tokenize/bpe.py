@@ -24,7 +24,8 @@ class Bpe:
 
     tokenizer   "gpt2" or "bytes", which are built in; the path of a Hugging Face tokenizer.json, a SentencePiece .model
                 (Unigram or BPE), a .tiktoken file named for its encoding, or the folder with one of the first two; or a
-                repository of the Hugging Face hub, org/name or org/name@revision, from its cache or downloaded
+                repository of the Hugging Face hub, org/name or org/name@revision, from its cache or downloaded; or one
+                of these by its name: o200k, llama3, qwen3, gemma3 …
     engine      "gigatoken" (fast), "tokenizers" (the reference), "tiktoken", "sentencepiece" (the reference for
                 .model); or "auto": gigatoken where it gives the same ids, else the reference
     eos         the token that ends a document; looked up among the usual names if not given
