@@ -41,7 +41,7 @@ DATA ?=
 # Of the model that `ablation` trains: large takes five minutes on an H100, small half an hour on two cores.
 SIZE ?= small
 
-.PHONY: demo help setup test unit kernels test-lowest lint chaos cluster store fuzz cases golden bench bench-needs bench-quick figures bench-linear bench-peers roofline scale planned simulate scale-plan scale-long parity conformance quality eyes fineweb-text ablation interop layouts trainers trackers torch seeds names hands web wheel wheel-test screenshots docs docs-serve clean data-given
+.PHONY: demo help setup test unit kernels test-lowest lint chaos cluster store fuzz cases golden bench bench-needs bench-quick figures bench-linear bench-peers roofline scale planned simulate scale-plan scale-long parity conformance quality eyes fineweb-text ablation interop layouts trainers trackers torch seeds names hands web wheel wheel-test screenshots docs docs-serve clean data-given models
 
 demo: $(PACKAGE) ## mill the demo's small crawl to training shards
 	$(BIN)/corpusmill demo
@@ -177,6 +177,9 @@ $(UNICODE)/NormalizationTest.txt.bz2:
 
 trackers: build/trackers/.ready ## run the examples of docs/guide/tracking.md with MLflow, Weights & Biases, Argilla, Label Studio
 	$(TRACKERS) -m benchmarks.peers.trackers
+
+models: $(READY) ## ask a made server: speed, a capacity that changes, 200 kills
+	$(BIN)/python -m benchmarks.models --kills $(KILLS)
 
 interop: build/interop/.ready ## read what we write with the libraries that trainers use
 	$(INTEROP) -m benchmarks.peers.interop

@@ -27,6 +27,8 @@ from corpusmill.engine.work.batch import Batch
 from corpusmill.engine.work.sinks import count_flow
 from corpusmill.engine.work.step_chain import StepChain
 from corpusmill.errors import DocumentError, MissingExtraError
+from corpusmill.inference.schema import Field
+from corpusmill.inference.server import Server
 from corpusmill.recipe.names import name_of
 from corpusmill.recipe.order import BEFORE_TEXT, RecipePart, misplaced
 from corpusmill.schema import DOCUMENT
@@ -61,6 +63,12 @@ SAMPLES: dict[str, dict[str, Any]] = {
     "annotate/perplexity": {"model": str(DATA / "river.ngram")},
     "filter/function": {"function": "own_functions:few_links"},
     "map/function": {"function": "own_functions:louder"},
+    "annotate/model": {
+        "server": Server(url="http://localhost:8000/v1", model="m"),
+        "prompt": "{text}",
+        "fields": (("score", Field(type="integer")),),
+    },
+    "generate/rewrite": {"server": Server(url="http://localhost:8000/v1", model="m"), "prompts": ("distil",)},
     "annotate/metadata": {"texts": {"language": "language"}},
     "mix/buckets": {"budget": 1000},
     "mix/sources": {"temperature": 2.0, "unit": "bytes"},
@@ -70,8 +78,8 @@ SAMPLES: dict[str, dict[str, Any]] = {
 ABOUT_LINES = {"min_words_per_line", "max_word_chars", "max_uppercase"} | {rule.parameter for rule in MEASURED}
 
 MADE: dict[str, Any] = {name: steps.find(name)(**SAMPLES.get(name, {})) for name in steps.names()}
-# They need signals of steps before them, and have tests of their own in tests/steps.
-ALONE = {"mix/rehydrate", "mix/buckets"}
+# They need signals of steps before them, or a server, and have tests of their own in tests/steps.
+ALONE = {"mix/rehydrate", "mix/buckets", "annotate/model", "generate/rewrite"}
 SEE_A_BATCH = ("Transform", "Annotate", "Filter")
 SEE_MORE = ("CorpusStep", "Tokenize", "Pack")
 

@@ -12,6 +12,7 @@ CorpusmillError          catch this to catch them all
 ├─ ShardError            training shards are damaged or do not fit what was asked of them
 ├─ ResumeError           the run folder cannot be continued with this recipe or these inputs
 │  └─ RefusedFolder      it is at work for another process, or no run's: nothing ran
+├─ ModelServerError      a model's server is away, refuses the key, or answers for another model: mend that, run again
 ├─ ClusterError          the cluster cannot be reached, or not all of its machines fit: make them equal, run again
 ├─ StorageError          reading or writing failed (a full disk, a lost mount): make room, run again
 └─ MissingExtraError     an optional dependency is not installed: install the extra that it names
@@ -121,6 +122,10 @@ class ResumeError(CorpusmillError):
 
 class RefusedFolder(ResumeError):
     """Another process is at work in the folder, or it is no run's. Nothing has run."""
+
+
+class ModelServerError(CorpusmillError):
+    """A server of a language model cannot be asked. What it has answered is kept."""
 
 
 class ClusterError(CorpusmillError):

@@ -102,18 +102,22 @@ def retry_after(error: BaseException) -> float:
             headers = response.get("ResponseMetadata", {}).get("HTTPHeaders")
         delay = {str(name).lower(): value for name, value in dict(headers or {}).items()}.get("retry-after")
         if delay:
-            return min(_seconds(str(delay)), LONGEST_RETRY_AFTER)
+            return retry_after_seconds(str(delay))
     return 0.0
 
 
-def _seconds(delay: str) -> float:
-    """A number of seconds, or a date."""
+def retry_after_seconds(delay: str) -> float:
+    """Seconds to wait that a header `Retry-After` asks for, a number or a date: LONGEST_RETRY_AFTER at most.
+
+    >>> retry_after_seconds("2"), retry_after_seconds("soon"), retry_after_seconds("9999")
+    (2.0, 0.0, 120.0)
+    """
     try:
-        return max(0.0, float(delay))
+        return min(max(0.0, float(delay)), LONGEST_RETRY_AFTER)
     except ValueError:
         pass
     try:
-        return max(0.0, parsedate_to_datetime(delay).timestamp() - time.time())
+        return min(max(0.0, parsedate_to_datetime(delay).timestamp() - time.time()), LONGEST_RETRY_AFTER)
     except ValueError:
         return 0.0
 

@@ -48,6 +48,7 @@ TORCH = Extra("torch", ("torch",))
 MDS = Extra("mds", ("streaming",))
 LITDATA = Extra("litdata", ("litdata",))
 RAY = Extra("ray", ("ray",))
+MODELS = Extra("models", ("aiohttp",))
 INSPECT = Extra("inspect", ("starlette", "uvicorn"))
 
 

@@ -32,9 +32,11 @@ from typing import TYPE_CHECKING, Protocol, Self, TypeVar, runtime_checkable
 
 from corpusmill.errors import (
     AssetError,
+    BudgetError,
     ClusterError,
     InputError,
     MissingExtraError,
+    ModelServerError,
     RecipeError,
     StorageError,
     did_you_mean,
@@ -47,7 +49,9 @@ if TYPE_CHECKING:  # `warm_start` is imported before everything else, and must n
 
 T = TypeVar("T")
 # A second attempt would fail the same way.
-PERMANENT_ERRORS = (RecipeError, InputError, AssetError, ClusterError, MissingExtraError, StorageError)
+PERMANENT_ERRORS = (
+    RecipeError, InputError, AssetError, BudgetError, ClusterError, MissingExtraError, ModelServerError, StorageError,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from corpusmill.errors import InputError
@@ -33,6 +34,7 @@ from corpusmill.store.run_folder import RunFolder
 
 MANIFEST_FORMAT = "corpusmill-forget"
 DUPLICATE_SIGNAL = ".duplicate_of"  # how the signal of a dedup step ends
+MADE_SIGNAL = ".made_from"  # how that of a step ends which makes documents of others
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,8 @@ def find(
     texts     passages that the text of a kept document has, byte for byte
     copies    and all that the run's deduplication took for a copy of one of these, or these for a copy of
 
+    What models have made of these documents is concerned, too.
+
     Raises InputError if none is concerned, or the run is not on a local disk; ResumeError if it is not finished.
     """
     files = RunFiles(run)
@@ -103,8 +107,10 @@ def find(
     direct = set(rows)
     if copies:
         rows |= dict(_rows(files, Forgotten(_with_copies(files, direct) - direct)))
+    made = _made_from(files, set(rows))
+    rows |= dict(_rows(files, Forgotten(made - rows.keys())))
     documents = tuple(
-        ForgottenDocument(name, row["url"], row["source"], row["kept"], name not in direct)
+        ForgottenDocument(name, row["url"], row["source"], row["kept"], name not in direct and name not in made)
         for name, row in rows.items()
     )
     if not rows:
@@ -212,6 +218,19 @@ def _rows(files: RunFiles, request: Forgotten) -> Iterable[tuple[str, dict[str, 
         for batch in files.all_documents(kind, number, ("id", "url", "source"), ID_ROWS):
             for row in batch.filter(pa.array(request.among(batch))).to_pylist():
                 yield row["id"], row | {"kept": kind == "docs"}
+
+
+def _made_from(files: RunFiles, ids: set[str]) -> frozenset[str]:
+    """What models have made of these documents, directly or through others."""
+    made: set[str] = set()
+    for number in range(len(files.passes)):  # what is made of what is made is of a later pass
+        names = [name for name in files.columns(number) if name.endswith(MADE_SIGNAL)]
+        for path in files.paths("signals", number) if names else ():
+            table = pq.read_table(path, columns=["id", *names], use_threads=False)
+            for name in names:
+                of_these = pc.is_in(table[name], pa.array(sorted(ids | made), pa.string()))
+                made.update(table["id"].filter(of_these).to_pylist())
+    return frozenset(made)
 
 
 def _with_copies(files: RunFiles, ids: Collection[str]) -> frozenset[str]:

@@ -10,7 +10,7 @@ from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 from corpusmill.errors import RecipeError
-from corpusmill.recipe.names import name_of
+from corpusmill.recipe.names import name_of, source_names
 from corpusmill.recipe.parts import RecipeParts, Source
 from corpusmill.recipe.selection import applied
 from corpusmill.recipe.stages import stage_entry
@@ -46,7 +46,7 @@ def recipe_fingerprint(recipe: RecipeParts) -> str:
         for s in recipe.read
     ]
     chain = digest({"seed": recipe.seed, "read": sources})
-    names = [source.source for source in recipe.read]
+    names = source_names(recipe.read, recipe.steps)
     for step, selection in zip(recipe.steps, recipe.selections):
         chain = step_fingerprint(step, chain)
         chosen = applied(selection, names)

@@ -18,7 +18,7 @@ from corpusmill.errors import AssetError, RecipeError, did_you_mean
 from corpusmill.recipe import shipped
 from corpusmill.recipe.canaries import Canary, canaries
 from corpusmill.recipe.extends import EXTENDS, extended
-from corpusmill.recipe.names import short_name
+from corpusmill.recipe.names import short_name, source_names
 from corpusmill.recipe.order import RecipePart, check_order, misplaced, position_of
 from corpusmill.recipe.override import Overrides, override, settings
 from corpusmill.recipe.part_nodes import (
@@ -153,7 +153,7 @@ def load_parts(tree: Node, name: str, problems: Problems) -> LoadedParts:
     names = [source.source for source in right["read"]]
     if problems:
         applies: dict[str, list[Any]] = {section: [None] * len(nodes[section]) for section in SECTIONS}
-        applies["steps"] = [applied(selection, names) for selection in selections]
+        applies["steps"] = [applied(selection, source_names(right["read"], right["steps"])) for selection in selections]
         if len(names) == len(nodes["read"]):
             applies["read"] = [(source,) for source in names]
         parts = [

@@ -25,6 +25,12 @@ def _name(cls: type[Any]) -> str:
     return f"{cls.__module__}:{cls.__qualname__}"
 
 
+def source_names(read_parts: Iterable[Any], step_parts: Iterable[Any]) -> list[str]:
+    """The sources of the documents of a recipe: those that it reads, and those that its steps make."""
+    made = [step.source for step in step_parts if isinstance(step, steps.MakesDocuments)]
+    return list(dict.fromkeys([*(source.source for source in read_parts), *made]))
+
+
 def labels(parts: Iterable[Any]) -> list[str]:
     """A short unique name for each, as used in reports and by `--set`: see `labels_of_names`."""
     return labels_of_names(name_of(part) for part in parts)

@@ -8,13 +8,13 @@ from typing import Any, Literal
 
 from corpusmill.errors import RecipeError
 from corpusmill.read import HTML_PAGES, GivesPages, PageKind
-from corpusmill.recipe.names import name_of
+from corpusmill.recipe.names import name_of, source_names
 from corpusmill.recipe.parts import RecipeParts, Sections
 from corpusmill.recipe.selection import applied
 from corpusmill.recipe.stages import check_stages, parts_of
 from corpusmill.recipe.tree import Node, Position, Problems, TableNode
 from corpusmill.recipe.values import parameters
-from corpusmill.steps import ChecksRecipe, CorpusStep, Tokenize, keeps_parts
+from corpusmill.steps import ChecksRecipe, CorpusStep, MakesDocuments, Tokenize, keeps_parts
 
 Kind = Literal["extract", "text", "mix", "tokenize", "pack", "any"]
 
@@ -81,7 +81,7 @@ def check_order(recipe: RecipeParts, tree: Node | None = None) -> None:
     tree   of the recipe, for the lines in messages; without it they say steps[3]
     """
     problems = Problems()
-    names = [source.source for source in recipe.read]
+    names = source_names(recipe.read, recipe.steps)
     parts = [
         RecipePart(section, index, name_of(value), type(value), sources, section == "read" and _reads_column(value))
         for section, values in (
@@ -164,7 +164,7 @@ def cuts_parts(recipe: RecipeParts, parts: Sequence[RecipePart]) -> list[tuple[R
 
 def misfits(recipe: RecipeParts, parts: Sequence[RecipePart]) -> list[tuple[RecipePart, str]]:
     """Each step that cannot work on these sources, with the reason and the remedy: `incompatibility` says so."""
-    sources = tuple(source.source for source in recipe.read)
+    sources = tuple(source_names(recipe.read, recipe.steps))
     tokenizer = any(kind_of(part) == "tokenize" for part in parts if part.section == "steps")
     steps = [part for part in parts if part.section == "steps"]
     answers = [
@@ -177,7 +177,7 @@ def misfits(recipe: RecipeParts, parts: Sequence[RecipePart]) -> list[tuple[Reci
 
 def missed(recipe: RecipeParts, parts: Sequence[RecipePart]) -> list[tuple[RecipePart, str]]:
     """Each step that cannot be for the sources that it is said to be for, with the reason and the remedy."""
-    names = [source.source for source in recipe.read]
+    names = source_names(recipe.read, recipe.steps)
     mistakes = []
     for part, selection in zip((part for part in parts if part.section == "steps"), recipe.selections):
         if part.cls is not None and "only" in parameters(part.cls):
@@ -193,6 +193,20 @@ def missed(recipe: RecipeParts, parts: Sequence[RecipePart]) -> list[tuple[Recip
             mistakes.append((part, f'makes the tokens of all sources, so it takes no "{key}"; leave it out'))
         elif problem := selection.problem(names):
             mistakes.append((part, problem))
+    return [*mistakes, *made_twice(recipe, parts)]
+
+
+def made_twice(recipe: RecipeParts, parts: Sequence[RecipePart]) -> list[tuple[RecipePart, str]]:
+    """Each step that makes documents of a source that is there already."""
+    taken = {source.source for source in recipe.read}
+    mistakes = []
+    for part, step in zip((part for part in parts if part.section == "steps"), recipe.steps):
+        if isinstance(step, MakesDocuments):
+            if step.source in taken:
+                mistakes.append(
+                    (part, f'makes documents of the source "{step.source}", which is another\'s; rename it')
+                )
+            taken.add(step.source)
     return mistakes
 
 

@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from corpusmill.errors import RecipeError, did_you_mean
-from corpusmill.recipe.names import labels, name_of
+from corpusmill.recipe.names import labels, name_of, source_names
 from corpusmill.recipe.parts import RecipeParts
 from corpusmill.recipe.training_stage import SignalBounds, TrainingStage
 from corpusmill.steps import Pack, Tokenize
@@ -126,7 +126,7 @@ def check_stages(recipe: RecipeParts) -> list[tuple[int, str]]:
     """The number of each stage that cannot be, and why."""
     problems = []
     own = _parts(recipe)
-    sources = [source.source for source in recipe.read]
+    sources = source_names(recipe.read, recipe.steps)
     names: set[str] = set()
     for number, stage in enumerate(recipe.stages):
         if stage.name in names:

@@ -48,6 +48,7 @@ class WaterfallRow:
     passed_through: int = 0  # of documents_in and documents_out: those of sources that the step is not for
     uncounted_in: int = 0
     uncounted_out: int = 0
+    made: int = 0  # of documents_in: those that the step itself made of others
 
 
 @dataclass(frozen=True, repr=False)
@@ -94,9 +95,9 @@ class Waterfall:
         before = self.documents_in
         for row in self.rows:
             dropped = sum(row.reasons.values())
-            if before != row.documents_in or row.documents_in != row.documents_out + dropped + row.failed:
+            if before + row.made != row.documents_in or row.documents_in != row.documents_out + dropped + row.failed:
                 raise RunError(
-                    f"{row.step}: {before} input documents expected, {row.documents_in} counted; "
+                    f"{row.step}: {before + row.made} input documents expected, {row.documents_in} counted; "
                     f"{row.documents_out} kept, {dropped} dropped and {row.failed} failed"
                 )
             for name, source in row.sources.items():
@@ -164,7 +165,11 @@ class Waterfall:
     def to_json(self) -> dict[str, Any]:
         rows = [{name: getattr(row, name) for name in WaterfallRow.__dataclass_fields__} for row in self.rows]
         for row in rows:
-            for name in ("passed_through", *UNCOUNTED_COLUMNS):  # as in `sources`, only where there is something to say
+            for name in (
+                "passed_through",
+                "made",
+                *UNCOUNTED_COLUMNS,
+            ):  # as in `sources`, only where there is something to say
                 if not row[name]:
                     del row[name]
         writers = {"written": self.written} if self.written else {}
@@ -238,7 +243,13 @@ def rows_of(labels: tuple[str, ...], facts: Facts) -> list[WaterfallRow]:
         passed = sum(source.get("passed_through", 0) for source in sources.values())
         rows.append(
             WaterfallRow(
-                label, **flow, failed=sum(failed.values()), reasons=ordered, sources=sources, passed_through=passed
+                label,
+                **flow,
+                failed=sum(failed.values()),
+                reasons=ordered,
+                sources=sources,
+                passed_through=passed,
+                made=sum(facts.get("made", {}).get(label, {}).values()),
             )
         )
     return rows[::-1]

@@ -20,6 +20,7 @@ read comes from `corpusmill.assets`.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import pyarrow as pa
@@ -190,6 +191,46 @@ class OwnPass(Protocol):
 
 
 @runtime_checkable
+class AsksModel(Protocol):
+    """A step of any kind that asks a language model.
+
+    model_server   the server: its answers are kept in a folder of the run, unless it names another
+    """
+
+    @property
+    def model_server(self) -> "Server": ...
+
+
+@dataclass(frozen=True)
+class MadeDocuments:
+    """Documents, and those that a step has made of them.
+
+    docs      the documents, each followed by what was made of it
+    signals   name -> (documents,), columns of these; null where a signal is not for a document
+    failed    documents that could not be made, as mappings of DOCUMENT's columns, and why
+    """
+
+    docs: pa.RecordBatch
+    signals: Columns
+    failed: tuple[tuple[Mapping[str, Any], str], ...] = ()
+
+
+@runtime_checkable
+class MakesDocuments(Protocol):
+    """A filter that makes documents of the documents that come to it, each of one alone, and then judges both by its
+    signals. It begins a pass.
+
+    source   of what it makes
+    make     what it makes of a batch: of no documents, none, with all signals
+    """
+
+    @property
+    def source(self) -> str: ...
+
+    def make(self, docs: pa.RecordBatch) -> MadeDocuments: ...
+
+
+@runtime_checkable
 class ExtractsText(Protocol):
     """A step that makes text of pages, or a reader that does of files, and takes longer for it than most steps for
     theirs.
@@ -306,6 +347,7 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:
+    from corpusmill.inference.server import Server
     from corpusmill.steps._exported import *  # noqa: F403
 else:  # a type checker would take any name for granted
     __getattr__ = REGISTRY.importer()

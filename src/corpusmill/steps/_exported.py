@@ -8,6 +8,7 @@ from corpusmill.steps.annotate.classifier import Classifier
 from corpusmill.steps.annotate.language import AnnotateLanguage
 from corpusmill.steps.annotate.licence import Licence
 from corpusmill.steps.annotate.metadata import Metadata
+from corpusmill.steps.annotate.model import Model
 from corpusmill.steps.annotate.perplexity import Perplexity
 from corpusmill.steps.annotate.pii import AnnotatePii
 from corpusmill.steps.annotate.quality import Quality
@@ -54,6 +55,7 @@ from corpusmill.steps.filter.rights import FilterRights
 from corpusmill.steps.filter.top import Top
 from corpusmill.steps.filter.toxicity import FilterToxicity
 from corpusmill.steps.filter.url import FilterUrl
+from corpusmill.steps.generate.rewrite import Rewrite
 from corpusmill.steps.map.function import MapFunction
 from corpusmill.steps.mix.buckets import MixBuckets
 from corpusmill.steps.mix.rehydrate import Rehydrate
@@ -104,6 +106,7 @@ __all__ = [
     "Metadata",
     "Minhash",
     "MixBuckets",
+    "Model",
     "Mojibake",
     "Names",
     "Ngrams",
@@ -122,6 +125,7 @@ __all__ = [
     "Rehydrate",
     "Replace",
     "Resiliparse",
+    "Rewrite",
     "Script",
     "Sources",
     "Spans",

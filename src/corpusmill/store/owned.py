@@ -29,6 +29,7 @@ INSIDE = {
     "inputs": ROWS,
     "forget": re.compile(r"\d+\.json"),
     "find": re.compile(r"stages(\.json)?|\.lock"),
+    "answers": re.compile(r"answers\.log|answers\.index|models\.(json|new)|lock"),
     "workers": re.compile(r".+\.json"),
     "leases": re.compile(r".+\.json"),
 }

@@ -20,6 +20,7 @@
         output/                     what the recipe writes, under lasting names
         waterfall.json report.html  what happened
         forgotten.json, forget/     documents that it must leave out from now on, and what was done each time
+        answers/                what language models have said, see `inference.answer_log`
     workers/ leases/            workers that share the run, see `leases`
     finished.json               the stages whose outputs are published, verified and reported by such workers
 
@@ -69,6 +70,7 @@ RECORDED = {  # in RUN
 }  # fmt: skip
 FIND, HUB, DATASET = "find", "hub", "documents.arrow"
 LOCK = ".lock"
+ANSWERS = "answers"
 
 
 @dataclass(frozen=True)
@@ -104,13 +106,13 @@ SHAPES = {
     TRAINING_RECORD: RecordShape("an object with stages", _has("stages", list)),
 }
 # What a run has at the top of its folder, besides what `owned` knows of.
-FOLDERS = (STAGES, INPUTS, OUTPUT, HUB, FORGET, FIND, "workers", "leases")
+FOLDERS = (STAGES, INPUTS, OUTPUT, HUB, FORGET, FIND, ANSWERS, "workers", "leases")
 RECORDS = (
     RUN, WATERFALL, REPORT, STAGES_RECORD, FINISHED, COLLECTION, CANARIES_RECORD, TRAINING_RECORD, FORGOTTEN, DATASET,
     LOCK, owned.MARKER, owned.WRITTEN,
 )  # fmt: skip
 NUMBER = re.compile(r"\d+\.json")  # of a record in FORGET
-STAYS = (FORGOTTEN, FORGET, LOCK, owned.MARKER)  # where a run starts anew
+STAYS = (FORGOTTEN, FORGET, ANSWERS, LOCK, owned.MARKER)  # where a run starts anew; answers have been paid for
 
 
 @dataclass(frozen=True)
@@ -441,7 +443,7 @@ class RunFolder:
     def work_parts(self) -> list[str]:
         """The full names of what is there besides the output and the records: what the run was made with, and what
         was made of it for questions."""
-        names = (STAGES, INPUTS, FIND, STAGES_RECORD, FINISHED, DATASET)
+        names = (STAGES, INPUTS, FIND, ANSWERS, STAGES_RECORD, FINISHED, DATASET)
         return [self.name_of(name) for name in names if storage.exists(self.name_of(name))]
 
 

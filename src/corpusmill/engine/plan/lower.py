@@ -50,7 +50,7 @@ from corpusmill.engine.work.sinks import (
     Sink,
     StepFlow,
 )
-from corpusmill.engine.work.sources import InputFiles, PassSource, StoredDocuments, TextsInPlace
+from corpusmill.engine.work.sources import InputFiles, MadeOfStored, PassSource, StoredDocuments, TextsInPlace
 from corpusmill.engine.work.split import SPLIT, SplitDocuments, SplitSubset
 from corpusmill.engine.work.step_chain import StepChain
 from corpusmill.engine.work.streams import ChooseDocuments, TokenStream
@@ -59,12 +59,22 @@ from corpusmill.engine.work.token_ids import special_tokens
 from corpusmill.engine.work.tokens import EPOCHS, CountTokens, EncodeDocuments, RepeatDocuments
 from corpusmill.errors import InputError, RecipeError
 from corpusmill.recipe.model import Recipe
-from corpusmill.recipe.names import labels
+from corpusmill.recipe.names import labels, source_names
 from corpusmill.recipe.order import check_order, finds_clusters
 from corpusmill.recipe.selection import applied
 from corpusmill.recipe.stages import new_folders
 from corpusmill.shards.layout import SPLITS, TRAIN, output_of
-from corpusmill.steps import CorpusStep, ExtractsText, Filter, OwnPass, Pack, Tokenize, Transform, keeps_parts
+from corpusmill.steps import (
+    CorpusStep,
+    ExtractsText,
+    Filter,
+    MakesDocuments,
+    OwnPass,
+    Pack,
+    Tokenize,
+    Transform,
+    keeps_parts,
+)
 from corpusmill.steps.keys import KeyStage
 from corpusmill.store.unit_io import Upstream
 from corpusmill.store.units import Resources
@@ -117,6 +127,9 @@ def lower_inputs(recipe: Recipe, inputs: tuple[SourceFiles, ...]) -> RunPlan:
         )
         if infos:
             source = TextsInPlace(before) if in_place and is_last else StoredDocuments(before)
+            if batch_steps and _makes(batch_steps[0][1]):
+                label, step = batch_steps[0]
+                source = MadeOfStored(before, label, step.source, only.get(label))
         # A pass that cannot drop a document does the same work whatever the settings are.
         can_drop = bool(judged or batch_steps)
         batch_only = tuple((label, only[label]) for label, _ in batch_steps if label in only)
@@ -167,7 +180,7 @@ def lower_inputs(recipe: Recipe, inputs: tuple[SourceFiles, ...]) -> RunPlan:
                 request.partitions_per_band,
                 tuple(judge.stage for judge in judged),
                 earlier_keys(request.step, request.label),
-                tuple(source.source for source in recipe.read),
+                tuple(source_names(recipe.read, recipe.steps)),
                 special_tokens(tokenize) if tokenize and draws(request.step) else 1,
             )
             stages += request.step.stages(keys)
@@ -196,9 +209,15 @@ def _limited(recipe: Recipe) -> Limited | None:
 
 def _only(recipe: Recipe) -> dict[str, tuple[str, ...]]:
     """label -> sources, of the steps that are for some sources only."""
-    names = [source.source for source in recipe.read]
+    names = source_names(recipe.read, recipe.steps)
     chosen = ((label, applied(selection, names)) for label, selection in zip(labels(recipe.steps), recipe.selections))
-    return {label: sources for label, sources in chosen if sources is not None}
+    made = {label: (step.source,) for label, step in zip(labels(recipe.steps), recipe.steps) if _makes(step)}
+    # A step judges what it has made, too.
+    return {
+        label: tuple(dict.fromkeys((*sources, *made.get(label, ()))))
+        for label, sources in chosen
+        if sources is not None
+    }
 
 
 def _passes(steps: list[Named]) -> Iterator[tuple[list[Named], list[Named]]]:
@@ -233,8 +252,15 @@ def _begins_pass(step: Any, batch: Sequence[Named], begun: bool) -> bool:
     """Whether a step begins a pass, behind these steps of the one before."""
     if own_pass(step) is None or (not batch and not begun):
         return False
+    if _makes(step):
+        return True
     joins = bool(batch) and own_pass(batch[0][1]) is not None
     return not joins or any(isinstance(before, Transform | Filter) for _, before in batch)
+
+
+def _makes(step: Any) -> bool:
+    """Whether a step makes documents: it is the first of its pass."""
+    return isinstance(step, MakesDocuments)
 
 
 def own_pass(step: Any) -> Resources | None:
@@ -247,7 +273,9 @@ def _texts_in_place(passes: list[tuple[list[Named], list[Named]]]) -> bool:
     if len(passes) < 2:
         return False
     (_, judged), (steps, _) = passes[-2:]
-    return not any(step.cuts for _, step in judged) and not any(isinstance(step, Transform) for _, step in steps)
+    return not any(step.cuts for _, step in judged) and not any(
+        isinstance(step, Transform) or _makes(step) for _, step in steps
+    )
 
 
 def _partitions(inputs: tuple[SourceFiles, ...]) -> int:

@@ -99,18 +99,20 @@ class BatchFeeder:
 
     def cut(self, part: int, docs: pa.RecordBatch, positions: Rows) -> Iterator[tuple[int, int]]:
         """(start, stop): which of some neighbouring documents go through the steps together, in order."""
-        for start, stop in pairwise(self._edges(docs)):
+        for start, stop in self.edges(docs):
             if not self._say and not self._care.aside:
                 yield start, stop
             else:
                 for first, last in self._careful_cut(part, docs.slice(start, stop - start), positions[start:stop]):
                     yield start + first, start + last
 
-    def _edges(self, docs: pa.RecordBatch) -> list[int]:
+    def edges(self, docs: pa.RecordBatch) -> Iterator[tuple[int, int]]:
+        """(start, stop) of neighbouring documents that may go through the steps together: those of one source, where
+        steps are for some."""
         if not self._by_source:
-            return [0, len(docs)]
+            return pairwise([0, len(docs)])
         source = docs["source"].dictionary_encode().indices.to_numpy(zero_copy_only=False)
-        return [0, *(np.flatnonzero(np.diff(source)) + 1).tolist(), len(docs)]
+        return pairwise([0, *(np.flatnonzero(np.diff(source)) + 1).tolist(), len(docs)])
 
     def _careful_cut(self, part: int, docs: pa.RecordBatch, positions: Rows) -> Iterator[tuple[int, int]]:
         included = self._is_tried(part, positions)

@@ -16,6 +16,8 @@ Each output, and each set of counts for the report, is a class in `sinks`; a rec
 without it. What is in the notes of a unit, the classes say.
 """
 
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,7 +33,9 @@ from corpusmill.engine.work.sources import PassSource
 from corpusmill.engine.work.step_chain import ChainRun, StepChain
 from corpusmill.engine.work.token_counts import TokenCounter, Tokens
 from corpusmill.schema import DEAD
+from corpusmill.steps import AsksModel
 from corpusmill.store.facts import Facts, add
+from corpusmill.store.run_folder import ANSWERS, RunFolder
 from corpusmill.store.unit_io import UnitIO
 
 TOKENS = "tokens"  # what is done after the steps, as dead letters name it
@@ -47,6 +51,10 @@ class Pass:
     sinks: tuple[Sink, ...]
 
     def run(self, inputs: Any, io: UnitIO) -> None:
+        with keeping_answers(self.chain.steps, io.run):
+            self._run(inputs, io)
+
+    def _run(self, inputs: Any, io: UnitIO) -> None:
         feeder = self._feeder(io)
         chain = ChainRun(self.chain, feeder)
         tokens = self.tokens.open(io)
@@ -107,6 +115,15 @@ class Pass:
         """Cuts batches by source if there are steps for some sources only."""
         corpus = (*(judge.only for judge in self.chain.judged), *(request.only for request in self.requests))
         return BatchFeeder(io, by_source=bool(self.chain.only) or any(only is not None for only in corpus))
+
+
+def keeping_answers(steps: Sequence[tuple[str, Any]], run: RunFolder) -> AbstractContextManager[None]:
+    """Meanwhile answers of models to these steps are kept in the run's folder, or in that of their server."""
+    if not any(isinstance(step, AsksModel) for _, step in steps):
+        return nullcontext()
+    from corpusmill.inference.client import answers_in
+
+    return answers_in(str(run.path / ANSWERS) if run.is_local else "")
 
 
 def note_failures(batch: Batch, io: UnitIO) -> None:

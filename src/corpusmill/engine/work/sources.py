@@ -17,10 +17,11 @@ from corpusmill.engine.work.pass_documents import ROW
 from corpusmill.engine.work.pass_parts import InputPieces, VerdictSource
 from corpusmill.engine.work.pass_results import UnitOfPass
 from corpusmill.engine.work.planted import UnitWithCanaries, put_in
-from corpusmill.engine.work.step_chain import StepChain, Verdicts
+from corpusmill.engine.work.step_chain import StepChain, Verdicts, is_for
 from corpusmill.engine.work.texts_in_place import IN_PLACE, REFERRING
 from corpusmill.read import ReadCounts
 from corpusmill.schema import COUNTED, DEAD, DOCUMENT
+from corpusmill.steps import Columns, MadeDocuments, MakesDocuments
 from corpusmill.steps.keys import CUTS
 from corpusmill.steps.verdict_tables import table_of
 from corpusmill.store.facts import add
@@ -149,6 +150,68 @@ class TextsInPlace(StoredDocuments):
 
     def _extra_columns(self, stored: pa.RecordBatch, first: int) -> pa.RecordBatch:
         return stored.select(IN_PLACE.names).append_column(ROW, pa.array(np.arange(first, first + len(stored))))
+
+
+@dataclass(frozen=True)
+class MadeOfStored(StoredDocuments):
+    """The same with the documents that the first step makes of them, each behind the one that it is made of. No
+    verdicts come with them: what they would drop is dropped by a pass before.
+
+    label    of the step
+    source   of what it makes
+    only     the sources that it makes documents of, and its own; None: all
+    """
+
+    label: str
+    source: str
+    only: tuple[str, ...] | None = None
+
+    def nothing(self, chain: StepChain) -> Batch:
+        batch = chain.nothing()
+        batch.signals.update(self._by_label(self._step(chain).make(batch.docs).signals))
+        return batch
+
+    def read(
+        self, inputs: UnitOfPass | UnitWithCanaries, io: UnitIO, feeder: BatchFeeder, chain: StepChain
+    ) -> Iterator[Batch]:
+        step, nothing = self._step(chain), self.nothing(chain)
+        for stored in StoredDocuments(self.stage).read(inputs, io, feeder, chain):
+            if not len(stored.docs):
+                yield nothing
+                continue
+            if not is_for(self.only, stored.docs):
+                signals = {name: pa.nulls(len(stored.docs), column.type) for name, column in nothing.signals.items()}
+                yield _with_signals(stored.docs, signals)
+                continue
+            feeder.before(self.label)
+            made = step.make(stored.docs)
+            self._note(made, len(stored.docs), io)
+            for start, stop in feeder.edges(made.docs):
+                signals = {name: column.slice(start, stop - start) for name, column in made.signals.items()}
+                yield _with_signals(made.docs.slice(start, stop - start), self._by_label(signals))
+
+    def _step(self, chain: StepChain) -> MakesDocuments:
+        step: MakesDocuments = dict(chain.steps)[self.label]
+        return step
+
+    def _by_label(self, signals: Columns) -> dict[str, pa.Array]:
+        return {f"{self.label}.{name}": column for name, column in signals.items()}
+
+    def _note(self, made: MadeDocuments, originals: int, io: UnitIO) -> None:
+        """Count what was made, and what could not be: dead letters of its source."""
+        count = len(made.docs) - originals + len(made.failed)
+        add(io.facts, "made", self.label, self.source, count=count)
+        for document, reason in made.failed:
+            about = {name: document[name] for name in ("id", "source", "file", "position", "url")}
+            about |= {"step": self.label, "kind": "step_failed", "reason": reason, "expected": False}
+            io.write("dead", pa.RecordBatch.from_pylist([about], schema=DEAD))
+            add(io.facts, "failed", self.label, self.source)
+
+
+def _with_signals(docs: pa.RecordBatch, signals: Columns) -> Batch:
+    batch = Batch(docs)
+    batch.signals.update(signals)
+    return batch
 
 
 def _as_documents(stored: pa.RecordBatch) -> pa.RecordBatch:

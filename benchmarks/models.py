@@ -1,0 +1,141 @@
+"""Trials of what asks language models, against a server of our own that answers as a function of the request.
+
+    speed      10,000 questions to a server that answers 500 a second: share of one core that asking takes
+    capacity   slots that change by 10 times, down and up: answers beside those that the slots allow
+    kills      a process that asks is killed at random moments: answers that the server has given more than once
+
+`make models` runs all three and fails where one is outside of its bound.
+"""
+
+import argparse
+import hashlib
+import multiprocessing
+import random
+import shutil
+import sys
+import tempfile
+import time
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+
+from corpusmill.inference.client import answers_in, ask
+from corpusmill.inference.questions import Answer, Question
+from corpusmill.inference.server import Server
+
+sys.path.append(str(Path(__file__).parent.parent / "tests"))
+from made_model_server import ModelServer
+
+TEXT = "The harbour was quiet before the first boats came in, and nobody had seen the lights on the water. " * 20
+
+
+def questions(first: int, stop: int) -> list[Question]:
+    return [Question("m", (("user", f"{number} {TEXT}"),)) for number in range(first, stop)]
+
+
+def speed(folder: Path) -> bool:
+    """500 a second: 50 slots of .1 s."""
+    with ModelServer(delay=0.1) as running, answers_in(str(folder)):
+        server = Server(url=running.url, model="m", in_flight=50)
+        ask(server, questions(0, 200))
+        wall, cpu = time.monotonic(), time.process_time()
+        ask(server, questions(200, 10_200))
+        wall, cpu = time.monotonic() - wall, time.process_time() - cpu
+    print(f"speed: 10,000 questions in {wall:.1f} s, {10_000 / wall:.0f} a second, {cpu / wall:.1%} of a core")
+    return cpu / wall < 0.6
+
+
+def capacity(folder: Path, phase_s: float = 6.0) -> bool:
+    """The share of what the slots allow, in phases of 60, 6 and 60 slots, each without its first second and a half."""
+    delay, good = 0.1, True
+    with ModelServer(delay=delay, slots=60) as running, answers_in(str(folder)):
+        server = Server(url=running.url, model="m", in_flight=400)
+        context = multiprocessing.get_context("spawn")
+        asking = context.Process(target=ask_all, args=(running.url, str(folder), 20_000, server.in_flight))
+        asking.start()
+        while not running.told()["answered"]:
+            time.sleep(0.05)
+        for slots in (60, 6, 60):
+            running.set(slots=slots)
+            time.sleep(1.5)
+            before = running.told()
+            time.sleep(phase_s)
+            after = running.told()
+            answered = after["answered"] - before["answered"]
+            share = after["busy_s"] - before["busy_s"]
+            of_slots = share / (slots * (after["at"] - before["at"]))
+            refused = after["refused"] - before["refused"]
+            print(f"capacity: {slots} slots: {of_slots:.1%} of them busy, {answered} answers, {refused} refused")
+            good &= of_slots >= 0.95
+        asking.kill()
+        asking.join()
+    return good
+
+
+def ask_all(url: str, folder: str, count: int, in_flight: int) -> None:
+    server = Server(url=url, model="m", in_flight=in_flight)
+    with answers_in(folder):
+        for first in range(0, count, 10_000):
+            ask(server, questions(first, min(first + 10_000, count)))
+
+
+def digest(url: str, folder: Path, count: int) -> str:
+    """Of all answers."""
+    with answers_in(str(folder)):
+        outcomes = ask(Server(url=url, model="m"), questions(0, count))
+    texts = [outcome.text for outcome in outcomes if isinstance(outcome, Answer)]
+    assert len(texts) == count
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()
+
+
+def kills(folder: Path, count: int, of_questions: int, seed: int) -> bool:
+    chance, context = random.Random(seed), multiprocessing.get_context("spawn")
+    with ModelServer(delay=0.02) as running:
+        undisturbed = digest(running.url, folder / "undisturbed", of_questions)
+    with ModelServer(delay=0.02) as running:
+        done = 0
+        while done < count:
+            process: BaseProcess = context.Process(
+                target=ask_all, args=(running.url, str(folder / "killed"), of_questions, 4)
+            )
+            begun = running.told()["asked"]
+            process.start()
+            while process.is_alive() and running.told()["asked"] == begun:
+                time.sleep(0.01)
+            time.sleep(chance.random() * 0.5)
+            if not process.is_alive():
+                break
+            process.kill()
+            process.join()
+            done += 1
+        same = digest(running.url, folder / "killed", of_questions) == undisturbed
+        counts = running.told()
+    again = counts["asked"] - of_questions
+    print(
+        f"kills: seed {seed}, {done} kills, {of_questions} questions, {again} sent again ({again / of_questions:.2%}), "
+        f"{counts['repeated']} of them had been answered; {'the same' if same else 'OTHER'} answers"
+    )
+    return same and done == count and counts["repeated"] <= of_questions / 1000
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kills", type=int, default=200)
+    parser.add_argument("--questions", type=int, default=40_000)
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6))
+    parser.add_argument("--only", choices=("speed", "capacity", "kills"))
+    chosen = parser.parse_args()
+    folder = Path(tempfile.mkdtemp())
+    try:
+        good = {
+            "speed": lambda: speed(folder / "speed"),
+            "capacity": lambda: capacity(folder / "capacity"),
+            "kills": lambda: kills(folder, chosen.kills, chosen.questions, chosen.seed),
+        }
+        bad = [name for name, trial in good.items() if chosen.only in (None, name) and not trial()]
+    finally:
+        shutil.rmtree(folder)
+    sys.exit(f"outside of the bound: {', '.join(bad)}" if bad else 0)
+
+
+if __name__ == "__main__":
+    main()
