@@ -15,6 +15,7 @@ import shutil
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
@@ -126,7 +127,7 @@ def main() -> None:
     chosen = parser.parse_args()
     folder = Path(tempfile.mkdtemp())
     try:
-        good = {
+        good: dict[str, Callable[[], bool]] = {
             "speed": lambda: speed(folder / "speed"),
             "capacity": lambda: capacity(folder / "capacity"),
             "kills": lambda: kills(folder, chosen.kills, chosen.questions, chosen.seed),

@@ -125,7 +125,7 @@ def rendered(formulae: Sequence[tuple[str, bool]]) -> Iterator[tuple[str, dict[s
 
 
 def _latex2mathml(tex: str, display: bool) -> str | None:
-    from latex2mathml.converter import convert
+    from latex2mathml.converter import convert  # type: ignore[import-not-found,unused-ignore]
 
     if NOT_IN_MATHML.search(tex):
         return None
@@ -290,7 +290,7 @@ NAMED = {
 @cache
 def _symbol(command: str) -> str:
     """The character that a command draws; of one that is not known, the command."""
-    from latex2mathml.symbols_parser import convert_symbol
+    from latex2mathml.symbols_parser import convert_symbol  # type: ignore[import-not-found,unused-ignore]
 
     if command in NAMED:
         return NAMED[command]
