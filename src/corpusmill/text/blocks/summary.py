@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from corpusmill.text.array_types import Float32s, Float64s, Int32s
+from corpusmill.text.array_types import Bytes, Float32s, Int32s, Int64s
 from corpusmill.text.blocks.columns import COLUMNS, columns, logarithm
 from corpusmill.text.blocks.names import ELEMENT_NAMES
 from corpusmill.text.blocks.page import NAME, WORDS, BlockPage
@@ -14,6 +14,20 @@ MARKS = (
     *(b"viewport", b"cart", b"quantity", b'"article"', b"<code", b"<main", b"discussionforumposting", b"<time"),
     *(b"pricecurrency", b'class="comment', b"<pre", b"quote"),
 )
+_BYTES = np.frombuffer(b"".join(MARKS), np.uint8)
+_ENDS = np.cumsum([len(mark) for mark in MARKS])
+# Of each pair of bytes, in lower case: one more than the number of the first mark that begins with it; and of each mark
+# that of the next one with the same pair.
+_PAIRS = np.zeros(1 << 16, np.uint8)
+_NEXT = np.zeros(len(MARKS), np.uint8)
+for _number in reversed(range(len(MARKS))):
+    _pair = MARKS[_number][0] << 8 | MARKS[_number][1]
+    _NEXT[_number], _PAIRS[_pair] = _PAIRS[_pair], _number + 1
+_BEGINS = np.zeros(256, np.bool_)  # whether a mark begins with the byte
+_BEGINS[[byte for mark in MARKS for byte in (mark[:1] + mark[:1].upper())]] = True
+_LOWER = np.frombuffer(bytes(range(256)).lower(), np.uint8)
+for _table in (_ENDS, _PAIRS, _NEXT, _BEGINS):
+    _table.setflags(write=False)
 NAMES = len(ELEMENT_NAMES)
 OF_NAMES = COLUMNS + len(MARKS) + 1  # the last columns: a new name adds one behind them
 PAGE_COLUMNS = OF_NAMES + NAMES
@@ -26,15 +40,39 @@ def page_columns(raw: bytes, page: BlockPage, features: Float32s) -> Float32s:
     raw        the page, of which `page` is the scan; of at least one block
     features   (blocks, COLUMNS or more) float32, see `columns`
     """
-    lower = raw.lower()
-    counts = np.array([*(lower.count(mark) for mark in MARKS), len(raw)], np.float64)
+    counts = np.zeros(len(MARKS) + 1, np.int64)
+    _count_marks(np.frombuffer(raw, np.uint8), counts)
     made = np.empty((1, PAGE_COLUMNS), np.float32)
     _fill(page.blocks, page.elements, features, counts, made[0])
     return made
 
 
 @kernel
-def _fill(blocks: Int32s, elements: Int32s, features: Float32s, counts: Float64s, made: Float32s) -> None:
+def _count_marks(raw: Bytes, counts: Int64s) -> None:
+    """How often each mark is in the bytes, in any case, without overlaps; and how many bytes there are."""
+    free = np.zeros(len(_ENDS), np.int64)  # from where on a mark may begin
+    for at in range(raw.size - 1):
+        if not _BEGINS[raw[at]]:
+            continue
+        mark = _PAIRS[np.intp(_LOWER[raw[at]]) << 8 | np.intp(_LOWER[raw[at + 1]])]
+        while mark != 0:
+            number = mark - 1
+            begin = _ENDS[number - 1] if number > 0 else 0
+            size = _ENDS[number] - begin
+            same = at >= free[number] and at + size <= raw.size
+            offset = 2
+            while same and offset < size:
+                same = _LOWER[raw[at + offset]] == _BYTES[begin + offset]
+                offset += 1
+            if same:
+                counts[number] += 1
+                free[number] = at + size
+            mark = _NEXT[number]
+    counts[len(counts) - 1] = raw.size
+
+
+@kernel
+def _fill(blocks: Int32s, elements: Int32s, features: Float32s, counts: Int64s, made: Float32s) -> None:
     sums, tags = np.zeros(COLUMNS), np.zeros(NAMES)
     total = 0
     for block in range(len(blocks)):
