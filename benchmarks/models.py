@@ -19,7 +19,8 @@ from collections.abc import Callable
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
-from corpusmill.inference.client import answers_in, ask
+from corpusmill.inference.client import ask
+from corpusmill.inference.kept_answers import answers_in
 from corpusmill.inference.questions import Answer, Question
 from corpusmill.inference.server import Server
 

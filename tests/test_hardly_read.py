@@ -15,8 +15,8 @@ def recipe(tmp_path):
     def write(links, articles, step="extract/blocks"):
         pages = []
         for number in range(links):
-            items = "".join(LINK.format(number, item) for item in range(80))
-            pages.append(f'<div class="nav menu sidebar"><ul>{items}</ul></div><div class="footer">About us</div>')
+            items = "".join(LINK.format(number, item) for item in range(400))
+            pages.append(f'<nav class="menu sidebar"><ul>{items}</ul></nav><article>{PARAGRAPH}</article>')
         pages += [f"<article><h1>Ferry {number}</h1>{PARAGRAPH * 10}</article>" for number in range(articles)]
         lines = [json.dumps({"page": f"<html><body>{page}</body></html>"}) for page in pages]
         (tmp_path / "pages.jsonl").write_text("\n".join(lines), "utf-8")

@@ -80,9 +80,10 @@ def http_status(error: BaseException) -> int | None:
     """The status of the answer that an error is about; None if there was none."""
     for cause in _chain(error):
         response = getattr(cause, "response", None)
+        status = getattr(cause, "status", None)
+        # aiohttp warns of its `code`, which is its `status`.
         statuses = [
-            getattr(cause, "status", None),
-            getattr(cause, "code", None),
+            status if status is not None else getattr(cause, "code", None),
             getattr(response, "status_code", None),
         ]
         if isinstance(response, dict):  # botocore

@@ -3,8 +3,9 @@
 import pytest
 
 from corpusmill.errors import AssetError, BudgetError, ModelServerError, RecipeError
-from corpusmill.inference.client import answers_in, ask
+from corpusmill.inference.client import ask
 from corpusmill.inference.congestion import Congestion
+from corpusmill.inference.kept_answers import answers_in
 from corpusmill.inference.questions import Answer, Question, Refusal
 from corpusmill.inference.server import Server
 from made_model_server import ModelServer

@@ -7,7 +7,7 @@ import pytest
 from conftest import docs
 from corpusmill.engine.work.batch import Batch
 from corpusmill.errors import RecipeError
-from corpusmill.inference.client import answers_in
+from corpusmill.inference.kept_answers import answers_in
 from corpusmill.inference.schema import Field, fields_of, parsed, schema_of
 from corpusmill.inference.server import Server
 from corpusmill.steps import Model

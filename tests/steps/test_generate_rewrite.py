@@ -9,7 +9,7 @@ import corpusmill
 from conftest import docs
 from corpusmill.errors import RecipeError
 from corpusmill.execute.serial import Serial
-from corpusmill.inference.client import answers_in
+from corpusmill.inference.kept_answers import answers_in
 from corpusmill.inference.pieces import pieces
 from corpusmill.inference.server import Server
 from corpusmill.ops import forget

@@ -4,6 +4,7 @@
     questions      a question, and the key of its answer
     answer_log     answers, each written as it arrives and never asked for again
     congestion     how many questions are in flight
+    kept_answers   where the answers of the unit at work are
     client         asks many questions at a time
     schema         what an answer in JSON must hold
     prompts        what to make of a document

@@ -8,9 +8,7 @@ import shutil
 import tempfile
 import threading
 from collections import deque
-from collections.abc import Coroutine, Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Coroutine, Sequence
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -21,6 +19,7 @@ from corpusmill.assets.extras import MODELS
 from corpusmill.errors import BudgetError, CorpusmillError, ModelServerError, RecipeError
 from corpusmill.inference.answer_log import AnswerLog
 from corpusmill.inference.congestion import Congestion
+from corpusmill.inference.kept_answers import at_work
 from corpusmill.inference.questions import Answer, Question, Refusal
 from corpusmill.inference.server import Server
 from corpusmill.retry import retry_after_seconds
@@ -35,19 +34,7 @@ WRONG_FOR_ALL = {
     404: "it has no such model, or url is not the root of its protocol, which often ends in /v1",
 }
 Outcome = Answer | Refusal
-# Where the answers of the unit at work are, and what was refused in it.
-_folder: ContextVar[tuple[str, dict[bytes, Refusal]] | None] = ContextVar("_folder", default=None)
 _chance = random.SystemRandom()
-
-
-@contextmanager
-def answers_in(folder: str) -> Iterator[None]:
-    """Meanwhile answers are kept in this folder, unless a server has one of its own; "": it must have one."""
-    token = _folder.set((folder, {}))
-    try:
-        yield
-    finally:
-        _folder.reset(token)
 
 
 def ask(server: Server, questions: Sequence[Question]) -> list[Outcome]:
@@ -57,7 +44,7 @@ def ask(server: Server, questions: Sequence[Question]) -> list[Outcome]:
     than its patience, or refuses all; AssetError if its key is not set; MissingExtraError without aiohttp. All that was
     answered until then is kept.
     """
-    folder, refused = _folder.get() or (_temporary(), {})
+    folder, refused = at_work() or (_temporary(), {})
     if not (server.answers or folder):
         raise RecipeError(
             "answers of a model are appended to a file, which an object store has not: name a folder of a local or "

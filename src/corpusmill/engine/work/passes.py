@@ -121,7 +121,7 @@ def keeping_answers(steps: Sequence[tuple[str, Any]], run: RunFolder) -> Abstrac
     """Meanwhile answers of models to these steps are kept in the run's folder, or in that of their server."""
     if not any(isinstance(step, AsksModel) for _, step in steps):
         return nullcontext()
-    from corpusmill.inference.client import answers_in
+    from corpusmill.inference.kept_answers import answers_in
 
     return answers_in(str(run.path / ANSWERS) if run.is_local else "")
 
