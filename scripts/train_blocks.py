@@ -176,15 +176,16 @@ def train(pages: Sequence[GoldPage], trees: int, report: bool) -> BlocksModel:
         start += len(made)
     whole = np.concatenate([page_columns(e.gold.page, e.page, made) for e, made in zip(examples, rows, strict=True)])
     everything = np.concatenate(rows)
+    of_type = [np.array([example.gold.page_type == page_type for example in examples]) for page_type in PAGE_TYPES]
     stages = {
-        "first": fit(everything[:, :COLUMNS], target["drop"], older["drop"], trees)[1],
-        **{kind: fit(everything, target[kind], older[kind], trees)[1] for kind in ("drop", "keep")},
-        "modern": fit(everything[:, :COLUMNS], target["drop"], modern, MODERN_TREES, MODERN)[1],
-        "older": fit(whole, ~typed, np.ones(len(whole)), PAGE_TREES, OF_PAGES)[1],
+        "first": flat(fit(everything[:, :COLUMNS], target["drop"], older["drop"], trees)),
+        **{kind: flat(fit(everything, target[kind], older[kind], trees)) for kind in ("drop", "keep")},
+        "modern": flat(fit(everything[:, :COLUMNS], target["drop"], modern, MODERN_TREES, MODERN)),
+        "page": flat(
+            fit(whole, ~typed, np.ones(len(whole)), PAGE_TREES, OF_PAGES),
+            *(fit(whole, is_type, typed.astype(np.float64), PAGE_TREES, OF_PAGES) for is_type in of_type),
+        ),
     }
-    for page_type in PAGE_TYPES:
-        is_type = np.array([example.gold.page_type == page_type for example in examples])
-        stages[page_type] = fit(whole, is_type, typed.astype(np.float64), PAGE_TREES, OF_PAGES)[1]
     hints, words = weights(observed, -1)
     card: dict[str, Any] = {
         "pages": dict(sorted(Counter(source for e in examples for source in e.gold.sources).items())),
@@ -323,11 +324,10 @@ def fit(
     weight: NDArray[np.float64],
     trees: int,
     parameters: Mapping[str, float] = MappingProxyType({}),
-) -> tuple[Any, Trees]:
+) -> Any:
     known = weight > 0
     data = lightgbm.Dataset(rows[known], target[known].astype(np.int32), weight=weight[known] / weight[known].mean())
-    booster = lightgbm.train(PARAMETERS | dict(parameters), data, trees)
-    return booster, flat(booster.dump_model()["tree_info"])
+    return lightgbm.train(PARAMETERS | dict(parameters), data, trees)
 
 
 def out_of_fold(
@@ -343,12 +343,12 @@ def out_of_fold(
     for fold in range(FOLDS):
         here = folds == fold
         if here.any() and (~here).any():
-            made[here] = fit(rows[~here], target[~here], weight[~here], trees, parameters)[0].predict(rows[here])
+            made[here] = fit(rows[~here], target[~here], weight[~here], trees, parameters).predict(rows[here])
     return made
 
 
-def flat(trees: Sequence[dict[str, Any]]) -> Trees:
-    """LightGBM's trees as arrays."""
+def flat(*boosters: Any) -> Trees:
+    """The trees of LightGBM's boosters as arrays, one booster after another."""
     column, threshold, left, right, leaf, root = ([] for _ in range(6))  # type: ignore[var-annotated]
 
     def add(node: dict[str, Any]) -> int:
@@ -363,8 +363,9 @@ def flat(trees: Sequence[dict[str, Any]]) -> Trees:
         left[number], right[number] = add(node["left_child"]), add(node["right_child"])
         return number
 
-    for tree in trees:
-        root.append(add(tree["tree_structure"]))
+    for booster in boosters:
+        for tree in booster.dump_model()["tree_info"]:
+            root.append(add(tree["tree_structure"]))
     return Trees(
         np.array(column, np.int16),
         np.array(threshold, np.float32),

@@ -8,13 +8,14 @@ import pytest
 from corpusmill.errors import RecipeError
 from corpusmill.recipe import Recipe, RunSettings, Selection, Source, TrainingStage
 from corpusmill.recipe.canaries import MAX_CANARIES, Canary, canaries
-from corpusmill.recipe.parts import home, share_of
+from corpusmill.recipe.parts import home
 from corpusmill.recipe.rows import Rows, is_in_memory
 from corpusmill.recipe.selection import applied
 from corpusmill.recipe.stages import new_folders, outline, training_record
 from corpusmill.recipe.training_stage import SignalBounds
 from corpusmill.steps.pack.best_fit import BestFit
 from corpusmill.steps.pack.concat import Concat
+from corpusmill.tokens.sampling import share_of
 
 STAGE: dict[str, Any] = {"name": "pretrain", "tokens": "2B", "batch": 8}
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corpusmill.text.blocks.trees import Trees, probabilities
+from corpusmill.text.blocks.trees import Trees, probabilities, several_probabilities
 
 
 @st.composite
@@ -30,7 +30,7 @@ def forests(draw):
 
     for _ in range(draw(st.integers(1, 3))):
         roots.append(grow(3))
-    kinds = (np.int16, np.float32, np.int32, np.int32, np.float32, np.int32)
+    kinds = (np.int16, np.float32, np.int16, np.int16, np.float32, np.int16)
     rows = draw(st.lists(st.tuples(*[st.sampled_from([-2.0, 0.0, 0.5, 1.0, 3.0])] * 3), max_size=4))
     return Trees(*(np.array(part, kind) for part, kind in zip(parts, kinds))), np.array(rows, np.float32).reshape(-1, 3)
 
@@ -52,6 +52,17 @@ def test_probabilities_are_those_of_a_walk(case):
     trees, rows = case
     out = probabilities(trees, rows)
     assert out.dtype == np.float32 and out.tolist() == pytest.approx([walk(trees, row) for row in rows], rel=1e-5)
+
+
+@given(forests(), st.integers(2, 3))
+@settings(max_examples=40)
+def test_several_probabilities_are_those_of_each_ones_trees(case, questions):
+    trees, rows = case
+    turned = [np.roll(trees.root, at) for at in range(questions)]
+    several = several_probabilities(trees._replace(root=np.concatenate(turned)), rows, questions)
+    assert several.shape == (len(rows), questions)
+    for at, root in enumerate(turned):
+        assert (several[:, at] == probabilities(trees._replace(root=root), rows)).all()
 
 
 def test_a_value_equal_to_the_threshold_goes_left():

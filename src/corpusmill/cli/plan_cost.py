@@ -21,7 +21,7 @@ def from_sample(
     from corpusmill.ops.estimate.requests import cost as priced
     from corpusmill.progress import display
     from corpusmill.recipe.model import Recipe
-    from corpusmill.recipe.parts import share_of
+    from corpusmill.tokens.sampling import share_of
 
     share = share_of(sample, "--sample")
     unit_prices = prices(table)

@@ -218,7 +218,7 @@ class _Asking:
             have = f"answers for {spent:.4g} USD, and max_cost is {server.max_cost:g}"
         self._stop(
             BudgetError(
-                f"{server.model}: {self._log.folder} has {have}. Set a larger one and run again: it goes on there, and "
+                f"{server.model}: {self._log.folder} has {have}. Set a larger one and run again: it continues, and "
                 "nothing is asked twice."
             )
         )

@@ -1,6 +1,5 @@
 """What a model is asked to make of a document: prompts that ship, and those of a recipe."""
 
-import math
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +38,7 @@ SHIPPED = {
 
 
 def prompt_text(prompt: str) -> str:
-    """A prompt with TEXT_PLACE where the document goes: itself, one that ships, or the content of a file.
+    """A prompt with TEXT_PLACE where the document is inserted: itself, one that ships, or the content of a file.
 
     Raises RecipeError if it has no such place, AssetError if there is no such file.
     """
@@ -50,7 +49,7 @@ def prompt_text(prompt: str) -> str:
         text = assets.load(name, _read_text)
     if TEXT_PLACE not in text:
         where = f"{prompt}: the prompt" if asset_of(prompt) else "prompt"
-        raise RecipeError(f"{where} has no {TEXT_PLACE}, where the document goes")
+        raise RecipeError(f"{where} has no {TEXT_PLACE}, where the document is inserted")
     return text
 
 
@@ -65,22 +64,6 @@ def read_json(name: str) -> Any:
         return assets.load(name, _read_json)
     except ValueError as error:
         raise RecipeError(f"{name} is not JSON: {error}") from error
-
-
-def share_of(value: float | str) -> float:
-    """A share as a recipe writes it, 1% or 0.01. Raises RecipeError unless it is above 0 and up to 1.
-
-    >>> share_of("1%"), share_of(0.5)
-    (0.01, 0.5)
-    """
-    text = str(value).strip()
-    try:
-        share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
-    except ValueError:
-        share = math.nan
-    if not 0 < share <= 1:
-        raise RecipeError(f"sample is a share above 0 and up to 1, as in 1% or 0.01; got {text}")
-    return share
 
 
 def _read_text(path: Path) -> str:

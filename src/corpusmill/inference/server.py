@@ -24,7 +24,7 @@ class Server:
     timeout       seconds until an answer must be there
     patience      seconds without any answer, because the server is away or refuses all, after which the run ends
     prices        USD for a million tokens, of prompts and of answers; None: not known
-    max_cost      USD that all answers of this model in the folder may cost; the run stops there, and goes on with more
+    max_cost      USD that all answers of this model in the folder may cost; the run stops there; it continues with more
     max_requests  the same as a number of answers
     """
 

@@ -1,7 +1,7 @@
 """Precision and recall of a pass by the marks of a review.
 
 A round draws as many documents that a pass dropped as it kept, where there are enough, so shares among marks are not
-those of the pass. Each side is a sample of its own here, and stands for all documents of its side.
+those of the pass. Each side is a sample of its own here, and represents all documents of its side.
 """
 
 import math

@@ -28,16 +28,16 @@ from corpusmill.text.blocks.names import IN_COMMENTS, Weights, table
 from corpusmill.text.blocks.page import FLAGS, INNER, BlockPage
 from corpusmill.text.blocks.scan import scan
 from corpusmill.text.blocks.summary import PAGE_COLUMNS, page_columns
-from corpusmill.text.blocks.trees import Trees, probabilities
+from corpusmill.text.blocks.trees import Trees, probabilities, several_probabilities
 
 BLOCKS_MODEL = "blocks"  # ships; scripts/train_blocks.py makes it
 FORMAT = 2  # changes if the same file would give other probabilities
 PAGE_TYPES = ("article", "collection", "documentation", "forum", "listing", "product", "service")
-BLOCK_STAGES = ("first", "drop", "keep", "modern")  # the second for comments: drop, and for comments: keep
-STAGES = (*BLOCK_STAGES, "older", *PAGE_TYPES)  # those behind BLOCK_STAGES judge pages
+QUESTIONS = ("older", *PAGE_TYPES)  # what the stage `page` is asked of a page
+STAGES = ("first", "drop", "keep", "modern", "page")  # the second for comments: drop, the third for comments: keep
 TABLES = {"hint_keys": np.uint32, "hint_values": np.float32, "word_keys": np.uint32, "word_values": np.float32}
 TYPES = Trees(np.int16, np.float32, np.int16, np.int16, np.float32, np.int16)  # type: ignore[arg-type]
-WIDTHS = {"first": COLUMNS, "drop": ALL_COLUMNS, "keep": ALL_COLUMNS, "modern": COLUMNS}
+WIDTHS = {"first": COLUMNS, "drop": ALL_COLUMNS, "keep": ALL_COLUMNS, "modern": COLUMNS, "page": PAGE_COLUMNS}
 PARTS = {**TABLES, **{f"{stage}_{part}": kind for stage in STAGES for part, kind in TYPES._asdict().items()}}
 TABLE_BITS = 13  # bits; at most half of the slots of a table are taken
 POSSIBLE = 0.02  # of a block that is kept if the structure of the text asks for it
@@ -74,7 +74,8 @@ class BlocksModel:
             for stage in STAGES
         }
         for stage, trees in stages.items():
-            if not _fits(trees, WIDTHS.get(stage, PAGE_COLUMNS)):
+            questions = len(QUESTIONS) if stage == "page" else 1
+            if not _fits(trees, WIDTHS[stage]) or len(trees.root) % questions:
                 raise AssetError(f"{path}: the trees of the stage {stage} are damaged. Get the model again.")
         return cls(card, hints, words, stages)
 
@@ -101,10 +102,9 @@ class BlocksModel:
             return Judged(np.zeros(0, np.float32), "", False)
         features, around = columns(page, ALL_COLUMNS)
         whole = page_columns(raw, page, features)
-        kinds = [float(probabilities(self.stages[kind], whole)[0]) for kind in PAGE_TYPES]
-        page_type = PAGE_TYPES[int(np.argmax(kinds))]
-        # The older benchmarks have hardly any documentation.
-        older = page_type != "documentation" and float(probabilities(self.stages["older"], whole)[0]) > OLDER
+        looks_older, *types = several_probabilities(self.stages["page"], whole, len(QUESTIONS))[0].tolist()
+        page_type = PAGE_TYPES[int(np.argmax(types))]
+        older = looks_older > OLDER and page_type != "documentation"  # of which the older benchmarks have hardly any
         likely = None if older else probabilities(self.stages["modern"], features)
         if likely is None or comments == "keep":
             first = probabilities(self.stages["first"], features)

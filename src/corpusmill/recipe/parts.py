@@ -1,7 +1,6 @@
 """The parts of a recipe, sources and settings, each checked on its own."""
 
 import dataclasses
-import math
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from corpusmill.recipe.selection import Selection
 from corpusmill.recipe.split import Split
 from corpusmill.recipe.training_stage import TrainingStage
 from corpusmill.storage import printable, selected
+from corpusmill.tokens.sampling import share_of
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 READ_BYTES = 128 << 20  # bytes of a file that are split and read at a time
@@ -189,22 +189,6 @@ class RunSettings:
         """What is added to the name of the folder of a run on some documents: "-limit-1000", "-sample-1pct"."""
         first = "" if self.limit is None else f"-limit-{self.limit}"
         return first + (f"-sample-{100 * self.share:.6g}pct" if self.share < 1 else "")
-
-
-def share_of(value: float | str, name: str) -> float:
-    """A share as a recipe or the command line writes it. Raises RecipeError unless it is above 0 and up to 1.
-
-    >>> share_of("1%", "sample"), share_of("0.5 %", "sample"), share_of(0.25, "sample")
-    (0.01, 0.005, 0.25)
-    """
-    text = str(value).strip()
-    try:
-        share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
-    except ValueError:
-        share = math.nan
-    if not 0 < share <= 1:
-        raise RecipeError(f"{name} is a share above 0 and up to 1, as in 1% or 0.01; got {text}")
-    return share
 
 
 @dataclass(frozen=True)

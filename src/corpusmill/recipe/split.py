@@ -13,7 +13,7 @@ class Split:
     """Keep documents back for validation, in every output: `shards` has those for training, and `shards-validation` the
     others.
 
-    A hash of what a document holds decides, with the recipe's seed: equal texts are on one side, a document stays on
+    A hash of what a document holds decides, with the recipe's seed: equal texts are on one side, a document keeps
     its side when others are added, and a larger share keeps those that a smaller one has. `by: domain` keeps documents
     of one registered domain together, or of one source where they have no URL; `by: cluster` the near-duplicates that a
     step `dedup/minhash` with `mark: true` found, by the id of the document that it would keep. Shares are of domains

@@ -206,7 +206,7 @@ class _Walk:
                 self.problems.add(at, f'"{key.value}" is written twice, first on line {first}; keep one of them')
             else:
                 entries[key.value] = KeyValue(at, self.node(value))
-        for at, others in merged:  # what stands beside it goes before, and of several the first
+        for at, others in merged:  # keys beside it win, and of several merged mappings the first
             for table in others.items if isinstance(others, Items) else (others,):
                 if isinstance(table, TableNode):
                     entries = {**table.entries, **entries}

@@ -194,11 +194,11 @@ class OwnPass(Protocol):
 class AsksModel(Protocol):
     """A step of any kind that asks a language model.
 
-    model_server   the server: its answers are kept in a folder of the run, unless it names another
+    server   its answers are kept in a folder of the run, unless it names another
     """
 
     @property
-    def model_server(self) -> "Server": ...
+    def server(self) -> "Server": ...
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from corpusmill import storage
 from corpusmill.store import owned
 from corpusmill.store.locks import only_driver
-from corpusmill.store.run_folder import FOLDERS, HUB, OUTPUT, RECORDS, STAYS, RunFolder
+from corpusmill.store.run_folder import FOLDERS, HUB, KEPT_AT_RESTART, OUTPUT, RECORDS, RunFolder
 
 
 def refuse_strangers(run: RunFolder) -> None:
@@ -25,5 +25,5 @@ def remove_all(run: RunFolder) -> None:
         for folder in (OUTPUT, HUB, ""):
             owned.remove_written(run.place, folder)
         for name in storage.list_dir(run.place):
-            if name not in STAYS:
+            if name not in KEPT_AT_RESTART:
                 (storage.remove_tree if name in FOLDERS else storage.remove)(run.name_of(name))

@@ -112,7 +112,7 @@ RECORDS = (
     LOCK, owned.MARKER, owned.WRITTEN,
 )  # fmt: skip
 NUMBER = re.compile(r"\d+\.json")  # of a record in FORGET
-STAYS = (FORGOTTEN, FORGET, ANSWERS, LOCK, owned.MARKER)  # where a run starts anew; answers have been paid for
+KEPT_AT_RESTART = (FORGOTTEN, FORGET, ANSWERS, LOCK, owned.MARKER)  # answers have been paid for
 
 
 @dataclass(frozen=True)

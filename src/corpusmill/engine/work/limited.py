@@ -10,11 +10,10 @@ from collections.abc import Generator, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 
-import numpy as np
 import pyarrow as pa
 
 from corpusmill.read import BATCH_ROWS, ReadCounts
-from corpusmill.tokens.sampling import sampling_hash
+from corpusmill.tokens.sampling import in_sample
 
 PURPOSE = "run.sample"
 NOT_SAMPLED = "not_sampled"  # the kind that documents outside of the sample are counted under, as skipped records
@@ -32,8 +31,7 @@ class Limited:
         """Those of some documents that are in the sample."""
         if self.sample >= 1:
             return docs
-        bound = np.uint64(int(self.sample * 2**64))
-        return docs.filter(pa.array(sampling_hash(docs["id"], self.seed, PURPOSE) < bound))
+        return docs.filter(pa.array(in_sample(docs["id"], self.sample, self.seed, PURPOSE)))
 
 
 class SourceLimit:

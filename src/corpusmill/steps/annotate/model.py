@@ -8,13 +8,13 @@ import pyarrow as pa
 
 from corpusmill.assets.extras import MODELS, Extra
 from corpusmill.errors import DocumentError, RecipeError
-from corpusmill.inference.prompts import TEXT_PLACE, asset_of, prompt_text, read_json, share_of
+from corpusmill.inference.prompts import TEXT_PLACE, asset_of, prompt_text, read_json
 from corpusmill.inference.questions import Answer, Question, Refusal, Sampling
 from corpusmill.inference.schema import Field, Fields, fields_of, parsed, schema_of
 from corpusmill.inference.server import Server
 from corpusmill.steps import Columns
 from corpusmill.store.units import Resources
-from corpusmill.tokens.sampling import sampling_hash
+from corpusmill.tokens.sampling import in_sample, share_of
 
 TYPES = {"integer": pa.int64(), "number": pa.float64(), "boolean": pa.bool_(), "text": pa.string()}
 SHORT = Sampling(max_tokens=512)
@@ -30,9 +30,10 @@ class Model:
           prompt: "How much does this page teach? ... {text}"
           fields: {score: {type: integer, min: 0, max: 5}}
 
-    `prompt` has `{text}` where the document goes, or is the name of a file that has. The server is one of OpenAI's
-    protocol; it is sent a JSON Schema of the fields, and need not obey it: each answer is parsed and checked. One that
-    does not fit is asked for once more, with what is wrong; if that does not fit either, the document is a dead letter.
+    `prompt` has `{text}` where the document is inserted, or is the name of a file that has. The server is one of
+    OpenAI's protocol; it is sent a JSON Schema of the fields, and need not obey it: each answer is parsed and checked.
+    One that does not fit is asked for once more, with what is wrong; if that does not fit either, the document is a
+    dead letter.
     `schema` names a file with a JSON Schema instead of `fields`: an object of numbers, booleans and texts.
 
     Signals: the fields, and `prompt_tokens` and `answer_tokens` as the server counts them; None for documents outside
@@ -46,7 +47,7 @@ class Model:
     """
 
     server: Server
-    prompt: str  # with {text} where the document goes, or a file
+    prompt: str  # with {text} where the document is inserted, or a file
     fields: Fields = ()  # what the answer holds
     schema: str | None = None  # a file with the JSON Schema of the answer, instead of fields
     sampling: Sampling = SHORT
@@ -56,7 +57,7 @@ class Model:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "fields", tuple(dict(self.fields).items()))
-        object.__setattr__(self, "sample", share_of(self.sample))
+        object.__setattr__(self, "sample", share_of(self.sample, "sample"))
         if bool(self.fields) == bool(self.schema):
             raise RecipeError(
                 "say what the answer holds, with fields: {score: {type: integer, min: 0, max: 5}} or schema"
@@ -86,10 +87,6 @@ class Model:
         return {name: pa.array([row.get(name) for row in rows], kind) for name, kind in kinds}
 
     @property
-    def model_server(self) -> Server:
-        return self.server
-
-    @property
     def extras(self) -> tuple[Extra, ...]:
         return (MODELS,)
 
@@ -115,11 +112,7 @@ class Model:
 
     def _chosen(self, docs: pa.RecordBatch) -> list[int]:
         """Which documents are asked about: those of the sample that have a text."""
-        drawn = np.ones(len(docs), bool)
-        if float(self.sample) < 1:
-            drawn = sampling_hash(docs["id"], self.seed, "annotate/model.sample") < np.uint64(
-                float(self.sample) * 2**64
-            )
+        drawn = in_sample(docs["id"], float(self.sample), self.seed, "annotate/model.sample")
         return [row for row in np.flatnonzero(drawn).tolist() if (docs["text"][row].as_py() or "").strip()]
 
     def _question(self, text: str, wanted: Fields) -> Question:

@@ -12,7 +12,7 @@ from corpusmill.assets.extras import MODELS, Extra
 from corpusmill.errors import RecipeError
 from corpusmill.inference import faithful
 from corpusmill.inference.pieces import pieces
-from corpusmill.inference.prompts import TEXT_PLACE, asset_of, prompt_text, share_of
+from corpusmill.inference.prompts import TEXT_PLACE, asset_of, prompt_text
 from corpusmill.inference.questions import Answer, Question, Refusal, Sampling
 from corpusmill.inference.server import Server
 from corpusmill.models.language import Identifier
@@ -21,7 +21,7 @@ from corpusmill.schema import CANARY, DOCUMENT, document_id
 from corpusmill.steps import Columns, MadeDocuments
 from corpusmill.steps.verdict import Rule, failing, join_reasons
 from corpusmill.store.units import Resources
-from corpusmill.tokens.sampling import sampling_hash
+from corpusmill.tokens.sampling import in_sample, share_of
 
 SIGNALS = {
     "made_from": pa.string(),
@@ -92,7 +92,7 @@ class Rewrite:
     )
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "sample", share_of(self.sample))
+        object.__setattr__(self, "sample", share_of(self.sample, "sample"))
         if not self.prompts or len(set(self.prompts)) < len(self.prompts):
             raise RecipeError("prompts names one or several, each once, as in prompts: [question_answer, distil]")
         if not self.source or self.source == CANARY:
@@ -103,10 +103,7 @@ class Rewrite:
             prompt_text(prompt)
 
     def make(self, docs: pa.RecordBatch) -> MadeDocuments:
-        drawn = np.ones(len(docs), bool)
-        if float(self.sample) < 1:
-            bound = np.uint64(float(self.sample) * 2**64)
-            drawn = sampling_hash(docs["id"], self.seed, "generate/rewrite.sample") < bound
+        drawn = in_sample(docs["id"], float(self.sample), self.seed, "generate/rewrite.sample")
         rows = docs.to_pylist()
         chosen = [row for row in np.flatnonzero(drawn).tolist() if (rows[row]["text"] or "").strip()]
         asked: list[tuple[int, str, list[Question]]] = []  # row, prompt, the questions for its pieces
@@ -143,10 +140,6 @@ class Rewrite:
         if not self.instead:
             return reasons
         return pc.if_else(pc.fill_null(signals["rewritten"], False), "rewritten", reasons)
-
-    @property
-    def model_server(self) -> Server:
-        return self.server
 
     @property
     def extras(self) -> tuple[Extra, ...]:

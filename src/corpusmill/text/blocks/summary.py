@@ -16,17 +16,17 @@ MARKS = (
 )
 _BYTES = np.frombuffer(b"".join(MARKS), np.uint8)
 _ENDS = np.cumsum([len(mark) for mark in MARKS])
-# Of each pair of bytes, in lower case: one more than the number of the first mark that begins with it; and of each mark
+# Of each pair of bytes: one more than the number of the first mark that begins with it, in any case; and of each mark
 # that of the next one with the same pair.
 _PAIRS = np.zeros(1 << 16, np.uint8)
 _NEXT = np.zeros(len(MARKS), np.uint8)
 for _number in reversed(range(len(MARKS))):
-    _pair = MARKS[_number][0] << 8 | MARKS[_number][1]
-    _NEXT[_number], _PAIRS[_pair] = _PAIRS[_pair], _number + 1
-_BEGINS = np.zeros(256, np.bool_)  # whether a mark begins with the byte
-_BEGINS[[byte for mark in MARKS for byte in (mark[:1] + mark[:1].upper())]] = True
+    _first, _second = ({mark, mark.upper()} for mark in (MARKS[_number][:1], MARKS[_number][1:2]))
+    _pairs = [one[0] << 8 | other[0] for one in _first for other in _second]
+    _NEXT[_number] = _PAIRS[_pairs[0]]
+    _PAIRS[_pairs] = _number + 1
 _LOWER = np.frombuffer(bytes(range(256)).lower(), np.uint8)
-for _table in (_ENDS, _PAIRS, _NEXT, _BEGINS):
+for _table in (_ENDS, _PAIRS, _NEXT):
     _table.setflags(write=False)
 NAMES = len(ELEMENT_NAMES)
 OF_NAMES = COLUMNS + len(MARKS) + 1  # the last columns: a new name adds one behind them
@@ -52,9 +52,7 @@ def _count_marks(raw: Bytes, counts: Int64s) -> None:
     """How often each mark is in the bytes, in any case, without overlaps; and how many bytes there are."""
     free = np.zeros(len(_ENDS), np.int64)  # from where on a mark may begin
     for at in range(raw.size - 1):
-        if not _BEGINS[raw[at]]:
-            continue
-        mark = _PAIRS[np.intp(_LOWER[raw[at]]) << 8 | np.intp(_LOWER[raw[at + 1]])]
+        mark = _PAIRS[np.intp(raw[at]) << 8 | np.intp(raw[at + 1])]
         while mark != 0:
             number = mark - 1
             begin = _ENDS[number - 1] if number > 0 else 0

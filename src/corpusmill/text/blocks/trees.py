@@ -30,7 +30,12 @@ class Trees(NamedTuple):
 
 def probabilities(trees: Trees, rows: Float32s) -> Float32s:
     """(rows,) float32: the probability that the trees give each row."""
-    out = np.empty(len(rows), np.float32)
+    return several_probabilities(trees, rows, 1)[:, 0]
+
+
+def several_probabilities(trees: Trees, rows: Float32s, questions: int) -> Float32s:
+    """(rows, questions) float32: the probability of each of several things, by equally many trees of each in turn."""
+    out = np.empty((len(rows), questions), np.float32)
     _evaluate(trees, rows, out)
     return out
 
@@ -38,15 +43,17 @@ def probabilities(trees: Trees, rows: Float32s) -> Float32s:
 @kernel
 def _evaluate(trees: Trees, rows: Float32s, out: Float32s) -> None:
     column, threshold, left, right, leaf, root = trees
+    each = len(root) // out.shape[1]
     for number in range(len(rows)):
         row = rows[number]
-        total = np.float32(0)
-        for tree in range(len(root)):
-            node = np.intp(root[tree])
-            while node >= 0:
-                node = np.intp(left[node]) if row[column[node]] <= threshold[node] else np.intp(right[node])
-            total += leaf[~node]
-        out[number] = np.float32(1) / (np.float32(1) + np.exp(-total))
+        for question in range(out.shape[1]):
+            total = np.float32(0)
+            for tree in range(question * each, (question + 1) * each):
+                node = np.intp(root[tree])
+                while node >= 0:
+                    node = np.intp(left[node]) if row[column[node]] <= threshold[node] else np.intp(right[node])
+                total += leaf[~node]
+            out[number, question] = np.float32(1) / (np.float32(1) + np.exp(-total))
 
 
 def warm_up() -> None:
