@@ -28,7 +28,9 @@ def test_documents_of_files_are_shown(files, corpusmill, name):
 
 def test_what_is_no_record_is_shown_too(files, corpusmill):
     status, out, _ = corpusmill("peek", files / "a.jsonl", "--dead")
-    assert status == 0 and "bad_json" in out
+    assert status == 0 and "bad_json" in out and "cannot be read" not in out
+    status, out, _ = corpusmill("peek", files / "a.jsonl", "-n", "100")
+    assert status == 0 and "1 record cannot be read: `corpusmill peek" in out
     status, out, _ = corpusmill("peek", files / "a.jsonl", "--id", "https://a.org/7")
     assert status == 0 and "Document number 7." in out
 

@@ -82,7 +82,7 @@ def check(
     print(f"  needs: roughly {memory} of memory over all processes, {disk} of disk")
     print(f"         (`corpusmill plan {quote(str(recipe))}` measures both on a sample)")
     if split := checked.recipe.split:
-        print(f"  split: about {split.validation:.4g} of each {split.by} for validation")
+        print(f"  split: about {100 * split.validation:.4g} % of the {split.by}s for validation")
     for training_stage in outline(checked.recipe):
         print(f"  training {training_stage}")
     print(f"  folder: {folder}")

@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping
 from pathlib import PurePath
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from corpusmill.cli.common import FolderOrFiles, Json, print_json, refuse_unused
 from corpusmill.cli.raw import run_of
+from corpusmill.cli.tables import print_warnings
 from corpusmill.cli.terminal import paint, print_lines
 from corpusmill.errors import InputError
 from corpusmill.report.numbers import number, plural
@@ -76,6 +78,8 @@ def peek(
             return
         blocks = [shown(entry, tables, full=document is not None) for entry in documents]
         print_lines("\n\n".join(blocks) if blocks else "none")
+        if folder != run and not dead:
+            warn_of_broken(run, tables)
 
 
 def peek_repeated(run: str, tables: "RunTables", count: int, json: bool) -> None:
@@ -109,6 +113,14 @@ def duplicate_of(entry: Mapping[str, Any]) -> list[str]:
     if original is None:
         return []
     return [f"duplicate of {original}" + ("" if similarity is None else f", similarity {similarity:.3f}")]
+
+
+def warn_of_broken(files: str, tables: "RunTables") -> None:
+    """Say how many records of files without a recipe cannot be read, among those that were."""
+    broken = sum(sum(source["dead"].values()) for source in tables.files.waterfall().read.values())
+    if broken:
+        those = plural(broken, "record")
+        print_warnings([f"{those} cannot be read: `corpusmill peek {quote(files)} --dead` shows what is wrong"])
 
 
 def shown(entry: Mapping[str, Any], tables: "RunTables", full: bool) -> str:
