@@ -9,7 +9,6 @@ import typer
 
 from corpusmill.cli.common import FolderOrFiles, Json, print_json, refuse_unused
 from corpusmill.cli.raw import run_of
-from corpusmill.cli.tables import print_warnings
 from corpusmill.cli.terminal import paint, print_lines
 from corpusmill.errors import InputError
 from corpusmill.report.numbers import number, plural
@@ -117,6 +116,8 @@ def duplicate_of(entry: Mapping[str, Any]) -> list[str]:
 
 def warn_of_broken(files: str, tables: "RunTables") -> None:
     """Say how many records of files without a recipe cannot be read, among those that were."""
+    from corpusmill.cli.tables import print_warnings
+
     broken = sum(sum(source["dead"].values()) for source in tables.files.waterfall().read.values())
     if broken:
         those = plural(broken, "record")
