@@ -27,11 +27,12 @@ from corpusmill.inference.server import Server
 sys.path.append(str(Path(__file__).parent.parent / "tests"))
 from made_model_server import ModelServer
 
+SHORT = "The harbour was quiet before the first boats came in."
 TEXT = "The harbour was quiet before the first boats came in, and nobody had seen the lights on the water. " * 20
 
 
-def questions(first: int, stop: int) -> list[Question]:
-    return [Question("m", (("user", f"{number} {TEXT}"),)) for number in range(first, stop)]
+def questions(first: int, stop: int, text: str = TEXT) -> list[Question]:
+    return [Question("m", (("user", f"{number} {text}"),)) for number in range(first, stop)]
 
 
 def speed(folder: Path) -> bool:
@@ -47,8 +48,8 @@ def speed(folder: Path) -> bool:
 
 
 def capacity(folder: Path, phase_s: float = 6.0) -> bool:
-    """The share of what the slots allow, in phases of 60, 6 and 60 slots, each without its first second and a half."""
-    delay, good = 0.1, True
+    """The share of what the slots allow, in phases of 60, 6 and 60 slots, each once 15 answers could follow another."""
+    delay, good = 0.2, True
     with ModelServer(delay=delay, slots=60) as running, answers_in(str(folder)):
         server = Server(url=running.url, model="m", in_flight=400)
         context = multiprocessing.get_context("spawn")
@@ -58,7 +59,7 @@ def capacity(folder: Path, phase_s: float = 6.0) -> bool:
             time.sleep(0.05)
         for slots in (60, 6, 60):
             running.set(slots=slots)
-            time.sleep(1.5)
+            time.sleep(15 * delay)
             before = running.told()
             time.sleep(phase_s)
             after = running.told()
@@ -73,31 +74,34 @@ def capacity(folder: Path, phase_s: float = 6.0) -> bool:
     return good
 
 
-def ask_all(url: str, folder: str, count: int, in_flight: int) -> None:
+def ask_all(url: str, folder: str, count: int, in_flight: int, text: str = TEXT) -> None:
     server = Server(url=url, model="m", in_flight=in_flight)
     with answers_in(folder):
         for first in range(0, count, 10_000):
-            ask(server, questions(first, min(first + 10_000, count)))
+            ask(server, questions(first, min(first + 10_000, count), text))
 
 
 def digest(url: str, folder: Path, count: int) -> str:
     """Of all answers."""
     with answers_in(str(folder)):
-        outcomes = ask(Server(url=url, model="m"), questions(0, count))
+        server, starts = Server(url=url, model="m"), range(0, count, 10_000)
+        parts = [ask(server, questions(first, min(first + 10_000, count), SHORT)) for first in starts]
+    outcomes = [outcome for part in parts for outcome in part]
     texts = [outcome.text for outcome in outcomes if isinstance(outcome, Answer)]
     assert len(texts) == count
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()
 
 
 def kills(folder: Path, count: int, of_questions: int, seed: int) -> bool:
+    """One question is in flight, as what is in flight when a process is killed must be sent again, whoever asks."""
     chance, context = random.Random(seed), multiprocessing.get_context("spawn")
-    with ModelServer(delay=0.02) as running:
+    with ModelServer() as running:
         undisturbed = digest(running.url, folder / "undisturbed", of_questions)
-    with ModelServer(delay=0.02) as running:
+    with ModelServer() as running:
         done = 0
         while done < count:
             process: BaseProcess = context.Process(
-                target=ask_all, args=(running.url, str(folder / "killed"), of_questions, 4)
+                target=ask_all, args=(running.url, str(folder / "killed"), of_questions, 1, SHORT)
             )
             begun = running.told()["asked"]
             process.start()
@@ -122,7 +126,7 @@ def kills(folder: Path, count: int, of_questions: int, seed: int) -> bool:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=200)
-    parser.add_argument("--questions", type=int, default=40_000)
+    parser.add_argument("--questions", type=int, default=210_000)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6))
     parser.add_argument("--only", choices=("speed", "capacity", "kills"))
     chosen = parser.parse_args()

@@ -90,6 +90,7 @@ def serve(settings: dict[str, Any]) -> None:
         "version": 0,  # another one, another answer
         "faults": 0.0,  # share of requests that get one of FAULTS at first
         "status": None,  # of all answers
+        "models": None,  # that it lists; None: it has no list
     } | settings
     counts: Counter[str] = Counter(dict.fromkeys(("asked", "answered", "repeated", "refused", "most"), 0))
     times: Counter[str] = Counter()
@@ -166,13 +167,27 @@ def serve(settings: dict[str, Any]) -> None:
             dict(counts) | {"different": len(answered), "busy_s": sum(busy), "at": time.monotonic()}
         )
 
+    async def models(request: web.Request) -> web.Response:
+        if values["key"] and request.headers.get("Authorization") != f"Bearer {values['key']}":
+            return web.json_response({"error": {"message": "no key"}}, status=401)
+        if values["models"] is None:
+            return web.json_response({"error": {"message": "no such page"}}, status=404)
+        return web.json_response({"object": "list", "data": [{"id": name} for name in values["models"]]})
+
     async def change(request: web.Request) -> web.Response:
         values.update(await request.json())
         return web.json_response({})
 
     async def main() -> None:
         app = web.Application()
-        app.add_routes([web.post("/v1/chat/completions", chat), web.get("/v1/told", told), web.post("/v1/set", change)])
+        app.add_routes(
+            [
+                web.post("/v1/chat/completions", chat),
+                web.get("/v1/models", models),
+                web.get("/v1/told", told),
+                web.post("/v1/set", change),
+            ]
+        )
         runner = web.AppRunner(app, access_log=None)
         await runner.setup()
         site = web.TCPSite(runner, "127.0.0.1", 0)

@@ -91,10 +91,13 @@ def test_the_window_follows_a_limit_up_and_down():
     congestion = Congestion(ceiling=1000)
     for limit in (50, 5, 50, 500):
         for _ in range(60):
-            capacity = congestion.capacity
-            for number in range(capacity):
-                congestion.count_answer() if number < limit else congestion.count_refusal()
-        assert limit * 0.95 <= congestion.window <= limit * 1.1 + 2, limit
+            in_flight = congestion.window
+            while in_flight > limit:
+                congestion.count_refusal(in_flight)
+                in_flight -= 1
+            for _ in range(in_flight):
+                congestion.count_answer()
+        assert limit <= congestion.window <= limit + 1, limit
 
 
 @pytest.mark.parametrize(

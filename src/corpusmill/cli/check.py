@@ -9,7 +9,7 @@ import typer
 
 from corpusmill.cli.common import Json, RecipeFile, Settings, print_json
 from corpusmill.cli.run import Limit, ProgressStyle, RunPlace, Sample, Workers, limits
-from corpusmill.report.numbers import number, size
+from corpusmill.report.numbers import number, plural, size
 
 if TYPE_CHECKING:
     from corpusmill.engine.plan.changes import Preview
@@ -60,6 +60,7 @@ def check(
         notes |= {"tried": checked.tried, "drops_all": [asdict(entry) for entry in checked.drops_all]}
         needs = {name: {"from": low, "to": high} for name, (low, high) in asdict(checked.needs).items()}
         record |= training if checked.recipe.stages else {}
+        notes |= {"questions": [asdict(most) for most in checked.questions]} if checked.questions else {}
         print_json(record | units | {"unit_text_bytes": ahead.text, "needs": needs} | notes)
         return
     print(f"{recipe}: can run")
@@ -81,6 +82,10 @@ def check(
     memory, disk = (f"{size(low)} to {size(high)}" for low, high in (checked.needs.memory, checked.needs.disk))
     print(f"  needs: roughly {memory} of memory over all processes, {disk} of disk")
     print(f"         (`corpusmill plan {quote(str(recipe))}` measures both on a sample)")
+    for most in checked.questions:
+        price = "" if most.usd is None else f", {most.usd:,.2f} USD without the answers"
+        amount = f"{plural(most.questions, 'question')}, {number(most.prompt_tokens)} tokens of prompts"
+        print(f"  {most.label}: asks {most.model} at most about {amount}{price}")
     if split := checked.recipe.split:
         print(f"  split: about {100 * split.validation:.4g} % of the {split.by}s for validation")
     for training_stage in outline(checked.recipe):

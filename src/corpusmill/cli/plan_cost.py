@@ -7,7 +7,7 @@ from typing import Any
 from corpusmill.cli.terminal import print_table
 from corpusmill.report.numbers import duration, number, plural, share, size
 
-PRICED_ITEMS = {"put": "PUT", "get": "GET", "storage": "a month of disk", "core": "cores"}
+PRICED_ITEMS = {"put": "PUT", "get": "GET", "storage": "a month of disk", "core": "cores", "model": "language models"}
 SHIPPED_PRICES = "list prices of June 2025, see --prices"
 
 
@@ -30,7 +30,9 @@ def from_sample(
         cost = estimate(loaded, share, listener, most_slices=most_slices or MAX_SLICES)
     count = workers or loaded.run.workers or cpus.usable()
     hours = cost.wall(count) / 3600
-    price = priced(cost.requests, cost.disk, hours * count, unit_prices)
+    price = dict(priced(cost.requests, cost.disk, hours * count, unit_prices))
+    if known := [model.usd for model in cost.models if model.usd is not None]:
+        price["model"] = sum(known)
     memory = {"all_memory": cost.all_memory(count)}
     return {
         **cost.to_json(),
@@ -69,6 +71,8 @@ def show(cost: Mapping[str, Any]) -> None:
     for shuffle in cost["shuffles"]:
         slices = f"{number(shuffle['slices'])} slices of {plural(shuffle['files'], 'key file')}"
         print(f"  shuffle {shuffle['step']}: {slices} for {plural(shuffle['units'], 'unit')}")
+    for model in cost["models"]:
+        print(f"  model   {_asked(model)}")
     requests = cost["requests"]
     counts = f"{number(requests['put'])} PUT and {number(requests['get'])} GET"
     print(f"  store   {counts} requests, if all is in an object store")
@@ -90,6 +94,16 @@ def _more_than_asked(cost: Mapping[str, Any]) -> str:
         return ""
     least = f"{size(MIN_SAMPLE_BYTES)} are sampled at least, as less says little"
     return f"; {least if asked < MIN_SAMPLE_BYTES else 'compressed files are read whole'}"
+
+
+def _asked(model: Mapping[str, Any]) -> str:
+    """What is asked of a model."""
+    tokens = f"{number(model['prompt_tokens'])} tokens of prompts and {number(model['answer_tokens'])} of answers"
+    price = "" if model["usd"] is None else f", {_usd(model['usd'])}"
+    before = f"; {number(model['answered'])} are answered already" if model["answered"] else ""
+    asked = f"; measured on {plural(model['asked'], 'question')}, whose answers are kept" if model["asked"] else ""
+    time = f", {duration(model['seconds'])}" if model["questions"] else ""
+    return f"{model['model']}: {plural(model['questions'], 'question')}, {tokens}{price}{time}{before}{asked}"
 
 
 def _range(value: Mapping[str, float]) -> str:

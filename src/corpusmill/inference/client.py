@@ -16,12 +16,13 @@ from typing import Any
 import orjson
 
 from corpusmill.assets.extras import MODELS
-from corpusmill.errors import BudgetError, CorpusmillError, ModelServerError, RecipeError
+from corpusmill.errors import BudgetError, CorpusmillError, ModelServerError
 from corpusmill.inference.answer_log import AnswerLog
 from corpusmill.inference.congestion import Congestion
 from corpusmill.inference.kept_answers import at_work
 from corpusmill.inference.questions import Answer, Question, Refusal
 from corpusmill.inference.server import Server
+from corpusmill.inference.trial import on_trial
 from corpusmill.retry import retry_after_seconds
 
 ATTEMPTS = 6  # at a question that the server fails on
@@ -45,30 +46,27 @@ def ask(server: Server, questions: Sequence[Question]) -> list[Outcome]:
     answered until then is kept.
     """
     folder, refused = at_work() or (_temporary(), {})
-    if not (server.answers or folder):
-        raise RecipeError(
-            "answers of a model are appended to a file, which an object store has not: name a folder of a local or "
-            "shared disk, as in server: {answers: /data/answers}"
-        )
+    trial = on_trial()
+    folder = folder if trial is None else trial.folder
+    server.check(needs_answers=not folder)
     log = log_at(server.answers or folder)
     keys = [question.key() for question in questions]
-    outcomes: dict[bytes, Outcome] = {}
-    unanswered: dict[bytes, Question] = {}
-    for key, question in zip(keys, questions):
-        if key not in outcomes and key not in unanswered:
-            known = refused.get(key) or log.get(key)
-            if known is None:
-                unanswered[key] = question
-            else:
-                outcomes[key] = known
-    if unanswered:
+    different = dict(zip(keys, questions))
+    known = {key: outcome for key in different if (outcome := refused.get(key) or log.get(key))}
+
+    def asked(chosen: dict[bytes, Question]) -> dict[bytes, Outcome]:
         try:
-            for key, outcome in _run(_Asking(server, log).outcomes(unanswered)):
-                outcomes[key] = outcome
-                if isinstance(outcome, Refusal):
-                    refused[key] = outcome
+            given = dict(_run(_Asking(server, log).outcomes(chosen)))
         finally:
             log.sync()
+        refused.update({key: outcome for key, outcome in given.items() if isinstance(outcome, Refusal)})
+        return given
+
+    if trial is not None:
+        outcomes = trial.outcomes(server, different, known, asked)
+    else:
+        unanswered = {key: question for key, question in different.items() if key not in known}
+        outcomes = {**known, **(asked(unanswered) if unanswered else {})}
     return [outcomes[key] for key in keys]
 
 
@@ -171,7 +169,7 @@ class _Asking:
             rest = self._rest_until - monotonic()
             if rest > 0:
                 await asyncio.sleep(rest)
-            elif self._in_flight < self._congestion.capacity:
+            elif self._in_flight < self._congestion.window:
                 self._in_flight += 1
                 return
             else:
@@ -181,13 +179,13 @@ class _Asking:
 
     def _leave(self) -> None:
         self._in_flight -= 1
-        free = self._congestion.capacity - self._in_flight
+        free = self._congestion.window - self._in_flight
         while self._waiting and free > 0:
             self._waiting.popleft().set_result(None)
             free -= 1
 
     def _note_refusal(self, retry_after: float, reason: str) -> None:
-        if self._congestion.count_refusal() and retry_after:
+        if self._congestion.count_refusal(self._in_flight) and retry_after:
             self._rest_until = max(self._rest_until, monotonic() + retry_after)
         self._check_patience(reason)
 

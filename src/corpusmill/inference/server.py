@@ -77,6 +77,15 @@ class Server:
             )
         return os.environ[variable].strip()
 
+    def check(self, needs_answers: bool) -> None:
+        """Raises AssetError if the key is not set; RecipeError without a folder of answers where there must be one."""
+        self.secret()
+        if needs_answers and not self.answers:
+            raise RecipeError(
+                "answers of a model are appended to a file, which an object store has not: name a folder of a local or "
+                "shared disk, as in server: {answers: /data/answers}"
+            )
+
     def cost(self, prompt_tokens: float, answer_tokens: float) -> float:
         """USD of so many tokens; 0 where there are no prices."""
         prompt_price, answer_price = self.prices or (0.0, 0.0)

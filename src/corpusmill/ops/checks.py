@@ -23,6 +23,7 @@ from corpusmill.errors import DocumentError
 from corpusmill.execute import cpus
 from corpusmill.models.unexpressed import in_words as unexpressed_in_words
 from corpusmill.models.unexpressed import unexpressed
+from corpusmill.ops.estimate.questions import MostAsked, most_asked
 from corpusmill.read import ReadCounts
 from corpusmill.recipe.advice import strip_html
 from corpusmill.recipe.model import Recipe
@@ -30,7 +31,7 @@ from corpusmill.recipe.names import labels, name_of, remarks
 from corpusmill.recipe.override import Overrides
 from corpusmill.report.figures.markup import in_words
 from corpusmill.report.numbers import size
-from corpusmill.steps import Tokenize
+from corpusmill.steps import AsksModel, Tokenize
 from corpusmill.steps.extract.blocks import Blocks
 from corpusmill.steps.markup import is_markup
 from corpusmill.storage import FileInfo, is_local
@@ -69,6 +70,7 @@ class Checked:
     tried     documents of the input that were put through the first pass: none where its code is not compiled yet
     drops_all the steps that dropped all of these that they saw
     warnings  what is probably wrong, judged by a sample of the input where it is local
+    questions the most that steps ask of language models
     """
 
     recipe: Recipe
@@ -87,6 +89,7 @@ class Checked:
     warnings: tuple[str, ...] = ()
     tried: int = 0
     drops_all: tuple[DropsAll, ...] = ()
+    questions: tuple[MostAsked, ...] = ()
 
     def __repr__(self) -> str:
         counted = [*self._counts(), (len(self.stages), "stage"), (len(self.warnings), "warning")]
@@ -137,6 +140,7 @@ def check(
     documents, lost, unread = try_first_pass(recipe, plan, ready.seen)
     names, markup = [source.source for source in recipe.read], warnings(recipe, plan.inputs, ready.seen)
     markup += _unexpressed(recipe, ready.seen)
+    markup += _server_problems(recipe)
     drop_warnings = [loss.in_words(context=IN_SAMPLE) for loss in lost]
     return Checked(
         recipe,
@@ -155,6 +159,7 @@ def check(
         (*drop_warnings, *unread, *ready.warnings, *markup, *_disk_warnings(run_folder, needs, ahead)),
         documents,
         tuple(loss for loss in lost if isinstance(loss, DropsAll)),
+        tuple(most_asked(recipe, [source.text_size for source in plan.inputs], ready.seen)),
     )
 
 
@@ -169,6 +174,16 @@ def _unexpressed(recipe: Recipe, samples: Sequence[SourceSample]) -> list[str]:
             if measured and (words := unexpressed_in_words(measured)):
                 sentences.append(f"{name_of(step)}: in a sample of the input, {words}")
     return sentences
+
+
+def _server_problems(recipe: Recipe) -> list[str]:
+    """A warning for each server of a model that does not answer, or has no such model."""
+    servers = {step.server: name_of(step) for step in recipe.steps if isinstance(step, AsksModel)}
+    if not servers:
+        return []
+    from corpusmill.inference.reach import problem
+
+    return [f"{name}: {sentence}" for server, name in servers.items() if (sentence := problem(server))]
 
 
 def _disk_warnings(folder: RunFolder, needs: Forecast, ahead: Preview) -> list[str]:

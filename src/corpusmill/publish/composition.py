@@ -10,6 +10,14 @@ from corpusmill.report.audit import Audit
 from corpusmill.report.figures.domains import Domains
 from corpusmill.report.figures.languages import LanguageFigure
 from corpusmill.report.figures.licences import Licences
+from corpusmill.report.figures.models import (
+    MODELS_HEAD,
+    SYNTHETIC_HEAD,
+    ModelUse,
+    Synthetic,
+    models_table,
+    synthetic_table,
+)
 from corpusmill.report.figures.rights import RightsFigure
 from corpusmill.report.figures.split import SPLIT_HEAD, SplitSide, split_table
 from corpusmill.report.numbers import number, share, size
@@ -44,6 +52,24 @@ def split_of(by: str | None, sides: list[SplitSide]) -> str:
         "cluster": "by the cluster of near-duplicates that they are of",
     }
     return f"## Validation split\n\nDocuments are divided {chosen[by]}.\n\n{table(SPLIT_HEAD, split_table(sides))}"
+
+
+def models_of(uses: list[ModelUse], entries: list[Synthetic]) -> str:
+    """What language models were asked, and what of the text they have written; "" if none was."""
+    if not uses:
+        return ""
+    judged = f"Language models were asked by these steps:\n\n{table(MODELS_HEAD, models_table(uses))}"
+    if not entries:
+        return f"## Language models\n\n{judged}"
+    return f"## Language models\n\n{judged}\n\n{synthetic_of(entries)}"
+
+
+def synthetic_of(entries: list[Synthetic]) -> str:
+    """What of the text language models have written, each document of one of the others."""
+    amount = f"{number(sum(entry.documents for entry in entries))} documents, {share(sum(e.share for e in entries), 1)}"
+    head = f"Synthetic: {amount} of the text. Each was written by a language model from one document of the sources; "
+    head += "its metadata names the document, the model and the prompt."
+    return f"{head}\n\n{table(SYNTHETIC_HEAD, synthetic_table(entries))}"
 
 
 def domains_of(figure: Domains) -> str:

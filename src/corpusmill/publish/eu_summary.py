@@ -59,7 +59,7 @@ def eu_summary(run: PublishedRun) -> str:
         _answers("2.3 Data crawled and scraped from online sources", _crawled(run, crawled)),
         *([_top_domains(run)] if crawled else []),
         _answers("2.4 User data", (("Data of users of the provider's services and products", ASK_PERSON),)),
-        _answers("2.5 Synthetic data", (("Data made by models, and which models", ASK_PERSON),)),
+        _answers("2.5 Synthetic data", _synthetic(run)),
         _answers("2.6 Other sources", (("Sources of no kind above", ASK_PERSON),)),
         "## 3. Data processing",
         _answers("3.1 Reservation of rights", _rights(run)),
@@ -147,6 +147,20 @@ def _top_domains(run: PublishedRun) -> str:
         f"The {number(len(listed))} domains that are the top 10 % by size of the text that was kept are in "
         f"`{DOMAINS_FILE}`; the largest:\n\n{composition.table(('domain', 'documents', 'share of the text'), rows)}"
     )
+
+
+def _synthetic(run: PublishedRun) -> Iterable[tuple[str, str]]:
+    if run.synthetic:
+        parts = [
+            f"{number(entry.documents)} documents, {size(entry.bytes)} of text ({share(entry.share, 1)}), by the model "
+            f"`{entry.model}` and the prompt `{entry.prompt}` from documents of this data set"
+            for entry in run.synthetic
+        ]
+        yield "Data made by models in this run", "; ".join(parts)
+        yield "The models' versions and providers, and other data made by models", ASK_PERSON
+    else:
+        made = "no step of the run wrote text with a model"
+        yield "Data made by models, and which models", f"{made}; {ASK_PERSON} whether the sources hold any"
 
 
 def _rights(run: PublishedRun) -> Iterable[tuple[str, str]]:

@@ -10,6 +10,7 @@ from corpusmill.report.audit import audit as check
 from corpusmill.report.figures.domains import Domains, domains
 from corpusmill.report.figures.languages import LanguageFigure, LanguageFigures, languages
 from corpusmill.report.figures.licences import Licences, licences
+from corpusmill.report.figures.models import Synthetic, synthetic
 from corpusmill.report.figures.rights import RightsFigure, rights
 from corpusmill.report.numbers import number, size
 from corpusmill.report.run_files import RunFiles
@@ -45,6 +46,10 @@ class PublishedRun:
     @cached_property
     def rights(self) -> list[RightsFigure]:
         return rights(self.tables)
+
+    @cached_property
+    def synthetic(self) -> list[Synthetic]:
+        return synthetic(self.tables)
 
     @cached_property
     def audit(self) -> Audit:

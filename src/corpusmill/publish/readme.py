@@ -11,6 +11,7 @@ from corpusmill.assets.hub import MAIN_REVISION, Repo
 from corpusmill.publish import composition
 from corpusmill.publish.folder import DatasetConfig
 from corpusmill.publish.published_run import PublishedRun
+from corpusmill.report.figures.models import model_uses
 from corpusmill.report.figures.split import split_by, split_sides
 from corpusmill.report.numbers import number, size
 from corpusmill.report.run_files import RunFiles
@@ -43,6 +44,7 @@ def dataset_card(run: PublishedRun, configs: Sequence[DatasetConfig], repo: Repo
         composition.domains_of(run.domains),
         composition.licences_of(run.licences, run.license),
         composition.rights_of(run.rights),
+        composition.models_of(model_uses(run.tables), run.synthetic),
         composition.spoken(run.languages, run.language_step),
         composition.funnel(flow),
         composition.redacted(files),
@@ -89,7 +91,7 @@ def _metadata(run: PublishedRun, configs: Sequence[DatasetConfig]) -> str:
         record["language"] = codes
     record["task_categories"] = ["text-generation"]
     record["size_categories"] = [size_category(run.flow.documents_out)]
-    record["tags"] = ["corpusmill", "pretraining"]
+    record["tags"] = ["corpusmill", "pretraining", *(["synthetic"] if run.synthetic else [])]
     if configs:
         record["configs"] = [
             {

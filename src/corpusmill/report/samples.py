@@ -193,6 +193,24 @@ def rejected(tables: RunTables, step: str, n: int) -> list[dict[str, Any]]:
     return _side_by_side(tables, rows, by_id, n)
 
 
+def rewritten(tables: RunTables, step: str, n: int) -> list[tuple[Document, Document]]:
+    """Documents and what a step has made of them, where that is kept by its pass: those with the smallest ids."""
+    number = next((i for i, (_, labels) in enumerate(tables.passes) if step in labels), 0)
+    origin = f"{step}.made_from"
+    if number == 0 or origin not in tables.columns(number):
+        return []
+    groups, _ = row_groups(tables, [("signals", number)])
+    signals = _columns(groups, [*ORDER_COLUMNS, origin, "dropped_by"])
+    chosen = signals.filter(pc.and_(signals[origin].is_valid(), signals["dropped_by"].is_null()))
+    rows = _first_rows(chosen, n * PAIRS_TRIED_PER_PAIR, [(name, "ascending") for name in ORDER_COLUMNS]).to_pylist()
+    originals = _by_id(tables, number - 1, {row[origin] for row in rows})
+    written = _by_id(tables, number, {row["id"] for row in rows})
+    pairs = ((originals.get(row[origin]), written.get(row["id"])) for row in rows)
+    found = [(original, made) for original, made in pairs if original and made][:n]
+    entries = _read(tables, list(dict.fromkeys(place for pair in found for place in pair)))
+    return [(entries[original], entries[made]) for original, made in found]
+
+
 def _side_by_side(
     tables: RunTables, rows: Sequence[Mapping[str, Any]], by_id: Mapping[str, Place], n: int
 ) -> list[dict[str, Any]]:

@@ -194,11 +194,18 @@ class OwnPass(Protocol):
 class AsksModel(Protocol):
     """A step of any kind that asks a language model.
 
-    server   its answers are kept in a folder of the run, unless it names another
+    server      its answers are kept in a folder of the run, unless it names another
+    sample      share of the documents that are asked about
+    questions   what it would ask about all of some documents
     """
 
     @property
     def server(self) -> "Server": ...
+
+    @property
+    def sample(self) -> float | str: ...
+
+    def questions(self, docs: pa.RecordBatch) -> "list[Question]": ...
 
 
 @dataclass(frozen=True)
@@ -347,6 +354,7 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:
+    from corpusmill.inference.questions import Question
     from corpusmill.inference.server import Server
     from corpusmill.steps._exported import *  # noqa: F403
 else:  # a type checker would take any name for granted

@@ -44,7 +44,7 @@ from corpusmill.recipe.order import check_order
 from corpusmill.recipe.override import Overrides
 from corpusmill.recipe.parts import Sections, Source
 from corpusmill.recipe.tree import Position
-from corpusmill.steps import ComparesWithEarlierRuns, Pack, ReadsAssets, Tokenize, UsesCode
+from corpusmill.steps import AsksModel, ComparesWithEarlierRuns, Pack, ReadsAssets, Tokenize, UsesCode
 from corpusmill.steps.functions import OfFunction
 from corpusmill.storage import refuse_alike
 from corpusmill.store.run_folder import RunFolder
@@ -206,6 +206,10 @@ def ready(recipe: Recipe, folder: RunFolder, thorough: bool = False, sends: bool
         refuse_if_unusable(folder, plan.files, plan.places)
         if not folder.is_local and not lacking:
             folder.exists()  # whether its store can be reached
+    for index, step in enumerate(recipe.steps):
+        if isinstance(step, AsksModel):
+            with findings.about("steps", index):
+                step.server.check(needs_answers=not folder.is_local)
     if sends:
         _importable(recipe, findings)
     if thorough or findings.errors:

@@ -26,6 +26,8 @@ from corpusmill.engine.work.split import SplitDocuments
 from corpusmill.engine.work.tokens import CountTokens
 from corpusmill.errors import CorpusmillError
 from corpusmill.execute.serial import Serial
+from corpusmill.ops.estimate import questions
+from corpusmill.ops.estimate.questions import ModelCost
 from corpusmill.ops.estimate.requests import MAX_SLICES, Requests, Shuffle, check_shuffles, requests, shuffles
 from corpusmill.ops.estimate.sampled_copies import copies, pieces_of
 from corpusmill.ops.estimate.sampled_pieces import joined, reading_groups
@@ -35,7 +37,7 @@ from corpusmill.ops.kernels import warm_kernels
 from corpusmill.read import FilePiece, LooksBack
 from corpusmill.recipe.model import Recipe
 from corpusmill.report.waterfall import Waterfall, special_tokens_per_document
-from corpusmill.steps import ScalesToSample
+from corpusmill.steps import MakesDocuments, ScalesToSample
 from corpusmill.storage import is_local
 from corpusmill.store.run_folder import RunFolder
 from corpusmill.store.unit_io import Upstream
@@ -108,6 +110,7 @@ class Estimate:
     around                seconds beside the units: start, plans, reading back, report
     records               bytes on disk beside what the stages leave
     shuffles, requests    see `estimate.requests`
+    models                see `estimate.questions`
     """
 
     bytes: int
@@ -122,10 +125,11 @@ class Estimate:
     records: int
     shuffles: tuple[Shuffle, ...]
     requests: Requests
+    models: tuple[ModelCost, ...] = ()
 
     @property
     def seconds(self) -> float:
-        """Seconds of one worker."""
+        """Seconds of one worker, without waiting for models."""
         return sum(stage.seconds for stage in self.stages)
 
     @property
@@ -137,9 +141,11 @@ class Estimate:
         return sum(stage.bytes for stage in self.stages) + self.records
 
     def wall(self, workers: int) -> float:
-        """Seconds of a run with so many workers, each of which is as fast as the one of the sample."""
+        """Seconds of a run with so many workers, each of which is as fast as the one of the sample. Models answer as
+        fast as one worker was answered."""
         rounds = ((stage.seconds / max(stage.units, 1), -(-stage.units // workers)) for stage in self.stages)
-        return self.around + sum(seconds * count for seconds, count in rounds)
+        models = sum(model.seconds for model in self.models)
+        return self.around + models + sum(seconds * count for seconds, count in rounds)
 
     def all_memory(self, workers: int) -> int:
         """Bytes of all processes at the peak, shared pages counted in each: driver, fork server and workers."""
@@ -200,19 +206,20 @@ def estimate(
     name = Path(recipe.folder).name
     parent = Path(recipe.folder).parent if is_local(recipe.folder) else Path(tempfile.gettempdir())
     parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{name}-sample-", dir=parent) as folder:
+    asking = questions.trial(recipe)
+    with asking, tempfile.TemporaryDirectory(prefix=f".{name}-sample-", dir=parent) as folder:
         # A small piece, twice: what a worker loads and sets up once must not be scaled, and what any unit takes not
         # with the bytes.
         smallest = min(((index, piece) for index, piece, _ in pieces if piece.size), key=lambda pair: pair[1].size)
         once = reading_only(plan, [planned(recipe.read, [smallest])])
         executor = Serial(attempts=1)
-        little = _little(folder, once, executor)
+        little = asking.without_waiting(plan, _little(folder, once, executor))
         run = _new_run_folder(folder, "sample")
         began = now()
         session = Session(run, sampled, executor, listener or Silent())
         progress = carry_out(session)
-        results = progress.results
-        around = now() - began - sum(float(stage.seconds.sum()) for stage in results.values())
+        results = asking.without_waiting(plan, progress.results)
+        around = now() - began - sum(float(stage.seconds.sum()) for stage in progress.results.values())
         flow = finish(replace(session, listener=Silent())).waterfall
         reading = session.clock.seconds[READING_BACK]
         memory = peak()
@@ -230,6 +237,10 @@ def estimate(
         scale = size / max(bytes_read, 1)
         documents, tokens = round(documents * scale * growth.kept.value), round(tokens * scale * growth.text.value)
         sources.append(SourceYield(source.source, size, bytes_read, documents, tokens, mixed))
+    for name in dict.fromkeys(step.source for step in recipe.steps if isinstance(step, MakesDocuments)):
+        documents, tokens, mixed = source_amounts(name, flow, results)
+        documents, tokens = round(documents / part * growth.kept.value), round(tokens / part * growth.text.value)
+        sources.append(SourceYield(name, 0, 0, documents, tokens, mixed))
     all_documents = _in_range(sum(source.documents for source in sources), documents_of, part, growth.kept)
     all_tokens = _in_range(sum(source.tokens for source in sources), tokens_of, part, growth.text)
     groups_of = shuffles(full_plan, units, round(flow.documents_in / part))
@@ -258,6 +269,7 @@ def estimate(
         max(records, 0) + REPORT_BYTES,
         tuple(groups_of),
         requests(by_stage, groups_of, sum(sizes), output_bytes),
+        asking.costs(plan, part, growth.factor),
     )
 
 

@@ -18,7 +18,7 @@ from corpusmill.tokens.sampling import in_sample, share_of
 
 TYPES = {"integer": pa.int64(), "number": pa.float64(), "boolean": pa.bool_(), "text": pa.string()}
 SHORT = Sampling(max_tokens=512)
-COUNTS = ("prompt_tokens", "answer_tokens")
+COUNTS = ("questions", "prompt_tokens", "answer_tokens")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,9 +36,9 @@ class Model:
     dead letter.
     `schema` names a file with a JSON Schema instead of `fields`: an object of numbers, booleans and texts.
 
-    Signals: the fields, and `prompt_tokens` and `answer_tokens` as the server counts them; None for documents outside
-    of `sample`, a share drawn by a hash of their ids. To score all documents by what a sample teaches: `corpusmill
-    train quality`.
+    Signals: the fields; `questions`, two where one was asked again; `prompt_tokens` and `answer_tokens` as the server
+    counts them. They are None for documents outside of `sample`, a share drawn by a hash of their ids. To score all
+    documents by what a sample teaches: `corpusmill train quality`.
 
     Each answer is written as it arrives, and never asked for again: not after a kill, nor by another recipe in the
     folder, nor for an equal text. The step has a pass of its own, which sees what earlier steps have kept.
@@ -85,6 +85,11 @@ class Model:
             rows[row] = values
         kinds = [*((name, TYPES[field.type]) for name, field in wanted), *((name, pa.int64()) for name in COUNTS)]
         return {name: pa.array([row.get(name) for row in rows], kind) for name, kind in kinds}
+
+    def questions(self, docs: pa.RecordBatch) -> list[Question]:
+        """What it would ask about all of these documents, whatever the sample."""
+        wanted = self.answer_fields
+        return [self._question(text, wanted) for text in docs["text"].to_pylist() if (text or "").strip()]
 
     @property
     def extras(self) -> tuple[Extra, ...]:
@@ -150,8 +155,9 @@ class Model:
 def _counted(
     values: dict[str, Any] | Refusal, answer: Answer | Refusal, earlier: dict[str, Any] | Refusal | None = None
 ) -> dict[str, Any] | Refusal:
-    """The values with the tokens of the answer, and those of an earlier one."""
+    """The values with the counts of the answer, and those of an earlier one."""
     if isinstance(values, Refusal) or isinstance(answer, Refusal):
         return values
     before = earlier if isinstance(earlier, dict) else {}
-    return values | {name: before.get(name, 0) + getattr(answer, name) for name in COUNTS}
+    counts = {"questions": 1, "prompt_tokens": answer.prompt_tokens, "answer_tokens": answer.answer_tokens}
+    return values | {name: before.get(name, 0) + count for name, count in counts.items()}

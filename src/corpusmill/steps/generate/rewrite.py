@@ -1,5 +1,6 @@
 """What would a language model make of this document?"""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
@@ -32,6 +33,7 @@ SIGNALS = {
     "other_language": pa.bool_(),
     "numbers_kept": pa.float64(),
     "names_kept": pa.float64(),
+    "questions": pa.int64(),
     "prompt_tokens": pa.int64(),
     "answer_tokens": pa.int64(),
 }
@@ -59,8 +61,8 @@ class Rewrite:
     it passes these rules. A document that the model refuses is a dead letter of the source of what is made.
 
     Signals of what is made, None for originals: `made_from`, the id of the original; `prompt`; `is_cut`; `ratio`;
-    `other_language`; `numbers_kept` and `names_kept`, None where the original has none; `prompt_tokens` and
-    `answer_tokens`. Of originals: `rewritten`, whether a document made of it passes the rules.
+    `other_language`; `numbers_kept` and `names_kept`, None where the original has none; `questions`,
+    `prompt_tokens` and `answer_tokens`. Of originals: `rewritten`, whether a document made of it passes the rules.
 
     Each answer is written as it arrives and never asked for again, see `annotate/model`. The step has a pass of its
     own, and sees what earlier steps have kept; those that follow see both kinds.
@@ -108,8 +110,7 @@ class Rewrite:
         chosen = [row for row in np.flatnonzero(drawn).tolist() if (rows[row]["text"] or "").strip()]
         asked: list[tuple[int, str, list[Question]]] = []  # row, prompt, the questions for its pieces
         for row in chosen:
-            parts = pieces(rows[row]["text"], self.max_chars)
-            asked += [(row, prompt, [self._question(prompt, part) for part in parts]) for prompt in self.prompts]
+            asked += [(row, prompt, questions) for prompt, questions in self._questions(rows[row]["text"])]
         answers = iter(self._answers([question for _, _, questions in asked for question in questions]))
         made: dict[int, list[tuple[dict[str, Any], dict[str, Any]]]] = {}  # row -> documents and their signals
         failed: list[tuple[dict[str, Any], str]] = []
@@ -141,6 +142,11 @@ class Rewrite:
             return reasons
         return pc.if_else(pc.fill_null(signals["rewritten"], False), "rewritten", reasons)
 
+    def questions(self, docs: pa.RecordBatch) -> list[Question]:
+        """What it would ask about all of these documents, whatever the sample."""
+        texts = [text for text in docs["text"].to_pylist() if (text or "").strip()]
+        return [question for text in texts for _, questions in self._questions(text) for question in questions]
+
     @property
     def extras(self) -> tuple[Extra, ...]:
         return (MODELS,)
@@ -167,6 +173,12 @@ class Rewrite:
         ruled = failing(self, self.RULES, signals)
         both = pc.utf8_trim(pc.binary_join_element_wise(pc.fill_null(own, ""), pc.fill_null(ruled, ""), ","), ",")
         return pc.if_else(pc.equal(both, ""), pa.scalar(None, pa.string()), both)
+
+    def _questions(self, text: str) -> Iterator[tuple[str, list[Question]]]:
+        """Each prompt, and the questions for the pieces of a text."""
+        parts = pieces(text, self.max_chars)
+        for prompt in self.prompts:
+            yield prompt, [self._question(prompt, part) for part in parts]
 
     def _question(self, prompt: str, text: str) -> Question:
         messages = (("user", prompt_text(prompt).replace(TEXT_PLACE, text)),)
@@ -208,6 +220,7 @@ def _measured(before: str, after: str, answers: list[Answer]) -> dict[str, Any]:
         "ratio": len(after) / len(before),
         "numbers_kept": faithful.kept_share(faithful.numbers(before), faithful.numbers(after)),
         "names_kept": faithful.kept_share(faithful.names(before), faithful.names(after)),
+        "questions": len(answers),
         "prompt_tokens": sum(answer.prompt_tokens for answer in answers),
         "answer_tokens": sum(answer.answer_tokens for answer in answers),
     }
