@@ -43,6 +43,7 @@ AT_WORK = {
     "code": {"keep_where"},
     "mix": {"language", "minhash", "sources"},
 }
+ASK_A_MODEL = {"annotate-distil", "rewrite"}  # run in tests/inference, where there is a server
 
 
 @pytest.fixture(scope="module")
@@ -121,7 +122,7 @@ def test_copies_are_compared_and_none_is_dropped(tmp_path, monkeypatch):
 
 
 def test_every_recipe_is_run_here_or_is_the_demo():
-    assert set(shipped.names()) == {*AT_WORK, "compare-dedup", "demo"}
+    assert set(shipped.names()) == {*AT_WORK, *ASK_A_MODEL, "compare-dedup", "demo"}
 
 
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.name)

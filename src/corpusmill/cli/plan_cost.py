@@ -72,7 +72,7 @@ def show(cost: Mapping[str, Any]) -> None:
         slices = f"{number(shuffle['slices'])} slices of {plural(shuffle['files'], 'key file')}"
         print(f"  shuffle {shuffle['step']}: {slices} for {plural(shuffle['units'], 'unit')}")
     for model in cost["models"]:
-        print(f"  model   {_asked(model)}")
+        print(f"  model   {_model_cost(model)}")
     requests = cost["requests"]
     counts = f"{number(requests['put'])} PUT and {number(requests['get'])} GET"
     print(f"  store   {counts} requests, if all is in an object store")
@@ -96,7 +96,7 @@ def _more_than_asked(cost: Mapping[str, Any]) -> str:
     return f"; {least if asked < MIN_SAMPLE_BYTES else 'compressed files are read whole'}"
 
 
-def _asked(model: Mapping[str, Any]) -> str:
+def _model_cost(model: Mapping[str, Any]) -> str:
     """What is asked of a model."""
     tokens = f"{number(model['prompt_tokens'])} tokens of prompts and {number(model['answer_tokens'])} of answers"
     price = "" if model["usd"] is None else f", {_usd(model['usd'])}"

@@ -1,13 +1,17 @@
-"""corpusmill train quality --good PATHS --bad PATHS --out MODEL"""
+"""corpusmill train quality [RUN] --good PATHS --bad PATHS --out MODEL"""
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from corpusmill.cli.common import Json, must_be_writable, print_json, say
 from corpusmill.cli.terminal import print_table
+from corpusmill.errors import InputError
 from corpusmill.report.numbers import number, plural, share, size
+
+if TYPE_CHECKING:
+    from corpusmill.train.texts import TrainingFiles
 
 
 def add_to(app: typer.Typer) -> None:
@@ -18,12 +22,27 @@ def add_to(app: typer.Typer) -> None:
 
 
 def quality(
+    run: Annotated[
+        str | None,
+        typer.Argument(metavar="RUN", help="A run whose documents have been judged.", show_default=False),
+    ] = None,
     good: Annotated[
-        list[str], typer.Option(metavar="PATH", help="Good documents: files, folders, patterns.", show_default=False)
-    ],
+        list[str] | None,
+        typer.Option(
+            metavar="PATH",
+            help="Good documents: files, folders, patterns. Of a RUN: a condition in SQL, as in filter/keep_where.",
+            show_default=False,
+        ),
+    ] = None,
     bad: Annotated[
-        list[str], typer.Option(metavar="PATH", help="Bad documents: files, folders, patterns.", show_default=False)
-    ],
+        list[str] | None,
+        typer.Option(
+            metavar="PATH",
+            help="Bad documents: the same. Of a RUN, if not given: those for which the condition is false.",
+            show_default=False,
+        ),
+    ] = None,
+    *,
     out: Annotated[
         Path, typer.Option("-o", "--out", metavar="FILE", help="The model file to write.", show_default=False)
     ],
@@ -44,18 +63,32 @@ def quality(
     ] = "not stated",
     json: Json = False,
 ) -> None:
-    """Train a classifier for annotate/quality, and evaluate it on held-out documents."""
+    """Train a classifier for annotate/quality, and evaluate it on held-out documents.
+
+    Of a run in which a language model has scored some documents, it learns to score all as the model would:
+    corpusmill train quality RUN --good 'model.score >= 3' --out edu.quality
+    """
     from corpusmill.train import quality as trainer
     from corpusmill.train.texts import read_texts
 
+    good, bad = good or [], bad or []
+    if not good or not (bad or run) or (run and max(len(good), len(bad)) > 1):
+        raise InputError(
+            "give --good and --bad, files of documents; or a RUN and --good, one condition, as in --good "
+            "'model.score >= 3'"
+        )
     settings = trainer.QualitySettings(bits=bits, epochs=epochs, length=length, held_out=held_out, seed=seed)
     must_be_writable(out)
-    texts_of = {kind: read_texts(paths, documents) for kind, paths in (("good", good), ("bad", bad))}
+    if run:
+        bad = bad or [f"NOT ({good[0]})"]
+        texts_of = {kind: _documents_where(run, condition) for kind, (condition,) in (("good", good), ("bad", bad))}
+    else:
+        texts_of = {kind: read_texts(paths, documents) for kind, paths in (("good", good), ("bad", bad))}
     about: dict[str, Any] = {"licence": licence, "data": {}}
     for kind, paths in (("good", good), ("bad", bad)):
         texts = texts_of[kind]
         about["data"][kind] = {
-            "paths": paths,
+            ("condition" if run else "paths"): paths[0] if run else paths,
             "files": texts.files,
             "documents": len(texts.texts),
             "bytes": texts.bytes,
@@ -78,6 +111,24 @@ def quality(
         return
     print_card(card)
     print(f"\n{out}: {size(out.stat().st_size)}. In a recipe: annotate/quality: {{model: {out}}}")
+
+
+def _documents_where(run: str, condition: str) -> "TrainingFiles":
+    """The documents of a run for which a condition is true and whose text is stored."""
+    import pyarrow as pa
+
+    from corpusmill.report.tables import RunTables
+    from corpusmill.report.views import Views
+    from corpusmill.train.texts import TrainingFiles
+
+    tables = RunTables(run)
+    query = (
+        f"SELECT text FROM documents JOIN texts USING (id, file, position) WHERE ({condition}\n) AND text IS NOT NULL"
+    )
+    texts = Views(tables).query(f"{query} ORDER BY id, file, position")["text"]
+    if not len(texts):
+        raise InputError(f"{run}: no document whose text is stored fulfils {condition}")
+    return TrainingFiles(texts.cast(pa.large_string()).combine_chunks(), len(tables.files.with_texts("docs", -1)), 0)
 
 
 def print_card(card: dict[str, Any]) -> None:

@@ -54,7 +54,7 @@ def ask(server: Server, questions: Sequence[Question]) -> list[Outcome]:
     different = dict(zip(keys, questions))
     known = {key: outcome for key in different if (outcome := refused.get(key) or log.get(key))}
 
-    def asked(chosen: dict[bytes, Question]) -> dict[bytes, Outcome]:
+    def get(chosen: dict[bytes, Question]) -> dict[bytes, Outcome]:
         try:
             given = dict(_run(_Asking(server, log).outcomes(chosen)))
         finally:
@@ -63,10 +63,10 @@ def ask(server: Server, questions: Sequence[Question]) -> list[Outcome]:
         return given
 
     if trial is not None:
-        outcomes = trial.outcomes(server, different, known, asked)
+        outcomes = trial.outcomes(server, different, known, get)
     else:
         unanswered = {key: question for key, question in different.items() if key not in known}
-        outcomes = {**known, **(asked(unanswered) if unanswered else {})}
+        outcomes = {**known, **(get(unanswered) if unanswered else {})}
     return [outcomes[key] for key in keys]
 
 

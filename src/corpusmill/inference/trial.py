@@ -46,18 +46,19 @@ class Trial:
     """Work on a sample meanwhile asks at most so many questions of each server.
 
     folder   of the answers, unless a server has one of its own: those of the run that is planned
+    most     few until `begin`
     """
 
     folder: str
-    most: int = MOST_ASKED
+    most: int = FEWEST
     of_servers: dict[Server, Asked] = field(default_factory=dict)
     _given: dict[tuple[Server, bytes], list[Outcome]] = field(default_factory=dict)
     _seen: set[bytes] = field(default_factory=set)
     _own: set[bytes] = field(default_factory=set)  # that were asked in this trial
 
     def begin(self) -> None:
-        """Count from now on."""
-        self.of_servers, self._seen = {}, set()
+        """Ask and count from now on."""
+        self.of_servers, self._seen, self.most = {}, set(), MOST_ASKED
 
     @property
     def seconds(self) -> float:

@@ -7,16 +7,7 @@ from corpusmill.report.numbers import number, share, size
 from corpusmill.report.tables import RunTables, identifier
 from corpusmill.steps import AsksModel, MakesDocuments
 
-MODELS_HEAD = (
-    "step",
-    "model",
-    "documents",
-    "questions",
-    "tokens of prompts",
-    "of answers",
-    "USD",
-    "failed",
-)
+MODELS_HEAD = ("step", "model", "documents", "questions", "prompt tokens", "answer tokens", "USD", "failed")
 SYNTHETIC_HEAD = ("source", "model", "prompt", "documents", "share", "text")
 
 

@@ -26,13 +26,13 @@ def section(tables: RunTables) -> list[Inside]:
         parts.append(tag("p", f"Models have written {share(sum(entry.share for entry in entries), 1)} of the output:"))
         parts.append(table(SYNTHETIC_HEAD, synthetic_table(entries), words=(0, 1, 2)))
     for use in uses:
-        if shown := [beside(*pair) for pair in samples.rewritten(tables, use.step, EXAMPLES_PER_STEP)]:
+        if shown := [example(*pair) for pair in samples.rewritten(tables, use.step, EXAMPLES_PER_STEP)]:
             title = "1 example" if len(shown) == 1 else f"{len(shown)} examples"
             parts.append(tag("details", tag("summary", f"{use.step}: {title}, the original on the left"), *shown))
     return parts
 
 
-def beside(original: samples.Document, made: samples.Document) -> HtmlText:
+def example(original: samples.Document, made: samples.Document) -> HtmlText:
     """A document and what was made of it."""
     return tag(
         "div", tag("div", *(cards.document(side, {}) for side in (original, made)), class_="two"), class_="reason"
