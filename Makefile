@@ -178,8 +178,8 @@ $(UNICODE)/NormalizationTest.txt.bz2:
 trackers: build/trackers/.ready ## run the examples of docs/guide/tracking.md with MLflow, Weights & Biases, Argilla, Label Studio
 	$(TRACKERS) -m benchmarks.peers.trackers
 
-models: $(READY) ## ask a made server: speed, a capacity that changes, 200 kills
-	$(BIN)/python -m benchmarks.models --kills $(KILLS)
+models: $(READY) ## ask a made server: speed, a capacity that changes, 200 kills; with DATA=DIR a classifier that learns from answers
+	$(BIN)/python -m benchmarks.models --kills $(KILLS) $(if $(DATA),--data $(DATA))
 
 interop: build/interop/.ready ## read what we write with the libraries that trainers use
 	$(INTEROP) -m benchmarks.peers.interop

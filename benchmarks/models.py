@@ -3,15 +3,21 @@
     speed      10,000 questions to a server that answers 500 a second: share of one core that asking takes
     capacity   slots that change by 10 times, down and up: answers beside those that the slots allow
     kills      a process that asks is killed at random moments: answers that the server has given more than once
+    runs       a whole run with two workers is killed at random moments: bytes of its output, questions sent again
+    distil     a classifier that is trained on a model's scores of some pages: how it ranks pages that people have
+               judged, beside the model itself. Needs DATA=DIR
 
-`make models` runs all three and fails where one is outside of its bound.
+`make models` runs them, and fails where one is outside of its bound.
 """
 
 import argparse
 import hashlib
 import multiprocessing
+import os
 import random
 import shutil
+import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -19,10 +25,18 @@ from collections.abc import Callable
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
+
+from benchmarks.quality.classifier import LABELLED, records
+from corpusmill import assets
 from corpusmill.inference.client import ask
 from corpusmill.inference.kept_answers import answers_in
 from corpusmill.inference.questions import Answer, Question
 from corpusmill.inference.server import Server
+from corpusmill.models.quality import QUALITY_EN, QualityModel
+from corpusmill.ops.runs import run
+from corpusmill.train.quality import auc
 
 sys.path.append(str(Path(__file__).parent.parent / "tests"))
 from made_model_server import ModelServer
@@ -123,12 +137,81 @@ def kills(folder: Path, count: int, of_questions: int, seed: int) -> bool:
     return same and done == count and counts["repeated"] <= of_questions / 1000
 
 
+def killed_runs(folder: Path, count: int, seed: int) -> bool:
+    """A run of the recipe `rewrite` on the demo's documents. What was in flight at a kill is sent again, no more."""
+    chance, in_flight, workers = random.Random(seed), 2, 2
+    folder.mkdir()
+    digests, again, kills = {}, 0, 0
+    for name, most in (("undisturbed", 0), ("killed", count)):
+        with ModelServer(delay=0.05) as running:
+            (folder / f"{name}.yaml").write_text(
+                "extends: rewrite\n"
+                "read: [{jsonl: {paths: 'demo://extra.jsonl.gz', source: web}}]\n"
+                f"steps: {{rewrite: {{server: {{url: '{running.url}', model: m, in_flight: {in_flight}}}}}}}\n"
+                f"run: {{folder: {folder / name}, unit_mb: 1, workers: {workers}, error_budget: 0.05}}\n"
+            )
+            command = [sys.executable, "-m", "corpusmill.cli", "run", str(folder / f"{name}.yaml"), "--progress", "off"]
+            while True:
+                process = subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL)
+                begun = running.told()["asked"]
+                while kills < most and process.poll() is None and running.told()["asked"] == begun:
+                    time.sleep(0.01)
+                if kills == most or process.poll() is not None:
+                    assert process.wait() == 0
+                    break
+                time.sleep(chance.random())
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+                kills += 1
+            counts = running.told()
+            again = counts["asked"] - counts["different"]
+        files = sorted(path for path in (folder / name / "output").rglob("*") if path.is_file())
+        content = b"".join(path.read_bytes() for path in files)
+        digests[name] = hashlib.sha256(content).hexdigest()
+    same = digests["killed"] == digests["undisturbed"]
+    bytes_are = "the same" if same else "OTHER"
+    print(f"runs: {kills} kills, {counts['different']} questions, {again} sent again; {bytes_are} bytes")
+    return same and again <= kills * in_flight * workers
+
+
+def distil(folder: Path, data: Path) -> bool:
+    """The model that judges is the one that ships, which has learned from the pages that it is measured on: it is hard
+    to come near. The classifier sees its scores of other pages alone, whole numbers from 0 to 5."""
+    with ModelServer(judge=QUALITY_EN) as running:
+        folder.mkdir()
+        (folder / "judged.yaml").write_text(
+            "extends: annotate-distil\n"
+            f"read: [{{wet: {{paths: '{data / 'warc/crawl/*.warc.wet.gz'}', source: web}}}}]\n"
+            f"steps: {{model: {{server: {{url: '{running.url}', model: m}}, sample: 100%}}}}\n"
+            f"run: {{folder: {folder / 'run'}}}\n"
+        )
+        done = run(folder / "judged.yaml")
+    command = [sys.executable, "-m", "corpusmill.cli", "train", "quality", str(done.folder)]
+    command += ["--good", "model.score >= 3", "--out", str(folder / "distilled.quality")]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    pages = list(records(data / LABELLED))
+    texts = pa.array([page["text"] for page in pages], pa.large_string())
+    good = np.array([page["label"] == 1 for page in pages])
+    teacher = assets.load(QUALITY_EN, QualityModel.load)
+    learned = QualityModel.load(folder / "distilled.quality")
+    of_teacher, of_learned = auc(teacher.scores(texts), good), auc(learned.scores(texts), good)
+    told = learned.card["held_out"]["auc"]
+    judged = learned.card["documents"]
+    print(
+        f"distil: {judged['good']} good and {judged['bad']} bad pages by the model; AUC {told:.3f} on those held out; "
+        f"of {len(pages)} pages that people judged {of_learned:.3f}, the model's own {of_teacher:.3f}: "
+        f"{of_learned / of_teacher:.3f} of it"
+    )
+    return of_learned >= 0.9 * of_teacher
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--questions", type=int, default=210_000)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6))
-    parser.add_argument("--only", choices=("speed", "capacity", "kills"))
+    parser.add_argument("--only", choices=("speed", "capacity", "kills", "runs", "distil"))
+    parser.add_argument("--data", type=Path)
     chosen = parser.parse_args()
     folder = Path(tempfile.mkdtemp())
     try:
@@ -137,6 +220,9 @@ def main() -> None:
             "capacity": lambda: capacity(folder / "capacity"),
             "kills": lambda: kills(folder, chosen.kills, chosen.questions, chosen.seed),
         }
+        good["runs"] = lambda: killed_runs(folder / "runs", chosen.kills // 10, chosen.seed)
+        if chosen.data:
+            good["distil"] = lambda: distil(folder / "distil", chosen.data)
         bad = [name for name, trial in good.items() if chosen.only in (None, name) and not trial()]
     finally:
         shutil.rmtree(folder)

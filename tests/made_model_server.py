@@ -23,8 +23,11 @@ from typing import Any
 FAULTS = ("error", "cut", "wrong", "busy", "hang")
 
 
-def answer(body: dict[str, Any]) -> str:
-    """What the model says: a function of the request alone."""
+def answer(body: dict[str, Any], judge: Any = None) -> str:
+    """What the model says: a function of the request alone.
+
+    judge   scores a document from 0 to 1; None: by the length of its words
+    """
     asked = body["messages"][-1]["content"]
     schema = body.get("response_format", {}).get("json_schema", {}).get("schema")
     text = body["messages"][0]["content"]
@@ -32,12 +35,14 @@ def answer(body: dict[str, Any]) -> str:
     if schema:
         if "INVALID" in text and ("ALWAYS" in text or len(body["messages"]) == 1):
             return '{"score": 99}'
-        return json.dumps({name: value_of(about, text, digest) for name, about in schema["properties"].items()})
+        of_judge = None if judge is None else judge(text.partition("<document>\n")[2].rpartition("\n</document>")[0])
+        fields = schema["properties"].items()
+        return json.dumps({name: value_of(about, text, digest, of_judge) for name, about in fields})
     document = asked.partition("<document>\n")[2].rpartition("\n</document>")[0] or asked
     return f"In short: {document[: 4 * len(document) // 5].strip()}"
 
 
-def value_of(about: dict[str, Any], text: str, digest: int) -> Any:
+def value_of(about: dict[str, Any], text: str, digest: int, of_judge: float | None) -> Any:
     if "enum" in about:
         return about["enum"][digest % len(about["enum"])]
     if about["type"] == "boolean":
@@ -48,7 +53,8 @@ def value_of(about: dict[str, Any], text: str, digest: int) -> Any:
     # Longer words, a higher score: something that a classifier can learn.
     words = text.split()
     mean = sum(map(len, words)) / max(len(words), 1)
-    score = low + (high - low) * min(max((mean - 4.2) / 2.4, 0.0), 1.0)
+    share = min(max((mean - 4.2) / 2.4, 0.0), 1.0) if of_judge is None else of_judge
+    score = low + (high - low) * share
     return round(score) if about["type"] == "integer" else round(score, 3)
 
 
@@ -78,6 +84,18 @@ class ModelServer:
         urllib.request.urlopen(urllib.request.Request(f"{self.url}/set", data=data)).close()
 
 
+def judge_of(name: str | None) -> Any:
+    if name is None:
+        return None
+    import pyarrow as pa
+
+    from corpusmill import assets
+    from corpusmill.models.quality import QualityModel
+
+    model = assets.load(name, QualityModel.load)
+    return lambda text: float(model.scores(pa.array([text], pa.large_string()))[0])
+
+
 def serve(settings: dict[str, Any]) -> None:
     from aiohttp import web
 
@@ -90,8 +108,10 @@ def serve(settings: dict[str, Any]) -> None:
         "version": 0,  # another one, another answer
         "faults": 0.0,  # share of requests that get one of FAULTS at first
         "status": None,  # of all answers
+        "judge": None,  # a model of annotate/quality, which then scores documents: an asset or a file
         "models": None,  # that it lists; None: it has no list
     } | settings
+    judge = judge_of(values["judge"])
     counts: Counter[str] = Counter(dict.fromkeys(("asked", "answered", "repeated", "refused", "most"), 0))
     times: Counter[str] = Counter()
     answered: set[str] = set()
@@ -133,7 +153,7 @@ def serve(settings: dict[str, Any]) -> None:
                 return web.Response(text='{"choices": []}', content_type="application/json")
             if fault == "hang":
                 await asyncio.sleep(3600)
-            text = answer(body)
+            text = answer(body, judge)
             if values["version"]:
                 text += f" ({values['version']})"
             result = json.dumps(
