@@ -324,6 +324,15 @@ def test_a_source_of_which_nothing_is_left_is_refused():
     assert [quota.wanted for quota in Sources(temperature=3).plan(found(web=0, wiki=0))] == [0, 0]
 
 
+def test_epochs_say_how_often_a_source_comes():
+    own = Sources(epochs={"own": 4}).plan(found(web=100, own=10))
+    assert [quota.wanted for quota in own] == [100, 40]
+    assert [quota.wanted for quota in Sources(epochs={"own": 0}).plan(found(web=100, own=10))] == [100, 0]
+    assert [quota.wanted for quota in Sources(epochs={"own": 4}, budget=70).plan(found(web=100, own=10))] == [50, 20]
+    with pytest.raises(RecipeError, match=r"5.00 epochs, and max_epochs allows 4"):
+        Sources(epochs={"own": 5}).plan(found(web=100, own=10))
+
+
 def test_a_preset_deals_its_shares_to_our_sources():
     of = {"common_crawl": ("cc_1", "cc_2"), "wikipedia": "wiki", "github": "code"}
     quotas = Sources(preset="llama", preset_sources=of, budget=7600).plan(
@@ -348,7 +357,7 @@ def test_presets_are_as_published():
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({}, "give one of weights, temperature and preset; got none of them"),
+        ({}, "give one of weights, epochs, temperature and preset; got none of them"),
         ({"weights": {"a": 1}, "temperature": 2}, "got weights and temperature"),
         ({"preset": "llama"}, "preset_sources and preset need each other"),
         ({"weights": {"a": 1}, "preset_sources": {"c4": "a"}}, "preset_sources and preset need each other"),
@@ -360,6 +369,7 @@ def test_presets_are_as_published():
         ({"weights": {"a": 1, "b": -1}}, "weights are 0 or more, and one at least is more; got b: -1"),
         ({"weights": {"a": 0}}, "got all 0"),
         ({"weights": {"a": float("nan")}}, "got a: nan"),
+        ({"epochs": {"a": -1}}, "epochs are 0 or more, got a: -1"),
         ({"temperature": 0}, "need temperature > 0, got 0"),
         ({"temperature": 1, "max_epochs": {"a": 0}}, "max_epochs is above 0, got a: 0"),
         ({"temperature": 1, "max_epochs": 0}, "max_epochs is above 0, got all: 0"),

@@ -31,14 +31,16 @@ EPOCHS = 4.0  # Muennighoff et al. 2023, arXiv:2305.16264: up to 4 epochs are ne
 class Sources:
     """Draw from each source its share of a budget of tokens: some documents not at all, some more than once.
 
-    The weights are given in one of three ways, as shares of the tokens that training will see; they need not sum to 1.
+    The weights are given in one of four ways, as shares of the tokens that training will see; they need not sum to 1.
 
     weights       source -> share; every source of the recipe must be named, 0 leaves one out
+    epochs        source -> how often its documents come, 1 for the others: a mix, and documents of one's own four times
     temperature   shares in proportion to tokens ** (1 / temperature): 1 as they are, larger ones more equal
     preset        a published mix: llama, llama3, redpajama, falcon, dolma3; or as courses print it, unpublished by its
                   makers: llama2_taught, llama3_taught, redpajama_taught, falcon_taught. `preset_sources` says for each
                   of its sources which of the recipe's it is, or several, by their tokens; those left out do not count
-    budget        tokens in all: 20000, "20B", "1.5T". If not given, as much as there is without a repeat
+    budget        tokens in all: 20000, "20B", "1.5T". If not given, as much as there is without a repeat, or as
+                  `epochs` give
     max_epochs    how often a source may come at most: one number, or source -> number (4 for the others). A plan that
                   needs more is refused
 
@@ -61,6 +63,7 @@ class Sources:
     needs: ClassVar[tuple[str, ...]] = ()
 
     weights: tuple[tuple[str, float], ...] | None = None
+    epochs: tuple[tuple[str, float], ...] | None = None
     temperature: float | None = None
     preset: str | None = None
     preset_sources: tuple[tuple[str, str | tuple[str, ...]], ...] = ()  # the preset's source -> ours
@@ -70,13 +73,13 @@ class Sources:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("weights", "preset_sources", "max_epochs"):
+        for name in ("weights", "epochs", "preset_sources", "max_epochs"):
             if isinstance(value := getattr(self, name), Mapping):
                 object.__setattr__(self, name, tuple(value.items()))
-        ways = [name for name in ("weights", "temperature", "preset") if getattr(self, name) is not None]
+        ways = [name for name in ("weights", "epochs", "temperature", "preset") if getattr(self, name) is not None]
         if len(ways) != 1:
             got = f"got {' and '.join(ways)}" if ways else "got none of them"
-            raise RecipeError(f"give one of weights, temperature and preset; {got}")
+            raise RecipeError(f"give one of weights, epochs, temperature and preset; {got}")
         if bool(self.preset_sources) != (self.preset is not None):
             raise RecipeError(
                 "preset_sources and preset need each other: preset names a published mix, and preset_sources maps "
@@ -94,6 +97,8 @@ class Sources:
             wrong = [f"{source}: {weight}" for source, weight in self.weights if not 0 <= weight < math.inf]
             if wrong or not sum(weight for _, weight in self.weights):
                 raise RecipeError(f"weights are 0 or more, and one at least is more; got {', '.join(wrong) or 'all 0'}")
+        if wrong := [f"{source}: {times}" for source, times in self.epochs or () if not 0 <= times < math.inf]:
+            raise RecipeError(f"epochs are 0 or more, got {', '.join(wrong)}")
         if self.temperature is not None and not self.temperature > 0:
             raise RecipeError(f"need temperature > 0, got {self.temperature}")
         limits = self.max_epochs if isinstance(self.max_epochs, tuple) else (("all", self.max_epochs),)
@@ -112,7 +117,7 @@ class Sources:
         if double:
             return f'names "{double[0]}" twice; every source has one place in a mix'
         missing = [name for name in sources if name not in self._sources()]
-        if self.temperature is None and missing:
+        if self.temperature is None and self.epochs is None and missing:
             advice = f"give it a weight, as in {{{missing[0]}: 0}} to leave it out"
             advice = advice if self.weights else f"map a source of {self.preset} to it in `preset_sources`"
             return f"has no weight for {', '.join(missing)}; {advice}"
@@ -125,9 +130,8 @@ class Sources:
 
     def _sources(self) -> list[str]:
         """The sources that the parameters name."""
-        return [source for source, _ in self.weights or ()] + [
-            s for _, ours in self.preset_sources for s in several(ours)
-        ]
+        given = [source for source, _ in (*(self.weights or ()), *(self.epochs or ()))]
+        return given + [source for _, ours in self.preset_sources for source in several(ours)]
 
     def keys(self, docs: pa.RecordBatch, signals: Columns) -> Keys:
         codes = np.array([code(source) for source in docs["source"].to_pylist()], np.uint64)
@@ -153,8 +157,12 @@ class Sources:
                 )
         if not any(shares.values()):
             return tuple(Quota(source, counts["documents"], 0, 0.0, 0) for source, counts in totals.items())
-        once = dict.fromkeys(available, 1.0)
-        budget = round(amount(self.budget)) if self.budget is not None else largest_budget(available, shares, once)
+        if self.budget is not None:
+            budget = round(amount(self.budget))
+        elif self.epochs is not None:
+            budget = round(sum(self._read(available).values()))
+        else:
+            budget = largest_budget(available, shares, dict.fromkeys(available, 1.0))
         quotas = tuple(
             Quota(source, totals[source]["documents"], available[source], share, round(share * budget))
             for source, share in shares.items()
@@ -170,6 +178,9 @@ class Sources:
                 if any(available.values())
                 else dict.fromkeys(available, 0.0)
             )
+        if self.epochs is not None:
+            read = self._read(available)
+            return normalised(read) if any(read.values()) else read
         weights = dict(self.weights or ())
         if self.preset is not None:
             for name, ours in self.preset_sources:
@@ -179,6 +190,11 @@ class Sources:
                 weights |= {source: weight * available[source] / size if size else weight for source in group}
         shares = normalised(weights)
         return {source: shares[source] for source in available}
+
+    def _read(self, available: Mapping[str, int]) -> dict[str, float]:
+        """source -> its tokens, as often as `epochs` says."""
+        times = dict(self.epochs or ())
+        return {source: tokens * times.get(source, 1.0) for source, tokens in available.items()}
 
     def _epoch_limit(self, source: str) -> float:
         return dict(self.max_epochs).get(source, EPOCHS) if isinstance(self.max_epochs, tuple) else self.max_epochs
