@@ -304,7 +304,7 @@ TORCH ?= torch==2.13.0+cpu
 build/torch/.ready: Makefile pyproject.toml constraints.txt
 	$(PYTHON) -m venv build/torch
 	$(TORCH_PYTHON) $(PIP) '$(TORCH)' || $(TORCH_PYTHON) $(PIP) torch
-	$(TORCH_PYTHON) $(PIP) -c constraints.txt -e . pytest hypothesis
+	$(TORCH_PYTHON) $(PIP) -c constraints.txt -e '.[models]' pytest hypothesis 'transformers[serving]'
 	@touch $@
 
 # Without what their training needs, but not their loaders. Of OLMo-core and torchtitan each module imports all it has.
