@@ -4,17 +4,22 @@ import contextlib
 import io
 import os
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from corpusmill.assets.extras import HTTP
 from corpusmill.errors import InputError, StorageError, did_you_mean
-from corpusmill.retry import patiently
+from corpusmill.retry import http_status, may_pass, patiently
+from corpusmill.storage import pace, web
+from corpusmill.storage.object_file import ObjectFile
 from corpusmill.storage.places import BLOCK, ListedFile, address_of, last_part, scheme_of
 from corpusmill.storage.trouble import errors_of, first_line
 
 EXTRAS = {"http": HTTP, "https": HTTP}
 CREATES_ONCE = {"memory"}  # whose pipe_file(mode="create") is conditional
+NOT_THERE = (404, 410)
+PATIENT_ATTEMPTS = 10  # two minutes, of a server that is asked with manners and answers that it is asked too often
 T = TypeVar("T")
 
 
@@ -68,6 +73,8 @@ def read(path: str) -> bytes:
 
 
 def read_range(path: str, start: int, stop: int) -> bytes:
+    if scheme_of(path) in EXTRAS:
+        return ask(path, lambda fs, inner: web.read_range(fs, inner, start, stop)) if stop > start else b""
     return ask(path, lambda fs, inner: cast(bytes, fs.cat_file(inner, start=start, end=stop)))
 
 
@@ -179,8 +186,34 @@ def ask(path: str, question: Callable[[Any, str], T]) -> T:
     """The answer of a remote file system, which is given itself and the path inside it; asked again where the trouble
     may pass. Raises InputError if there is no such file, StorageError for all else."""
     fs, inner = _file_system(path)
+    asking = partial(_ask_once, question, fs, inner)
     with errors_of(path):
-        return patiently(lambda: question(fs, inner))
+        if (manners := pace.manners_of(path)) is None:
+            return patiently(asking)
+        return patiently(partial(_ask_in_turn, path, manners, asking), _may_pass, PATIENT_ATTEMPTS)
+
+
+def _ask_once(question: Callable[[Any, str], T], fs: Any, inner: str) -> T:
+    try:
+        return question(fs, inner)
+    except FileNotFoundError as error:
+        # Whatever a server answers, fsspec's question about a file says so.
+        if error.__cause__ is not None and http_status(error.__cause__) not in (None, *NOT_THERE):
+            raise error.__cause__ from None
+        raise
+
+
+def _ask_in_turn(path: str, manners: pace.Manners, asking: Callable[[], T]) -> T:
+    pace.take_turn(path, manners)
+    try:
+        return asking()
+    except Exception as error:
+        pace.slow_down(path, error)
+        raise
+
+
+def _may_pass(error: Exception) -> bool:
+    return may_pass(error) or http_status(error) in pace.SLOW_DOWN
 
 
 def _file_system(path: str) -> tuple[Any, str]:
@@ -188,8 +221,10 @@ def _file_system(path: str) -> tuple[Any, str]:
     import fsspec
 
     scheme = scheme_of(path)
+    manners = pace.manners_of(path)
+    settings = {"client_kwargs": {"headers": {"User-Agent": manners.user_agent}}} if manners else {}
     try:
-        fs, inner = fsspec.core.url_to_fs(address_of(path))
+        fs, inner = fsspec.core.url_to_fs(address_of(path), **settings)
     except ImportError as error:
         if scheme not in EXTRAS:  # of the many places that fsspec knows: it names the package
             raise InputError(f"{path}: {first_line(error)}") from error
@@ -276,4 +311,8 @@ class RemoteFile(io.RawIOBase):
 
 
 def reading(path: str) -> io.RawIOBase:
-    return RemoteFile(path)
+    if pace.manners_of(path) is None:
+        return RemoteFile(path)
+    if (count := size(path)) is None:
+        raise InputError(f"{path}: no such file or folder")
+    return ObjectFile(count, partial(read_range, path))

@@ -74,7 +74,10 @@ def find_inputs(sources: Sequence[Source]) -> tuple[SourceFiles, ...]:
 def find_source(source: Source) -> SourceFiles:
     """The files of a source. Raises InputError if it has none."""
     passed_over = PassedOver()
-    return replace(measured(files_of(source, passed_over)), passed_over=str(passed_over))
+    files = files_of(source, passed_over)
+    if (expands := getattr(source.reader, "expands", None)) is not None:
+        return SourceFiles(files, dict.fromkeys((suffix(file.name) for file in files), expands), str(passed_over))
+    return replace(measured(files), passed_over=str(passed_over))
 
 
 def files_of(source: Source, passed_over: PassedOver | None = None) -> tuple[FileInfo, ...]:
