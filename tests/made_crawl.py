@@ -135,6 +135,7 @@ class Server:
         self.ranges = True  # whether parts are given
         self.requests: list[tuple[float, str, str]] = []  # time, path, range
         self.agents: Counter[str] = Counter()
+        self.users: Counter[str] = Counter()
         self.faults: Counter[str] = Counter()
         self.busy = self.busiest = 0
         self.lock = threading.Lock()
@@ -147,6 +148,7 @@ class Server:
         self.fault = lambda number, path: None
         self.requests.clear()
         self.agents.clear()
+        self.users.clear()
         self.faults.clear()
         self.busiest = 0
 
@@ -186,6 +188,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         with crawl.lock:
             number = len(crawl.requests)
             crawl.requests.append((time.monotonic(), self.path, self.headers.get("Range", "")))
+            crawl.users[self.headers.get("Authorization", "")] += 1
             crawl.agents[self.headers.get("User-Agent", "")] += 1
             crawl.busy += 1
             crawl.busiest = max(crawl.busiest, crawl.busy)

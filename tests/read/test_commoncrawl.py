@@ -1,5 +1,6 @@
 """Pages of a crawl by its name: selected by its index or in whole files, from a folder and from a server with faults."""
 
+import base64
 import gzip
 import random
 from collections import Counter
@@ -16,7 +17,7 @@ from corpusmill.read import CommoncrawlReader, ReadCounts, WarcReader, WetReader
 from corpusmill.read._selections import GAP, FetchedRange, SelectedRecord, ranges
 from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.parts import Source
-from corpusmill.storage import BLOCK, pace, stat
+from corpusmill.storage import BLOCK, pace, stat, upload
 from made_crawl import CRAWL, FOLDER, make, serving
 
 ICELANDIC = "content_languages = 'isl' AND url_host_registered_domain = 'example.is'"
@@ -104,6 +105,18 @@ def test_a_server_with_faults_gives_the_same(crawl, asked, fault):
     assert not fault or asked.faults[fault]
     assert all(agent.startswith("corpusmill/") and agent.endswith(" (+made@example.org)") for agent in asked.agents)
     assert asked.busiest <= 4
+
+
+def test_a_password_is_used_and_not_written_down(asked, tmp_path):
+    location = asked.url.replace("http://", "http://me:secret-word@")
+    reader = CommoncrawlReader(crawl=CRAWL, where=ICELANDIC, contact="me", requests_per_second=9_000.0)
+    Source(reader, location)
+    reader.select(location, tmp_path / reader.selection)
+    assert "secret-word" not in reader.question(location)
+    assert _selections.notes_of(str(tmp_path / reader.selection))[_selections.WHERE] == asked.url
+    rows, _, _ = read_all(reader, *files_at(reader, [str(tmp_path / reader.selection)]))
+    assert rows and all("secret-word" not in row["file"] for row in rows)
+    assert set(asked.users) == {f"Basic {base64.b64encode(b'me:secret-word').decode()}"}
 
 
 def test_only_what_is_selected_is_fetched(asked):
@@ -293,3 +306,23 @@ def test_a_file_changes_when_its_selected_records_do(crawl):
     assert [name for name in wide if wide[name] != narrow[name]] == [
         f"{FOLDER}/warc/CC-MAIN-20260601000000-00001.warc.gz"
     ]
+
+
+# ------------------------------------------------------------------ in a bucket
+
+
+@pytest.mark.parametrize("store_server", ["s3"], indirect=True)
+def test_a_bucket_gives_the_same(store_server, crawl, monkeypatch):
+    import store_server as faults
+
+    for name, value in faults.environment(store_server.endpoint).items():
+        monkeypatch.setenv(name, value)
+    store_server.reset()
+    for path in crawl.rglob("*"):
+        if path.is_file():
+            upload(path, f"{store_server.root}/crawl/{path.relative_to(crawl).as_posix()}")
+    store_server.faults.append(faults.Fault(faults.refuse(503, "SlowDown"), every=3, times=4))
+    for parameters in ({"where": f"{ICELANDIC} AND 2 = 2"}, {"format": "wet", "files": 2}):
+        rows, dead, _ = read(f"{store_server.root}/crawl", **parameters)
+        here, dead_here, _ = read(crawl, **parameters)
+        assert without_place(rows) == without_place(here) and without_place(dead) == without_place(dead_here)

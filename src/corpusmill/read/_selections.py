@@ -6,16 +6,15 @@ A selection is a Parquet file, sorted by file and offset. Its rows are records, 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import xxhash
 
-from corpusmill.storage import BLOCK, FileInfo, join, open_read, stat
+from corpusmill.storage import BLOCK, FileInfo, join, name_of, open_read, stat
+from corpusmill.storage.places import address_of, register_address
 
 FILE = "selection.parquet"
 SCHEMA = pa.schema(
@@ -132,23 +131,36 @@ def files_in(selection: str) -> list[FileInfo]:
     """The files of a crawl that a selection names. Their sizes are those of the records; the selection is beside them,
     with the rows that are theirs for its name. They change when these rows do."""
     info = stat(selection)
-    location = notes_of(selection)[WHERE]
-    with open_read(selection) as source:
-        table = pq.ParquetFile(source).read()
-    names = table["file"].combine_chunks()
-    codes = names.dictionary_encode().indices.to_numpy()
-    edges = [0, *(np.flatnonzero(np.diff(codes)) + 1).tolist(), len(names)]
-    lengths = table["length"].to_numpy()
-    files = []
-    for first, stop in pairwise(edges):
-        rows = table.slice(first, stop - first)
-        digest = xxhash.xxh3_128(repr([column.to_pylist() for column in rows.columns]).encode()).hexdigest()
-        name = names[first].as_py()
-        beside = FileInfo(info.path, f"{first}:{stop}", info.size, info.fingerprint)
-        size = int(lengths[first:stop].sum())
-        whole = table["offset"][first].as_py() is None
-        files.append(FileInfo(join(location, name), name, size, f"crawl:{digest}", () if whole else (beside,)))
+    location = address_of(notes_of(selection)[WHERE])
+    is_secret = name_of(location) != location
+    files: list[FileInfo] = []
+    file, first, number, size, is_whole = "", 0, 0, 0, False
+    digest = xxhash.xxh3_128()
+
+    def end() -> None:
+        beside = () if is_whole else (FileInfo(info.path, f"{first}:{number}", info.size, info.fingerprint),)
+        mark = f"crawl:{digest.hexdigest()}"
+        path = join(location, file)
+        files.append(FileInfo(register_address(path) if is_secret else path, file, size, mark, beside))
+
+    for name, offset, length, url, record_digest in _rows(selection):
+        if name != file:
+            if file:
+                end()
+            file, first, size, is_whole = name, number, 0, offset is None
+            digest.reset()
+        digest.update(f"{offset} {length} {record_digest} {url}\n".encode())
+        size += length
+        number += 1
+    end()
     return files
+
+
+def _rows(selection: str) -> Iterator[tuple[Any, ...]]:
+    with open_read(selection) as source:
+        table = pq.ParquetFile(source)
+        for number in range(table.num_row_groups):
+            yield from zip(*(column.to_pylist() for column in table.read_row_group(number).columns))
 
 
 def records_of(file: FileInfo, start: int, stop: int) -> list[SelectedRecord]:

@@ -39,7 +39,7 @@ from corpusmill.read.wet import WetReader
 from corpusmill.retry import http_status
 from corpusmill.storage import FileInfo, PassedOver, name_of, read_range
 from corpusmill.storage.pace import SLOW_DOWN, agree_on
-from corpusmill.storage.places import scheme_of
+from corpusmill.storage.places import register_address, scheme_of
 
 NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
 CONTACT = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?")  # what a field of HTTP can hold
@@ -110,6 +110,7 @@ class CommoncrawlReader:
         return path.rpartition("/")[2] != FILE
 
     def check_location(self, location: str) -> None:
+        register_address(location)  # with user and password, which are not written down
         if scheme_of(location) in WEB and not self.contact:
             raise RecipeError(
                 f"needs a contact to read from {name_of(location)}, as in contact: you@example.org: requests name it, "
@@ -120,6 +121,7 @@ class CommoncrawlReader:
         return repr((name_of(location).rstrip("/"), self.crawl, self.where, self.format, self.files))
 
     def select(self, location: str, target: Path) -> str:
+        location = register_address(location)
         self._agree(location)
         with _refusals(location):
             if self.where:
