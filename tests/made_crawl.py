@@ -4,6 +4,7 @@ import base64
 import gzip
 import hashlib
 import http.server
+import json
 import random
 import re
 import socket
@@ -14,6 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -129,7 +131,7 @@ def _write(path: Path, data: bytes) -> None:
 class Server:
     """Serves a folder by ranges. `fault` is given each request's number and path, and may name what goes wrong with it."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, handler: "type[FileHandler] | None" = None) -> None:
         self.folder = folder
         self.fault: Callable[[int, str], str | None] = lambda number, path: None
         self.ranges = True  # whether parts are given
@@ -139,7 +141,7 @@ class Server:
         self.faults: Counter[str] = Counter()
         self.busy = self.busiest = 0
         self.lock = threading.Lock()
-        handler = type("Handler", (_Handler,), {"crawl": self})
+        handler = type("Handler", (handler or FileHandler,), {"crawl": self})
         self._http = _Listener(("127.0.0.1", 0), handler)
         self.url = f"http://127.0.0.1:{self._http.server_port}/"
         threading.Thread(target=self._http.serve_forever, daemon=True).start()
@@ -158,8 +160,8 @@ class Server:
 
 
 @contextmanager
-def serving(folder: Path) -> Iterator[Server]:
-    server = Server(folder)
+def serving(folder: Path, handler: "type[FileHandler] | None" = None) -> Iterator[Server]:
+    server = Server(folder, handler)
     try:
         yield server
     finally:
@@ -174,7 +176,7 @@ class _Listener(http.server.ThreadingHTTPServer):
         """Clients that are killed end their connections."""
 
 
-class _Handler(http.server.BaseHTTPRequestHandler):
+class FileHandler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
     wbufsize = -1
@@ -242,3 +244,33 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     def log_message(self, *_):
         pass
+
+
+class BucketHandler(FileHandler):
+    """The folder as the bucket org/crawl of a hub: of its interface, what says that it is there and what is in a folder."""
+
+    def do_GET(self):
+        path, resolved = unquote(self.path.partition("?")[0]), "/buckets/org/crawl/resolve"
+        if path.startswith(resolved):
+            self.path = path.removeprefix(resolved)
+            super().do_GET()
+        elif path == "/api/buckets/org/crawl":
+            about = {"id": "org/crawl", "private": False, "size": 1, "totalFiles": 1}
+            self.give(about | {"createdAt": "2026-06-01T00:00:00.000Z"})
+        else:
+            folder = self.crawl.folder / path.removeprefix("/api/buckets/org/crawl/tree").strip("/")
+            entries = sorted(folder.iterdir()) if folder.is_dir() else []
+            self.give([self.entry(each, each.relative_to(self.crawl.folder).as_posix()) for each in entries])
+
+    def entry(self, path, name):
+        if path.is_dir():
+            return {"type": "directory", "path": name}
+        return {"type": "file", "path": name, "size": path.stat().st_size, "xetHash": "0" * 64}
+
+    def give(self, value):
+        body = json.dumps(value).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)

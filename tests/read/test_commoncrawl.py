@@ -6,6 +6,7 @@ import random
 from collections import Counter
 from itertools import pairwise
 
+import fsspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,7 +19,7 @@ from corpusmill.read._selections import GAP, FetchedRange, SelectedRecord, range
 from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.parts import Source
 from corpusmill.storage import BLOCK, pace, stat, upload
-from made_crawl import CRAWL, FOLDER, make, serving
+from made_crawl import CRAWL, FOLDER, BucketHandler, make, serving
 
 ICELANDIC = "content_languages = 'isl' AND url_host_registered_domain = 'example.is'"
 CONTACT = {"contact": "made@example.org", "requests_per_second": 10_000.0}
@@ -326,3 +327,19 @@ def test_a_bucket_gives_the_same(store_server, crawl, monkeypatch):
         rows, dead, _ = read(f"{store_server.root}/crawl", **parameters)
         here, dead_here, _ = read(crawl, **parameters)
         assert without_place(rows) == without_place(here) and without_place(dead) == without_place(dead_here)
+
+
+def test_a_bucket_of_the_hub_gives_the_same_and_no_more_is_fetched_than_is_meant(crawl, monkeypatch):
+    pytest.importorskip("huggingface_hub._buckets")
+    with serving(crawl, BucketHandler) as hub:
+        monkeypatch.setitem(fsspec.config.conf, "hf", {"endpoint": hub.url.rstrip("/"), "token": False})
+        for parameters in ({"where": f"{ICELANDIC} AND 3 = 3"}, {"format": "wet", "files": 2}):
+            rows, dead, _ = read("hf://buckets/org/crawl", **parameters)
+            here, dead_here, _ = read(crawl, **parameters)
+            assert without_place(rows) == without_place(here) and without_place(dead) == without_place(dead_here)
+            reader = CommoncrawlReader(crawl=CRAWL, **parameters)
+            asked = [part for _, path, part in hub.requests if path.endswith(".warc.gz")]
+            lengths = [stop - start + 1 for part in asked for start, stop in [map(int, part[6:].split("-"))]]
+            files = files_at(reader, ["hf://buckets/org/crawl"])
+            if parameters.get("where"):
+                assert sum(lengths) <= int(_selections.notes_of(files[0].beside[0].path)[_selections.TRANSFER])

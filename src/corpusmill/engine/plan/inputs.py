@@ -22,7 +22,7 @@ import xxhash
 
 from corpusmill.engine.work.pass_parts import InputPieces, SourcePieces
 from corpusmill.errors import InputError
-from corpusmill.read import ChoosesFiles, FilePiece, dataset_files, expansion, files_at, is_dataset
+from corpusmill.read import ChoosesFiles, FilePiece, SelectsRecords, dataset_files, expansion, files_at, is_dataset
 from corpusmill.recipe.parts import Source
 from corpusmill.storage import FileInfo, PassedOver, is_in, is_outside, refuse_alike, selected
 from corpusmill.store.work import PlannedUnit
@@ -88,7 +88,8 @@ def files_of(source: Source, passed_over: PassedOver | None = None) -> tuple[Fil
     passed_over = PassedOver() if passed_over is None else passed_over
     suffixes = source.reader.suffixes if isinstance(source.reader, ChoosesFiles) else ()
     file_at: dict[str, FileInfo] = {}
-    of_parts = [path for path in source.paths if is_dataset(path) or source.subset or source.split]
+    selects = isinstance(source.reader, SelectsRecords)  # which finds the files of a data set by their lists
+    of_parts = [p for p in source.paths if (is_dataset(p) and not selects) or source.subset or source.split]
     if places := [path for path in source.paths if path not in of_parts]:
         file_at |= {file.path: file for file in selected(files_at(source.reader, places, passed_over), source.root)}
     for path in of_parts:
