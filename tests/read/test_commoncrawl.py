@@ -112,7 +112,7 @@ def test_a_password_is_used_and_not_written_down(asked, tmp_path):
     location = asked.url.replace("http://", "http://me:secret-word@")
     reader = CommoncrawlReader(crawl=CRAWL, where=ICELANDIC, contact="me", requests_per_second=9_000.0)
     Source(reader, location)
-    reader.select(location, tmp_path / reader.selection)
+    reader.select(location, tmp_path / reader.selection, tmp_path / "scratch")
     assert "secret-word" not in reader.question(location)
     assert _selections.notes_of(str(tmp_path / reader.selection))[_selections.WHERE] == asked.url
     rows, _, _ = read_all(reader, *files_at(reader, [str(tmp_path / reader.selection)]))
@@ -260,6 +260,18 @@ def test_a_list_or_an_index_that_is_damaged_is_named(tmp_path):
     index.unlink()
     with pytest.raises(InputError, match=f"{index.name}: the crawl lists this file of its index, and it is not there"):
         read(folder, where="1 = 1")
+
+
+def test_a_question_that_broke_off_goes_on_with_the_next_file_of_the_index(asked, tmp_path):
+    reader = CommoncrawlReader(crawl=CRAWL, where=ICELANDIC, contact="me", requests_per_second=8_000.0)
+    asked.fault = lambda number, path: "404" if "part-00001" in path else None
+    with pytest.raises(InputError, match=r"part-00001.c000.gz.parquet: the crawl lists this file of its index, and it"):
+        reader.select(asked.url, tmp_path / "first", tmp_path / "scratch")
+    asked.reset()
+    reader.select(asked.url, tmp_path / "second", tmp_path / "scratch")
+    assert not any("part-00000" in path for _, path, _ in asked.requests)
+    reader.select(asked.url, tmp_path / "third", tmp_path / "another")
+    assert (tmp_path / "second").read_bytes() == (tmp_path / "third").read_bytes()
 
 
 def test_an_index_without_a_list_is_found_in_a_folder(tmp_path, crawl):

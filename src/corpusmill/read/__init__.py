@@ -188,9 +188,12 @@ class SelectsRecords(Protocol):
         """What decides on the answer, in words that are the same where the answer is."""
         ...
 
-    def select(self, location: str, target: Path) -> str:
+    def select(self, location: str, target: Path, scratch: Path) -> str:
         """Write the answer to a file, whose path the reader takes in place of the location. Returns a sentence about
-        it. Raises InputError if nothing is meant, or the collection is not there."""
+        it. Raises InputError if nothing is meant, or the collection is not there.
+
+        scratch   a folder of this question, in which one that was asked and broke off may have left something
+        """
         ...
 
 

@@ -102,28 +102,36 @@ def problem_of(where: str) -> str:
     return "" if nodes == ["SELECT_NODE"] else "it holds more than a condition"
 
 
-def selected_records(location: str, crawl: str, where: str) -> Iterator[pa.RecordBatch]:
+def selected_records(location: str, crawl: str, where: str, scratch: Path) -> Iterator[pa.RecordBatch]:
     """The captures in the index that fit a condition, sorted by file and offset, each record once. Of each file of the
-    index DuckDB reads the columns that the condition names, and no row group whose statistics rule it out."""
+    index DuckDB reads the columns that the condition names, and no row group whose statistics rule it out.
+
+    scratch   a folder with what was found so far: files of the index that were asked before are not asked again
+    """
     import duckdb
 
     paths = index_files(location, crawl)
     opener = IndexFiles(paths)
-    settings = {"autoinstall_known_extensions": False, "python_enable_replacements": False, "threads": CONNECTIONS}
-    with (
-        tempfile.TemporaryDirectory(prefix="corpusmill-index-", ignore_cleanup_errors=True) as scratch,
-        duckdb.connect(str(Path(scratch, "found.duckdb")), config=settings) as database,
-    ):
+    with _database(scratch) as database:
         database.register_filesystem(opener.file_system())
         allowed = ", ".join(f"'{opener.name(number)}'" for number in range(len(paths)))
         database.execute(f"SET allowed_paths = [{allowed}]")
         database.execute("SET enable_external_access = false")
         database.execute("SET lock_configuration = true")
-        database.execute("CREATE TABLE found (file VARCHAR, start BIGINT, size BIGINT, url VARCHAR, digest VARCHAR)")
+        database.execute("CREATE TABLE IF NOT EXISTS asked (path VARCHAR)")
+        database.execute(
+            "CREATE TABLE IF NOT EXISTS found (file VARCHAR, start BIGINT, size BIGINT, url VARCHAR, digest VARCHAR)"
+        )
+        asked = {path for (path,) in database.execute("SELECT path FROM asked").fetchall()}
         for number, path in enumerate(paths):
+            if path in asked:
+                continue
             table = f"read_parquet('{opener.name(number)}', hive_partitioning = false)"
             try:
+                database.begin()
                 database.execute(f"INSERT INTO found {SELECT.format(table, where)}")
+                database.execute("INSERT INTO asked VALUES (?)", [path])
+                database.commit()
             except duckdb.Error as error:
                 raise _problem_with(error, opener, path, where, table, database) from error
         ordered = database.sql(
@@ -132,6 +140,22 @@ def selected_records(location: str, crawl: str, where: str) -> Iterator[pa.Recor
         ).to_arrow_reader(BATCH)
         for batch in ordered:
             yield pa.record_batch([column.cast(field.type) for column, field in zip(batch.columns, SCHEMA)], SCHEMA)
+
+
+@contextmanager
+def _database(scratch: Path) -> Iterator[Any]:
+    """A database in a folder; elsewhere, if another process has that one open, or it cannot be read."""
+    import duckdb
+
+    settings = {"autoinstall_known_extensions": False, "python_enable_replacements": False, "threads": CONNECTIONS}
+    scratch.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="corpusmill-index-", ignore_cleanup_errors=True) as other:
+        try:
+            database = duckdb.connect(str(scratch / "found.duckdb"), config=settings)
+        except duckdb.Error:
+            database = duckdb.connect(str(Path(other, "found.duckdb")), config=settings)
+        with database:
+            yield database
 
 
 def _problem_with(
@@ -147,6 +171,7 @@ def _problem_with(
         error, duckdb.BinderException | duckdb.CatalogException | duckdb.ParserException | duckdb.PermissionException
     ):
         if unknown := UNKNOWN.search(line):
+            database.rollback()
             columns = [row[0] for row in database.execute(f"DESCRIBE SELECT * FROM {table}").fetchall()]
             hint = did_you_mean(unknown[1], columns) or "."
             return RecipeError(f'where: the index has no column "{unknown[1]}"{hint} It has: {", ".join(columns)}.')

@@ -28,6 +28,7 @@ SCHEMA = pa.schema(
 )
 ROWS = 1 << 16  # in a row group
 GAP = 256 << 10  # bytes between two records that are fetched with them: sooner there than with another request
+SHA1_LENGTH = 32  # characters in base 32
 WHERE, RECORDS, TRANSFER, REQUESTS = b"location", b"records", b"transfer", b"requests"
 
 
@@ -42,6 +43,12 @@ class SelectedRecord(NamedTuple):
     @property
     def stop(self) -> int:
         return self.offset + self.length
+
+    @property
+    def sha1(self) -> str | None:
+        """The digest, if it is a SHA-1."""
+        digest = (self.digest or "").removeprefix("sha1:")
+        return digest if len(digest) == SHA1_LENGTH else None
 
 
 @dataclass(frozen=True)

@@ -120,12 +120,12 @@ class CommoncrawlReader:
     def question(self, location: str) -> str:
         return repr((name_of(location).rstrip("/"), self.crawl, self.where, self.format, self.files))
 
-    def select(self, location: str, target: Path) -> str:
+    def select(self, location: str, target: Path, scratch: Path) -> str:
         location = register_address(location)
         self._agree(location)
         with _refusals(location):
             if self.where:
-                batches = selected_records(location, self.crawl, self.where)
+                batches = selected_records(location, self.crawl, self.where, scratch)
             else:
                 batches = whole_files(location, self.crawl, self.format, self.files)
             records, transfer, requests = write(target, location, batches)
@@ -186,7 +186,7 @@ def _kept_here(reader: CommoncrawlReader, location: str) -> str:
     folder = tempfile.TemporaryDirectory(prefix="corpusmill-selection-", ignore_cleanup_errors=True)
     atexit.register(folder.cleanup)
     target = Path(folder.name, FILE)
-    reader.select(location, target)
+    reader.select(location, target, Path(folder.name, "scratch"))
     return str(target)
 
 
@@ -284,7 +284,7 @@ def _add(selected: SelectedRecord, data: bytes, docs: DocumentBatches, reader: W
         docs.dead(at, item.kind, item.reason, url=url)
     elif item.kind != "response":
         docs.dead(at, "not_a_response", f"the record is of the type {item.kind}", url=url)
-    elif (digest := _digest(item)) and selected.digest and digest != selected.digest.removeprefix("sha1:"):
+    elif (digest := _digest(item)) and selected.sha1 not in (None, digest):
         docs.dead(at, "digest_differs", f"the page has the SHA-1 {digest}, by the index {selected.digest}", url=url)
     else:
         item.offset = at
@@ -295,6 +295,6 @@ def _digest(record: Record) -> str | None:
     """SHA-1 of a record's payload in base 32, as the index has it; None of one that is not here as a whole."""
     if record.length > len(record.body):
         return None
-    response = _http.parse(record.body)
-    payload = record.body if response is None else response.body
+    end = _http.HEAD_END.search(record.body) if record.body.startswith(b"HTTP/") else None
+    payload = record.body[end.end() :] if end else record.body
     return base64.b32encode(hashlib.sha1(payload, usedforsecurity=False).digest()).decode()

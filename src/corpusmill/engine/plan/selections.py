@@ -4,6 +4,7 @@ The file is in a folder that is named for the question. A run that goes on finds
 the same records, whatever the collection has become.
 """
 
+import shutil
 import uuid
 from collections.abc import Callable
 from dataclasses import replace
@@ -54,14 +55,16 @@ def _selected(source: Source, run: RunFolder, note: Callable[[str], None]) -> So
         if storage.exists(paths[-1]):
             continue
         note(f"{source.source}: which records of {storage.name_of(location)} are meant is asked, once")
+        scratch = run.new_file(run.input(f"{folder}/scratch"))
         draft = run.new_file(run.input(f"{storage.TEMPORARY}{uuid.uuid4().hex}"))
         try:
-            sentence = reader.select(location, draft)
+            sentence = reader.select(location, draft, scratch)
             run.take_input(draft, paths[-1])
         except (InputError, RecipeError) as error:
             raise _about(source, error) from error
         finally:
             draft.unlink(missing_ok=True)
+        shutil.rmtree(scratch, ignore_errors=True)
         note(f"{source.source}: {sentence}")
     return replace(source, paths=tuple(paths))
 
