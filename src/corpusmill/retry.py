@@ -76,7 +76,10 @@ def is_unreachable(error: Exception) -> bool:
     if any(getattr(cause, "unreachable", False) for cause in _chain(error)):
         return True
     message = " ".join(f"{type(cause).__name__} {cause}" for cause in _chain(error)).lower()
-    return any(words in message for words in ("refused", "name or service", "resol", "getaddrinfo", "nodename"))
+    return any(
+        words in message
+        for words in ("refused", "cannot connect to host", "name or service", "resol", "getaddrinfo", "nodename")
+    )
 
 
 def http_status(error: BaseException) -> int | None:

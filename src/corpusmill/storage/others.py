@@ -34,7 +34,7 @@ def glob(pattern: str) -> list[ListedFile]:
 def find(path: str) -> tuple[bool, list[ListedFile]]:
     def look(fs: Any, inner: str) -> tuple[bool, list[ListedFile]]:
         try:
-            info = fs.info(inner)
+            info = _info(fs, inner)
         except FileNotFoundError:
             return False, []
         if info["type"] == "directory":
@@ -91,7 +91,7 @@ def exists(path: str) -> bool:
 def size(path: str) -> int | None:
     def look(fs: Any, inner: str) -> int | None:
         try:
-            return int(_fresh(fs).info(inner)["size"] or 0)
+            return int(_info(_fresh(fs), inner)["size"] or 0)
         except FileNotFoundError:
             return None
 
@@ -199,10 +199,23 @@ def _ask_once(question: Callable[[Any, str], T], fs: Any, inner: str) -> T:
     try:
         return question(fs, inner)
     except FileNotFoundError as error:
-        # Whatever a server answers, fsspec's question about a file says so.
-        if error.__cause__ is not None and http_status(error.__cause__) not in (None, *NOT_THERE):
-            raise error.__cause__ from None
-        raise
+        raise _answered(error) from None
+
+
+def _answered(error: FileNotFoundError) -> BaseException:
+    """What a server has answered: fsspec's question about a file says that it is not there, whatever that was."""
+    cause = error.__cause__
+    if not isinstance(cause, Exception):
+        return error
+    status = http_status(cause)
+    return cause if (may_pass(cause) if status is None else status not in NOT_THERE) else error
+
+
+def _info(fs: Any, inner: str) -> dict[str, Any]:
+    try:
+        return cast(dict[str, Any], fs.info(inner))
+    except FileNotFoundError as error:
+        raise _answered(error) from None
 
 
 def _ask_in_turn(path: str, manners: pace.Manners, asking: Callable[[], T]) -> T:
