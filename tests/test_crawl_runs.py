@@ -94,6 +94,14 @@ def test_check_says_how_much_is_asked_for_and_a_run_asks_the_index_once(server, 
     status, _, err = corpusmill("run", recipe, "--folder", folder, "--workers", 1)
     assert status == 0 and "nothing to do" in err
     assert len(server.requests) <= 3  # a look at the first records of three files, as of any input
+    for settings, nothing in (
+        (("contact=other@example.org",), True),
+        (("contact=you@example.org", f"where={WHERE} -- "), False),
+    ):
+        words = [word for each in settings for word in ("--set", f"read.commoncrawl.{each}")]
+        status, _, err = corpusmill("run", recipe, "--folder", folder, "--workers", 1, *words)
+        assert status == 0 and "nothing to do" in err, err  # another question with the same answer fetches nothing
+        assert not nothing or not [path for _, path, _ in server.requests if "cc-index" in path]
     status, out, _ = corpusmill("explain", folder, "https://www.example.is/3")
     assert status == 0 and "CC-MAIN-20260601000000-00000.warc.gz" in out
 

@@ -193,6 +193,16 @@ def test_whether_pages_must_be_extracted_depends_on_the_format(crawl):
     assert Recipe.parse(text.format(CRAWL, crawl, "wet")).read[0].reader.format == "wet"
 
 
+def test_in_python_a_crawl_needs_no_paths_and_a_recipe_is_written_as_it_was():
+    recipe = Recipe(
+        read={"commoncrawl": {"crawl": CRAWL, "where": "true", "contact": "me"}},
+        steps=["extract/blocks"],
+        write="jsonl",
+    )
+    assert recipe.read[0].paths == ("https://data.commoncrawl.org/",)
+    assert Recipe.parse(recipe.dump()) == recipe and Recipe.parse(recipe.dump(resolved=True)) == recipe
+
+
 # ------------------------------------------------------------------ what is wrong
 
 
