@@ -21,11 +21,13 @@ from corpusmill.read import END, HTML_PAGES, FilePiece, ReadCounts, _http, split
 from corpusmill.read._archive import LOOK_BACK, Damage, Record, records_in
 from corpusmill.read._crawl_index import CONNECTIONS, problem_of, selected_records, whole_files
 from corpusmill.read._documents import DocumentBatches
+from corpusmill.read._expansion import TYPICAL_EXPANSION
 from corpusmill.read._selections import (
     FILE,
     RECORDS,
     REQUESTS,
     TRANSFER,
+    WHERE,
     FetchedRange,
     SelectedRecord,
     files_in,
@@ -136,6 +138,8 @@ class CommoncrawlReader:
     def find_files(self, paths: Sequence[str], passed_over: PassedOver | None = None) -> list[FileInfo]:
         # Where no run keeps it, the selection is made for this process.
         selections = [_kept_here(self, path) if self.is_location(path) else path for path in paths]
+        for path in selections:  # one that a run has kept, too
+            self._agree(notes_of(path)[WHERE])
         return sorted((file for path in selections for file in files_in(path)), key=lambda file: file.name)
 
     def describe(self, file: FileInfo) -> str:
@@ -162,7 +166,7 @@ class CommoncrawlReader:
     @property
     def expands(self) -> float | None:
         """Bytes of text in a byte of a file, where files are not to be looked into for it."""
-        return 4.0 if self.where else None
+        return TYPICAL_EXPANSION if self.where else None
 
     def read(self, piece: FilePiece, source: str, counts: ReadCounts) -> Iterator[pa.RecordBatch]:
         docs = DocumentBatches(piece, source, self.step, counts)
@@ -209,9 +213,9 @@ def _refusals(location: str) -> Iterator[None]:
         if status not in SLOW_DOWN or scheme_of(location) not in WEB:
             raise
         raise StorageError(
-            f"{error}. After {status} it was asked again, more and more slowly, and still refuses: it is busy, or this "
-            "address has asked too much. Wait, and run the same command again: what is committed is not fetched again. "
-            "If it goes on, lower requests_per_second, or read from s3://commoncrawl/"
+            f"{location}: the server still answers {status}, though it was asked more and more slowly: it is busy, or "
+            "this address has asked too much. Wait, and run the same command again: what is committed is not fetched "
+            "again. If it goes on, lower requests_per_second, or read from s3://commoncrawl/"
         ) from error
 
 
