@@ -108,6 +108,11 @@ def entries_of(paragraph: str) -> dict[str, str]:
     return {key: text.strip() for key, text in entries.items()}
 
 
+SETTINGS = {  # of readers that take more than paths
+    "commoncrawl": "{crawl: CC-MAIN-2026-25, where: \"content_languages = 'isl'\", contact: you@example.org}",
+}
+
+
 def find(name: str) -> type[Any]:
     return steps.find(name)
 
@@ -117,16 +122,16 @@ def format_page(name: str, package: Any) -> str:
     cls = package.find(name)
     meanings, details = split(inspect.cleandoc(cls.__doc__ or ""), cls)
     reads = package is read
-    shown = reading(name, cls.suffixes[0]) if reads else writing(name)
+    shown = reading(name, SETTINGS.get(name) or f"data/*{cls.suffixes[0]}") if reads else writing(name)
     parts = [WRITTEN, f"# {name}", details[0], f"```yaml\n{shown}\n```"]
     parts += [*suffixes(cls), *details[1:]]
     return "\n\n".join([*parts, *parameter_list(parameters(cls), cls, meanings, package)]) + "\n"
 
 
-def reading(name: str, suffix: str) -> str:
+def reading(name: str, settings: str) -> str:
     """The beginning of a recipe with this reader, and an extractor where it needs one."""
     return first_valid(
-        "", [f"read:\n  {name}: data/*{suffix}{steps}" for steps in ("", "\nsteps:\n  - extract/resiliparse")]
+        "", [f"read:\n  {name}: {settings}{steps}" for steps in ("", "\nsteps:\n  - extract/resiliparse")]
     )
 
 
@@ -370,7 +375,7 @@ def linked(text: str) -> str:
 def suffixes(cls: type[Any]) -> list[str]:
     """The endings of files that a reader takes from a folder. Writers have none to choose."""
     endings = getattr(cls, "suffixes", None)
-    if not isinstance(endings, tuple):
+    if not isinstance(endings, tuple) or not endings:
         return []
     plain = [e for e in endings if not any(e.startswith(f"{shorter}.") for shorter in endings)]
     packed = dict.fromkeys(e.removeprefix(plain[0]) for e in endings if e.startswith(f"{plain[0]}."))

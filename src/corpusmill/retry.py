@@ -29,16 +29,19 @@ PASSING_CLASSES = {  # of aiohttp, requests, urllib3, httpx, botocore
     "ClientConnectionError", "ClientPayloadError", "ConnectionError", "ChunkedEncodingError", "Timeout",
     "ProtocolError", "TransportError", "HTTPClientError", "ResponseStreamingError", "IncompleteReadError",
 }  # fmt: skip
+UNREADABLE = "BadHttpMessage"  # of aiohttp: what was received, whose `code` is no status of an answer
 LASTING = (FileNotFoundError, FileExistsError, PermissionError, IsADirectoryError, NotADirectoryError)
 T = TypeVar("T")
 # Not the module's own generator: workers are forked, and would all draw the same.
 _chance = random.SystemRandom()
 
 
-def patiently(ask: Callable[[], T], passes: Callable[[Exception], bool] | None = None) -> T:
+def patiently(
+    ask: Callable[[], T], passes: Callable[[Exception], bool] | None = None, attempts: int | None = None
+) -> T:
     """The answer to a question that may be asked again; `passes` says of which errors, those of `may_pass` if not
     given."""
-    for attempt in range(1, ATTEMPTS):
+    for attempt in range(1, attempts or ATTEMPTS):
         try:
             return ask()
         except Exception as error:
@@ -73,12 +76,17 @@ def is_unreachable(error: Exception) -> bool:
     if any(getattr(cause, "unreachable", False) for cause in _chain(error)):
         return True
     message = " ".join(f"{type(cause).__name__} {cause}" for cause in _chain(error)).lower()
-    return any(words in message for words in ("refused", "name or service", "resol", "getaddrinfo", "nodename"))
+    return any(
+        words in message
+        for words in ("refused", "cannot connect to host", "name or service", "resol", "getaddrinfo", "nodename")
+    )
 
 
 def http_status(error: BaseException) -> int | None:
     """The status of the answer that an error is about; None if there was none."""
     for cause in _chain(error):
+        if any(kind.__name__ == UNREADABLE for kind in type(cause).__mro__):
+            continue
         response = getattr(cause, "response", None)
         status = getattr(cause, "status", None)
         # aiohttp warns of its `code`, which is its `status`.

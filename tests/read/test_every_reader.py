@@ -67,6 +67,7 @@ SAMPLES = {
     "warc": ("a.warc", page("one") + page("two") + warc("request", b"GET /"), 2),
     "wet": ("a.wet", warc("conversion", b"one") + warc("conversion", b"two"), 2),
 }
+NEEDED = {"commoncrawl": {"crawl": "CC-MAIN-2026-25"}}  # parameters that must be given
 every_reader = pytest.mark.parametrize("name", SAMPLES)
 COMPRESSED = {
     ".gz": lambda data: gzip.compress(data, mtime=0),
@@ -231,7 +232,7 @@ def test_what_a_reader_says_of_itself_is_enough_to_be_recognized():
     begins = [mark for name in read.names() for mark in getattr(read.find(name), "begins", {})]
     assert len(begins) == len(set(begins)) and all(isinstance(mark, bytes) and mark for mark in begins)
     for name in read.names():
-        reader = read.find(name)()
+        reader = read.find(name)(**NEEDED.get(name, {}))
         if isinstance(reader, GivesPages):
             assert reader.gives.extractor.startswith("extract/") and reader.gives.words
 

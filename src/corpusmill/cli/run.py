@@ -73,6 +73,7 @@ def run(
     if restart or not warm_start.is_probably_finished(recipe, folder):
         warm_start.start_for(recipe, settings)  # it imports while this process does
     from corpusmill.engine.plan import preflight
+    from corpusmill.engine.plan.selections import with_selections
     from corpusmill.ops.finish import DamagedOutput
     from corpusmill.ops.runs import run as carry_out
     from corpusmill.store.restart import remove_all
@@ -81,7 +82,8 @@ def run(
     loaded = preflight.load(recipe, settings, RunFolder(folder) if folder else None)
     address = folder or loaded.folder
     if restart:
-        preflight.ready(loaded, RunFolder(address))  # what is refused must not have removed a run
+        planned = RunFolder(address)
+        preflight.ready(with_selections(loaded, planned), planned)  # what is refused must not have removed a run
         remove_all(RunFolder(address))
     if retry_aside and not RunFolder(address).forget_aside():
         say(f"{address}: nothing is set aside here")

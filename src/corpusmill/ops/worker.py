@@ -25,6 +25,7 @@ from corpusmill.engine.drive.session import Session, StageCounts
 from corpusmill.engine.plan import preflight
 from corpusmill.engine.plan.changes import changes
 from corpusmill.engine.plan.plan import RunPlan, stages_record, unit_list
+from corpusmill.engine.plan.selections import with_selections
 from corpusmill.errors import CorpusmillError, InputError, RecipeError, RefusedFolder
 from corpusmill.execute import cpus, termination, warm_start
 from corpusmill.execute.announce import Announcer
@@ -94,7 +95,7 @@ def prepare(recipe: Recipe, folder: str | None = None) -> str:
     """
     run = RunFolder(folder or recipe.folder)
     refuse_to_drop(recipe, run)
-    plan = preflight.ready(recipe, run).plan
+    plan = preflight.ready(with_selections(recipe, run), run).plan
     run.make()
     with only_driver(run):
         active = [name for name in workers(run) if (read_worker(run, name) or {}).get("state") != ENDED]
@@ -142,6 +143,7 @@ def work(
     refuse_to_drop(loaded, run)
     with ExitStack() as stack:
         listener = listener or stack.enter_context(displays.display(progress))
+        loaded = with_selections(loaded, run, listener.note)
         plan = preflight.ready(loaded, run).plan
         if forgotten.read(run) is not None:
             raise RefusedFolder(

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from inspect import signature
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 import pyarrow as pa
@@ -44,6 +45,7 @@ __all__ = [
     "Piece",
     "ReadCounts",
     "Reader",
+    "SelectsRecords",
     "content_of",
     "dataset_files",
     "expansion",
@@ -156,6 +158,42 @@ class Describes(Protocol):
 
     def describe(self, file: FileInfo) -> str:
         """What it found out, in words; "" where there was nothing to find out."""
+        ...
+
+
+@runtime_checkable
+class SelectsRecords(Protocol):
+    """A reader that has to ask which records of a large collection are meant. A run asks once, and keeps the answer
+    among its own files, see `corpusmill.engine.plan.selections`.
+
+    location    where the collection is, if the recipe names no paths
+    selection   the name of a file with the answer
+    """
+
+    @property
+    def location(self) -> str: ...
+
+    @property
+    def selection(self) -> str: ...
+
+    def is_location(self, path: str) -> bool:
+        """Whether a path is where a collection is, and not an answer."""
+        ...
+
+    def check_location(self, location: str) -> None:
+        """Raises RecipeError if the collection cannot be asked for there with these parameters."""
+        ...
+
+    def question(self, location: str) -> str:
+        """What decides on the answer, in words that are the same where the answer is."""
+        ...
+
+    def select(self, location: str, target: Path, scratch: Path) -> str:
+        """Write the answer to a file, whose path the reader takes in place of the location. Returns a sentence about
+        it. Raises InputError if nothing is meant, or the collection is not there.
+
+        scratch   a folder of this question, in which one that was asked and broke off may have left something
+        """
         ...
 
 

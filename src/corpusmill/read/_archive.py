@@ -18,6 +18,7 @@ record, where the chain breaks and is picked up again.
 """
 
 import contextlib
+import io
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -110,6 +111,15 @@ def records(piece: FilePiece, limit: int, look_back: int = LOOK_BACK) -> Iterato
             if begin == 0 or stream.search(NEXT, PROBE):
                 items = _records(stream, limit, piece.stop)
                 yield from (item for item in items if item.offset >= piece.start)
+
+
+def records_in(data: bytes, limit: int) -> Iterator[Record | Damage]:
+    """The same of bytes of an archive that were fetched alone; offsets are in them."""
+    kind = kind_of(data[:HEAD])
+    if kind in MEMBER:
+        yield from _compressed(ArchiveMembers(io.BytesIO(data), kind, b""), 0, len(data), limit, 0)
+    else:
+        yield from _records(ByteStream(iter([data]), end=len(data), is_cheap=True), limit)
 
 
 def _read(file: IO[bytes], position: int) -> Iterator[bytes]:

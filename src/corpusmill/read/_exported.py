@@ -5,6 +5,7 @@ Written by docs/make_reference.py.
 
 from corpusmill.read.arrow import ArrowReader
 from corpusmill.read.code import CodeReader
+from corpusmill.read.commoncrawl import CommoncrawlReader
 from corpusmill.read.csv import CsvReader
 from corpusmill.read.dolma import DolmaReader
 from corpusmill.read.epub import EpubReader
@@ -23,6 +24,7 @@ from corpusmill.read.wet import WetReader
 __all__ = [
     "ArrowReader",
     "CodeReader",
+    "CommoncrawlReader",
     "CsvReader",
     "DolmaReader",
     "EpubReader",

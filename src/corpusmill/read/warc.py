@@ -34,6 +34,7 @@ RECORD_TYPES = (
     *("warcinfo", "response", "resource", "request", "metadata", "revisit", "conversion", "continuation"),
     *("filedesc", "unknown"),
 )
+MAX_HTTP_HEAD = 1 << 16  # bytes of a record that are kept beside those of its page
 RIGHTS_FIELDS = ("x-robots-tag", "tdm-reservation", "tdm-policy", "content-signal")  # fields of HTTP that are kept
 DATE = re.compile(r"\d{4}(?:-\d\d(?:-\d\d(?:T.*)?)?)?")
 
@@ -75,13 +76,18 @@ class WarcReader(FileReader):
     def can_cut(self, file: FileInfo) -> bool:
         return is_seekable(file)
 
+    @property
+    def page_limit(self) -> int:
+        """Bytes of a page."""
+        return int(self.max_mb * 1e6)
+
     def documents(self, piece: FilePiece, docs: DocumentBatches) -> Iterator[pa.RecordBatch]:
-        limit = int(self.max_mb * 1e6)
-        for record in records(piece, limit + (1 << 16)):
+        limit = self.page_limit
+        for record in records(piece, limit + MAX_HTTP_HEAD):
             if isinstance(record, Damage):
                 docs.dead(record.offset, record.kind, record.reason, url=record.url)
             elif record.kind == "response" or (record.kind == "resource" and self._is_page(record)):
-                self._page(record, docs, limit)
+                self.add_page(record, docs, limit)
             else:
                 docs.counts.skip(skipped(record))
             yield from docs.full()
@@ -92,7 +98,7 @@ class WarcReader(FileReader):
     def _is_wanted(self, media: str) -> bool:
         return media in self.types or (self.plain_text and media == PLAIN_TEXT)
 
-    def _page(self, record: Record, docs: DocumentBatches, limit: int) -> None:
+    def add_page(self, record: Record, docs: DocumentBatches, limit: int) -> None:
         """Add the document of a record, or a dead letter that says why it is not one."""
         at, url = record.offset, record.fields.get("warc-target-uri")
         response = _http.parse(record.body)

@@ -50,7 +50,14 @@ def _is_yaml_source(entry: Mapping[Any, Any]) -> bool:
     ((name, value),) = entry.items()
     if not isinstance(name, str) or not (name in read.names() or ":" in name):
         return False
-    return "paths" in value if isinstance(value, Mapping) else name != "text" and _are_paths(value)
+    return (
+        "paths" in value or _has_location(name) if isinstance(value, Mapping) else name != "text" and _are_paths(value)
+    )
+
+
+def _has_location(name: str) -> bool:
+    """Whether the reader of this name knows where its collection is, so that a source needs no paths."""
+    return name in read.names() and hasattr(read.find(name), "location")
 
 
 def _are_paths(value: Any) -> bool:
@@ -63,7 +70,7 @@ def _source_named(name: Any, data: Any, where: str, problems: Problems) -> Any:
     """A source from a mapping: documents by the name of their source, or paths by the name of their reader."""
     if isinstance(data, Source | Rows):
         return replace(data, source=str(name))
-    if _are_paths(data) or (isinstance(data, Mapping) and "paths" in data):
+    if _are_paths(data) or (isinstance(data, Mapping) and ("paths" in data or _has_location(str(name)))):
         return load.parse_source({name: data}, where, problems)
     return Rows(data, str(name))
 

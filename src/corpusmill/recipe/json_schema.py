@@ -179,7 +179,8 @@ def _reader(cls: type[Any]) -> Schema:
     }
     own["exclude"] = ONE_OR_MORE | {"description": notes_of_source["exclude"]}
     schema = _object(cls)
-    schema |= ONE_OR_MORE | {"type": ["string", "array", "object"], "required": ["paths", *schema.get("required", ())]}
+    required = [*(() if hasattr(cls, "location") else ("paths",)), *schema.get("required", ())]
+    schema |= ONE_OR_MORE | {"type": ["string", "array", "object"], "required": required}
     schema["properties"] = {
         "paths": ONE_OR_MORE | {"description": notes_of_source["paths"]},
         **own,

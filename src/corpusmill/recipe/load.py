@@ -284,7 +284,9 @@ def _parse_sources(nodes: list[PartNode], classes: list[type[Any] | None], probl
         if label in labels:
             problems.add(own["source"].at if "source" in own else node.at, f"{node.name}: {same_name(label)}")
         labels.add(label)
-        if "paths" not in own:
+        if "paths" not in own and cls is not None and hasattr(cls, "location"):
+            lists["paths"] = (cls.location,)
+        elif "paths" not in own:
             problems.add(node.at, f"{node.name} needs paths, as in: {node.name}: {{paths: data/*}}")
         reader = None if cls is None else make(cls, node.name, node.at, entries, problems, SOURCE_KEYS)
         sources.append(None)

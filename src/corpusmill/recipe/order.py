@@ -53,7 +53,7 @@ class RecipePart:
     """A reader, step or writer of a recipe: its section, its place there, its name, and its class if that is known.
 
     sources       those that a step applies to, or the one that a reader reads; None: all of them, or it is not known
-    html_column   whether a reader takes pages from a column
+    html_column   whether a reader gives HTML pages, from a column or by another parameter
     """
 
     section: str
@@ -83,7 +83,7 @@ def check_order(recipe: RecipeParts, tree: Node | None = None) -> None:
     problems = Problems()
     names = source_names(recipe.read, recipe.steps)
     parts = [
-        RecipePart(section, index, name_of(value), type(value), sources, section == "read" and _reads_column(value))
+        RecipePart(section, index, name_of(value), type(value), sources, section == "read" and _gives_html(value))
         for section, values in (
             ("read", [(source.reader, (source.source,)) for source in recipe.read]),
             ("steps", [(step, applied(selection, names)) for step, selection in zip(recipe.steps, recipe.selections)]),
@@ -131,11 +131,12 @@ def finds_clusters(step: Any) -> bool:
 
 def gives_pages(reader: Any) -> bool:
     """Whether a reader gives HTML pages, without their text."""
-    return isinstance(reader, GivesPages) or _reads_column(reader)
+    return isinstance(reader, GivesPages) or _gives_html(reader)
 
 
-def _reads_column(reader: Any) -> bool:
-    return isinstance(getattr(reader, "html", None), str)
+def _gives_html(reader: Any) -> bool:
+    """Whether a reader gives HTML pages because of its parameters, which its class does not say."""
+    return isinstance(getattr(reader, "html", None), str) or getattr(reader, "gives", None) == HTML_PAGES
 
 
 def cuts_parts(recipe: RecipeParts, parts: Sequence[RecipePart]) -> list[tuple[RecipePart, str]]:

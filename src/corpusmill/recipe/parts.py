@@ -12,7 +12,7 @@ import pyarrow as pa
 from corpusmill import execute
 from corpusmill.errors import RecipeError
 from corpusmill.execute.ray_cluster import checked_address
-from corpusmill.read import ReadCounts, files_at, is_whole
+from corpusmill.read import ReadCounts, SelectsRecords, files_at, is_whole
 from corpusmill.recipe.canaries import Canary
 from corpusmill.recipe.names import name_of, short_name
 from corpusmill.recipe.selection import Selection
@@ -76,6 +76,9 @@ class Source:
                     f"{name} is of whole data sets of the Hugging Face hub, as in paths: hf://datasets/org/name, and "
                     f"of folders; these paths name files: {', '.join(paths)}"
                 )
+        if isinstance(self.reader, SelectsRecords):
+            for path in filter(self.reader.is_location, paths):
+                self.reader.check_location(path)
         if "\0" in self.source:
             raise RecipeError("the name of a source cannot hold a null character")
         object.__setattr__(self, "paths", tuple(home(path) for path in paths))

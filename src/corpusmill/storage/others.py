@@ -4,17 +4,22 @@ import contextlib
 import io
 import os
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from corpusmill.assets.extras import HTTP
 from corpusmill.errors import InputError, StorageError, did_you_mean
-from corpusmill.retry import patiently
+from corpusmill.retry import http_status, may_pass, patiently
+from corpusmill.storage import pace, web
+from corpusmill.storage.object_file import ObjectFile
 from corpusmill.storage.places import BLOCK, ListedFile, address_of, last_part, scheme_of
 from corpusmill.storage.trouble import errors_of, first_line
 
 EXTRAS = {"http": HTTP, "https": HTTP}
 CREATES_ONCE = {"memory"}  # whose pipe_file(mode="create") is conditional
+NOT_THERE = (404, 410)
+PATIENT_ATTEMPTS = 10  # two minutes, of a server that is asked with manners and answers that it is asked too often
 T = TypeVar("T")
 
 
@@ -29,7 +34,7 @@ def glob(pattern: str) -> list[ListedFile]:
 def find(path: str) -> tuple[bool, list[ListedFile]]:
     def look(fs: Any, inner: str) -> tuple[bool, list[ListedFile]]:
         try:
-            info = fs.info(inner)
+            info = _info(fs, inner)
         except FileNotFoundError:
             return False, []
         if info["type"] == "directory":
@@ -68,7 +73,11 @@ def read(path: str) -> bytes:
 
 
 def read_range(path: str, start: int, stop: int) -> bytes:
-    return ask(path, lambda fs, inner: cast(bytes, fs.cat_file(inner, start=start, end=stop)))
+    if scheme_of(path) in EXTRAS:
+        return ask(path, lambda fs, inner: web.read_range(fs, inner, start, stop)) if stop > start else b""
+    # The Hub's files are read 5 MB ahead unless told not to.
+    options = {"cache_type": "none"} if scheme_of(path) == "hf" else {}
+    return ask(path, lambda fs, inner: cast(bytes, fs.cat_file(inner, start=start, end=stop, **options)))
 
 
 def read_ranges(path: str, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
@@ -82,7 +91,7 @@ def exists(path: str) -> bool:
 def size(path: str) -> int | None:
     def look(fs: Any, inner: str) -> int | None:
         try:
-            return int(_fresh(fs).info(inner)["size"] or 0)
+            return int(_info(_fresh(fs), inner)["size"] or 0)
         except FileNotFoundError:
             return None
 
@@ -179,8 +188,47 @@ def ask(path: str, question: Callable[[Any, str], T]) -> T:
     """The answer of a remote file system, which is given itself and the path inside it; asked again where the trouble
     may pass. Raises InputError if there is no such file, StorageError for all else."""
     fs, inner = _file_system(path)
+    asking = partial(_ask_once, question, fs, inner)
     with errors_of(path):
-        return patiently(lambda: question(fs, inner))
+        if (manners := pace.manners_of(path)) is None:
+            return patiently(asking)
+        return patiently(partial(_ask_in_turn, path, manners, asking), _may_pass, PATIENT_ATTEMPTS)
+
+
+def _ask_once(question: Callable[[Any, str], T], fs: Any, inner: str) -> T:
+    try:
+        return question(fs, inner)
+    except FileNotFoundError as error:
+        raise _answered(error) from None
+
+
+def _answered(error: FileNotFoundError) -> BaseException:
+    """What a server has answered: fsspec's question about a file says that it is not there, whatever that was."""
+    cause = error.__cause__
+    if not isinstance(cause, Exception):
+        return error
+    status = http_status(cause)
+    return cause if (may_pass(cause) if status is None else status not in NOT_THERE) else error
+
+
+def _info(fs: Any, inner: str) -> dict[str, Any]:
+    try:
+        return cast(dict[str, Any], fs.info(inner))
+    except FileNotFoundError as error:
+        raise _answered(error) from None
+
+
+def _ask_in_turn(path: str, manners: pace.Manners, asking: Callable[[], T]) -> T:
+    pace.take_turn(path, manners)
+    try:
+        return asking()
+    except Exception as error:
+        pace.slow_down(path, error)
+        raise
+
+
+def _may_pass(error: Exception) -> bool:
+    return may_pass(error) or http_status(error) in pace.SLOW_DOWN
 
 
 def _file_system(path: str) -> tuple[Any, str]:
@@ -188,8 +236,10 @@ def _file_system(path: str) -> tuple[Any, str]:
     import fsspec
 
     scheme = scheme_of(path)
+    manners = pace.manners_of(path)
+    settings = {"client_kwargs": {"headers": {"User-Agent": manners.user_agent}}} if manners else {}
     try:
-        fs, inner = fsspec.core.url_to_fs(address_of(path))
+        fs, inner = fsspec.core.url_to_fs(address_of(path), **settings)
     except ImportError as error:
         if scheme not in EXTRAS:  # of the many places that fsspec knows: it names the package
             raise InputError(f"{path}: {first_line(error)}") from error
@@ -276,4 +326,8 @@ class RemoteFile(io.RawIOBase):
 
 
 def reading(path: str) -> io.RawIOBase:
-    return RemoteFile(path)
+    if pace.manners_of(path) is None:
+        return RemoteFile(path)
+    if (count := size(path)) is None:
+        raise InputError(f"{path}: no such file or folder")
+    return ObjectFile(count, partial(read_range, path))

@@ -61,6 +61,8 @@ from corpusmill.store.units import Results
 
 RUN, WATERFALL, REPORT = "run.json", "waterfall.json", "report.html"
 OUTPUT, STAGES, INPUTS = "output", "stages", "inputs"
+DATED = 946_684_800 * 10**9  # nanoseconds: 2000-01-01. A unit is known by the date of its files
+UNSAFE = re.compile(r"[^\w.-]")  # in the name of a file
 STAGES_RECORD, FINISHED, COLLECTION = "stages.json", "finished.json", "collection.json"
 CANARIES_RECORD = "canaries.json"
 TRAINING_RECORD = "training.json"
@@ -330,12 +332,11 @@ class RunFolder:
         """The relative name of a file of input that the run itself has written, see `add_input`."""
         return f"{INPUTS}/{name}"
 
-    def add_input(self, prefix: str, file_name: str, chunks: Iterable[bytes], dated: int) -> tuple[str, bool]:
+    def add_input(self, prefix: str, file_name: str, chunks: Iterable[bytes]) -> tuple[str, bool]:
         """Write a file into a folder of inputs that is named for what it holds. Returns the file's full name, and False
         if there is one of this name and size already.
 
-        prefix   of the folder's name; the rest is the XXH3-128 of the content
-        dated    nanoseconds: the file's date, where files have one
+        prefix   what the folder's name begins with; the rest is the XXH3-128 of the content
         """
         draft = self.new_file(self.input(f"{storage.TEMPORARY}{uuid.uuid4().hex}"))
         digest = xxhash.xxh3_128()
@@ -344,20 +345,24 @@ class RunFolder:
                 for chunk in chunks:
                     file.write(chunk)
                     digest.update(chunk)
-                file.flush()
-                os.fsync(file.fileno())
-            folder = self.name_of(self.input(f"{prefix}-{digest.hexdigest()}"))
+            folder = self.name_of(self.input(input_folder(prefix, digest.hexdigest())))
             name = storage.join(folder, file_name)
             if storage.list_sizes(folder).get(file_name) == draft.stat().st_size:
                 return name, False
-            if self.is_local:
-                os.utime(draft, ns=(dated, dated))
-                storage.move(str(draft), name)
-            else:
-                storage.upload(draft, name)
+            self.take_input(draft, name)
             return name, True
         finally:
             draft.unlink(missing_ok=True)
+
+    def take_input(self, draft: Path, name: str) -> None:
+        """Give a file that was written on this machine its full name among the inputs, and the date of all of them."""
+        if self.is_local:
+            os.utime(draft, ns=(DATED, DATED))
+            with draft.open("r+b") as file:
+                os.fsync(file.fileno())
+            storage.move(str(draft), name)
+        else:
+            storage.upload(draft, name)
 
     # ------------------------------------------------------------- output
 
@@ -445,6 +450,11 @@ class RunFolder:
         was made of it for questions."""
         names = (STAGES, INPUTS, FIND, ANSWERS, STAGES_RECORD, FINISHED, DATASET)
         return [self.name_of(name) for name in names if storage.exists(self.name_of(name))]
+
+
+def input_folder(source: str, digest: str) -> str:
+    """The name of a folder of inputs: for its source, and for what is in it."""
+    return f"{UNSAFE.sub('_', source)[:60]}-{digest}"
 
 
 def _sync(path: Path) -> None:

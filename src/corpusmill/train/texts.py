@@ -16,7 +16,7 @@ from corpusmill.storage import FileInfo, expand, has_ending
 Documents = Literal["file", "line", "paragraph", "article"]
 PIECE_BYTES = 64 << 20
 # Readers of markup that is not HTML, which a step of a recipe takes off; and of JSON lines with files beside them.
-NO_TEXT = ("dolma", "latex", "mediawiki", "redpajama")
+NO_TEXT = ("commoncrawl", "dolma", "latex", "mediawiki", "redpajama")
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,8 @@
     plan           the plan itself, and the units of a stage
     identity       the fingerprint of a stage's work: parameters, code, library versions
     inputs, look   which files are read, and what is in them
+    selections     which records of a crawl are read, asked once
+    stored_rows    documents in memory, as files
     preflight      all that can be wrong with a recipe, before anything runs
     changes        what a run will do again, and why
     forecast       disk and memory

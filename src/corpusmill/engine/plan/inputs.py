@@ -22,7 +22,7 @@ import xxhash
 
 from corpusmill.engine.work.pass_parts import InputPieces, SourcePieces
 from corpusmill.errors import InputError
-from corpusmill.read import ChoosesFiles, FilePiece, dataset_files, expansion, files_at, is_dataset
+from corpusmill.read import ChoosesFiles, FilePiece, SelectsRecords, dataset_files, expansion, files_at, is_dataset
 from corpusmill.recipe.parts import Source
 from corpusmill.storage import FileInfo, PassedOver, is_in, is_outside, refuse_alike, selected
 from corpusmill.store.work import PlannedUnit
@@ -74,7 +74,10 @@ def find_inputs(sources: Sequence[Source]) -> tuple[SourceFiles, ...]:
 def find_source(source: Source) -> SourceFiles:
     """The files of a source. Raises InputError if it has none."""
     passed_over = PassedOver()
-    return replace(measured(files_of(source, passed_over)), passed_over=str(passed_over))
+    files = files_of(source, passed_over)
+    if (expands := getattr(source.reader, "expands", None)) is not None:
+        return SourceFiles(files, dict.fromkeys((suffix(file.name) for file in files), expands), str(passed_over))
+    return replace(measured(files), passed_over=str(passed_over))
 
 
 def files_of(source: Source, passed_over: PassedOver | None = None) -> tuple[FileInfo, ...]:
@@ -85,7 +88,8 @@ def files_of(source: Source, passed_over: PassedOver | None = None) -> tuple[Fil
     passed_over = PassedOver() if passed_over is None else passed_over
     suffixes = source.reader.suffixes if isinstance(source.reader, ChoosesFiles) else ()
     file_at: dict[str, FileInfo] = {}
-    of_parts = [path for path in source.paths if is_dataset(path) or source.subset or source.split]
+    selects = isinstance(source.reader, SelectsRecords)  # which finds the files of a data set by their lists
+    of_parts = [p for p in source.paths if (is_dataset(p) and not selects) or source.subset or source.split]
     if places := [path for path in source.paths if path not in of_parts]:
         file_at |= {file.path: file for file in selected(files_at(source.reader, places, passed_over), source.root)}
     for path in of_parts:

@@ -23,6 +23,7 @@ from corpusmill.engine.plan.inputs import NOTHING, SourceFiles, find_source
 from corpusmill.engine.plan.look import FILES, MANY, SourceSample, is_ours, look
 from corpusmill.engine.plan.lower import lower_inputs
 from corpusmill.engine.plan.plan import RunPlan
+from corpusmill.engine.plan.selections import selects
 from corpusmill.engine.plan.usable_folder import refuse_if_unusable
 from corpusmill.engine.work.batch import Batch
 from corpusmill.engine.work.passes import Pass
@@ -141,7 +142,7 @@ def _look_further(parts: LoadedParts, findings: Findings, folder: RunFolder | No
     folder = folder or RunFolder(sections.run.folder or f"runs/{sections.name}")
     lacking = _look_for_extras(sections, folder, findings)
     inputs = [
-        NOTHING if ("read", index) in lacking else _files_of(source, index, findings)
+        NOTHING if ("read", index) in lacking or selects(source) else _files_of(source, index, findings)
         for index, source in enumerate(sections.read)
     ]
     budget = sections.run.error_budget

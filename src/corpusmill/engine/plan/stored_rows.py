@@ -6,7 +6,6 @@ date, so a run of the same rows has nothing to do, and rows that were written be
 """
 
 import json
-import re
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -17,6 +16,7 @@ from typing import Any
 
 import orjson
 
+from corpusmill.engine.plan.selections import with_selections
 from corpusmill.engine.plan.usable_folder import refuse_if_unusable
 from corpusmill.engine.work.canaries import with_canaries
 from corpusmill.errors import InputError, RecipeError, did_you_mean
@@ -27,9 +27,7 @@ from corpusmill.store.locks import only_driver
 from corpusmill.store.run_folder import RunFolder
 
 FILE = "rows.jsonl"
-DATED = 946_684_800 * 10**9  # nanoseconds: 2000-01-01. A unit is known by the date of its files
 TOGETHER = 1 << 20  # bytes that are written at a time
-UNSAFE = re.compile(r"[^\w.-]")  # in the name of a file
 OPTIONS = orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_APPEND_NEWLINE
 
 
@@ -70,13 +68,14 @@ def _replaced(source: Source | Rows, inputs: Mapping[str, Any]) -> Source | Rows
 
 
 def stored(recipe: Recipe, run: RunFolder, note: Callable[[str], None] = lambda line: None) -> Recipe:
-    """The recipe with files in place of documents in memory, which are written into the run's folder.
+    """The recipe with files in place of documents in memory, which are written into the run's folder, and of selections
+    of records, see `selections`.
 
     note   is called with a line for each source that is written
 
     Raises InputError, before anything has its name, for a row that cannot be a document.
     """
-    recipe = with_canaries(recipe)
+    recipe = with_selections(with_canaries(recipe), run, note)
     if not any(isinstance(source, Rows) for source in recipe.read):
         return recipe
     refuse_if_unusable(run, (), ())
@@ -100,7 +99,7 @@ def _stored(rows: Rows, run: RunFolder, note: Callable[[str], None]) -> Source:
                 size, waiting = 0, []
         yield b"".join(waiting)
 
-    path, is_new = run.add_input(UNSAFE.sub("_", rows.source)[:60], FILE, chunks(), DATED)
+    path, is_new = run.add_input(rows.source, FILE, chunks())
     if is_new:
         note(f"{rows.source}: {count:,} rows in memory written to {path}")
     return Source(rows.reader, path, rows.source)
