@@ -67,9 +67,10 @@ def test_a_server_of_others_is_asked_once(server, tmp_path):
     questions = [Question(name, (("user", f"What is {number}?"),), short) for number in range(12)]
     with answers_in(str(tmp_path)):
         answers = ask(Server(url=url, model=name, in_flight=4), questions)
-        assert all(isinstance(answer, Answer) and answer.prompt_tokens > 10 for answer in answers), answers
-        assert {answer.answer_tokens for answer in answers} <= set(range(1, 9))
-        assert any(answer.is_cut for answer in answers)
+        given = [answer for answer in answers if isinstance(answer, Answer)]
+        assert len(given) == 12 and all(answer.prompt_tokens > 10 for answer in given), answers
+        assert {answer.answer_tokens for answer in given} <= set(range(1, 9))
+        assert any(answer.is_cut for answer in given)
         away = Server(url="http://127.0.0.1:9/v1", model=name)  # nobody is there
         assert ask(away, questions) == answers
 
