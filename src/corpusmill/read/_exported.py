@@ -6,6 +6,7 @@ Written by docs/make_reference.py.
 from corpusmill.read.arrow import ArrowReader
 from corpusmill.read.code import CodeReader
 from corpusmill.read.csv import CsvReader
+from corpusmill.read.docx import DocxReader
 from corpusmill.read.dolma import DolmaReader
 from corpusmill.read.epub import EpubReader
 from corpusmill.read.html import HtmlReader
@@ -24,6 +25,7 @@ __all__ = [
     "ArrowReader",
     "CodeReader",
     "CsvReader",
+    "DocxReader",
     "DolmaReader",
     "EpubReader",
     "HtmlReader",

@@ -8,14 +8,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from os import PathLike
-from typing import Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import pyarrow as pa
 
 from corpusmill.errors import InputError, RecipeError
 from corpusmill.read import plain_rows
-from corpusmill.read.arrow import ArrowReader
 from corpusmill.read.jsonl import JsonlReader
+
+if TYPE_CHECKING:
+    from corpusmill.read.arrow import ArrowReader
 
 ROWS_AT_ONCE = 1024  # rows of a table that are Python values at a time
 ARROW_STREAM = "__arrow_c_stream__"
@@ -60,10 +62,12 @@ class Rows:
             )
 
     @property
-    def reader(self) -> JsonlReader | ArrowReader:
+    def reader(self) -> "JsonlReader | ArrowReader":
         """What reads them once they are written."""
         if self.columns is None:
             return self.line_reader
+        from corpusmill.read.arrow import ArrowReader
+
         roles = {name: getattr(self, name) for name in ("text", "html", "id", "url", "date", "keep", "columns")}
         return ArrowReader(**roles)
 
