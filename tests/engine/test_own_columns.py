@@ -346,11 +346,11 @@ def test_names_that_are_not_there_and_types_that_cannot_be_stored_are_errors(tmp
     ):
         carried_out(recipe(f"parquet: {{paths: {tmp_path}/a.parquet, columns: [docid]}}", tmp_path))
     with pytest.raises(
-        RecipeError, match=r"columns is keep, for all columns of the input, or a list of their names; got \[\]"
+        RecipeError, match=r"columns is keep, for all columns of the input, or a list of their names; got \(\)"
     ):
-        ParquetReader(columns=[])
+        ParquetReader(columns=())
     with pytest.raises(RecipeError, match=r'there is no column "doc_id".*as columns\.NAME'):
-        ParquetWriter(columns=["doc_id"])
+        ParquetWriter(columns=("doc_id",))
     odd = pa.table({"text": ["a b c"], "m": pa.array([None], pa.struct([]))})
     with pa.OSFile(str(tmp_path / "odd.arrow"), "wb") as file, pa.ipc.new_stream(file, odd.schema) as stream:
         stream.write_table(odd)
