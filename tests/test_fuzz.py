@@ -40,7 +40,7 @@ def fuzz(*words: object, **variables: str) -> "subprocess.CompletedProcess[str]"
             25,
         ),
         (["read-arrow", "read-parquet"], 25),
-        (["read-mediawiki", "read-stackexchange", "read-latex", "read-epub", "read-code"], 20),
+        (["read-mediawiki", "read-stackexchange", "read-latex", "read-epub", "read-docx", "read-code"], 20),
         (["read-dolma", "read-redpajama"], 20),
         (["recipe", "keep_where", "loader"], 25),
         (["shards", "sql"], 12),

@@ -193,12 +193,19 @@ def book() -> bytes:
     return out.getvalue()
 
 
+def word_document() -> bytes:
+    with zipfile.ZipFile(out := io.BytesIO(), "w") as archive:
+        archive.writestr("word/document.xml", f"<document><body><p><r><t>{TEXT}</t></r></p></body></document>")
+    return out.getvalue()
+
+
 # Format -> its file, the content without a document, the content with one, the steps that it must have.
 FILES: dict[str, tuple[str, bytes, bytes, tuple[str, ...]]] = {
     "arrow": ("in.arrow", arrow(), arrow(TEXT), ()),
     "code": ("in.tar", tar(), tar(a="import os\n\nprint(os.name)\n"), ()),
     "csv": ("in.csv", b"text\n", f'text\n"{TEXT}"\n'.encode(), ()),
     "dolma": ("documents/in.json.gz", gzip.compress(BLANK), gzip.compress(ONE), ()),
+    "docx": ("in.docx", BLANK, word_document(), ("extract/blocks",)),
     "epub": ("in.epub", BLANK, book(), ("extract/blocks",)),
     "html": ("in.html", BLANK, PAGE, ("extract/blocks",)),
     "jsonl": ("in.jsonl", BLANK, ONE, ()),

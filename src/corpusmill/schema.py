@@ -18,6 +18,7 @@ DOCUMENT = pa.schema(
         ("metadata", pa.string()),  # all other columns of the input, as one JSON object; null if there are none
     ]
 )
+OWN = "columns."  # begins the names of signals that are columns of the input, see `corpusmill.read.ColumnTypes`
 STORED = pa.schema([field for field in DOCUMENT if field.name not in ("raw", "charset")])  # what a pass writes
 COUNTED = STORED.append(pa.field("tokens", pa.int64()))  # documents as they are stored between passes
 

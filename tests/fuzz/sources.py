@@ -26,6 +26,7 @@ NAMES = {
     "stackexchange": "Posts.xml",
     "latex": "case.tex",
     "epub": "case.epub",
+    "docx": "case.docx",
     "pdf": "case.pdf",
     "code": "case.tar",
 }
@@ -38,6 +39,7 @@ KNOWN: dict[str, list[tuple[str, list[str]]]] = {
     "mediawiki": XML,
     "stackexchange": XML,
     "epub": [*XML, (r'href="([^"]*)"', ['href="../../../etc/passwd"', 'href="%00"', 'href="a.xhtml#b"'])],
+    "docx": [*XML, (r'val="([^"]*)"', ['val="-1"', 'val="99999999999999999999"', 'val="bullet"', 'val="A"'])],
     "latex": [
         (r"\\(\w+)", ["\\input", "\\begin", "\\end", "\\newcommand", "\\def", "\\", "\\include{main}"]),
         (r"[{}$%\[\]]", ["{", "}", "{{{{", "$", "$$", "%", "\\%", "[", "]"]),
@@ -101,6 +103,32 @@ def _epub(random: Random) -> list[Members]:
         "META-INF/container.xml": '<container><rootfiles><rootfile full-path="OPS/b.opf"/></rootfiles></container>',
         "OPS/b.opf": package,
         "OPS/a.xhtml": f"<html><head><title>x</title></head><body><p>{prose(random)}</p></body></html>",
+    }
+    return [{name: content.encode() for name, content in members.items()}]
+
+
+def _docx(random: Random) -> list[Members]:
+    spaces = 'xmlns:w="made:w" xmlns:m="made:m"'
+    relation = '<Relationship Id="{0}" Type="made/{0}" Target="{1}"/>'
+    note = '<w:footnote w:id="1"><w:p><w:r><w:t>a note</w:t></w:r></w:p></w:footnote>'
+    body = (
+        f'<w:p><w:pPr><w:pStyle w:val="A"/></w:pPr><w:r><w:t>{prose(random)}</w:t></w:r></w:p><w:p><w:pPr><w:numPr>'
+        '<w:ilvl w:val="1"/><w:numId w:val="1"/></w:numPr></w:pPr><w:r><w:t>an item</w:t><w:footnoteReference w:id="1"/>'
+        '</w:r></w:p><w:tbl><w:tr><w:tc><w:tcPr><w:gridSpan w:val="2"/></w:tcPr><w:p><w:r><w:t>a cell</w:t></w:r></w:p>'
+        "</w:tc></w:tr></w:tbl><w:p><m:oMath><m:f><m:num><m:r><m:t>1</m:t></m:r></m:num><m:den><m:r><m:t>x</m:t></m:r>"
+        "</m:den></m:f></m:oMath></w:p>"
+    )
+    members = {
+        "_rels/.rels": f"<Relationships>{relation.format('officeDocument', 'w/d.xml')}</Relationships>",
+        "w/_rels/d.xml.rels": "<Relationships>"
+        + "".join(relation.format(kind, f"{kind}.xml") for kind in ("styles", "numbering", "footnotes"))
+        + "</Relationships>",
+        "w/d.xml": f"<w:document {spaces}><w:body>{body}</w:body></w:document>",
+        "w/styles.xml": f'<w:styles {spaces}><w:style w:styleId="A"><w:name w:val="heading 1"/><w:basedOn w:val="A"/>'
+        '<w:pPr><w:outlineLvl w:val="1"/></w:pPr></w:style></w:styles>',
+        "w/numbering.xml": f'<w:numbering {spaces}><w:abstractNum w:abstractNumId="0"><w:lvl w:ilvl="1"><w:numFmt '
+        'w:val="decimal"/></w:lvl></w:abstractNum><w:num w:numId="1"><w:abstractNumId w:val="0"/></w:num></w:numbering>',
+        "w/footnotes.xml": f"<w:footnotes {spaces}>{note}</w:footnotes>",
     }
     return [{name: content.encode() for name, content in members.items()}]
 
@@ -194,8 +222,8 @@ class Source:
     def _files(self, seed: bytes | Members, random: Random) -> Files:
         name = NAMES[self.format]
         if isinstance(seed, dict):
-            if self.format == "epub" or random.random() < 0.5:
-                return {name if self.format == "epub" else "case.zip": _zip(seed)}
+            if self.format in ("epub", "docx") or random.random() < 0.5:
+                return {"case.zip" if self.format == "code" else name: _zip(seed)}
             return {name: _tar(seed)}
         if self.format in ("mediawiki", "stackexchange") and random.random() < 0.5:
             how = random.choice(("gz", "bz2"))

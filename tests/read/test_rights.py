@@ -117,6 +117,66 @@ def test_robots_are_those_of_the_host(tmp_path):
     assert said(step, url="https://signal.org/") == signal
 
 
+def test_preferences_by_aipref_are_those_of_header_and_robots(tmp_path):
+    rules = "Content-Usage: search=y\nUser-agent: *\nAllow: /\nContent-Usage: train-ai=n\nContent-Usage: /open/ train-ai=y\nContent-Usage: /open/*.pdf$ bots=n\n"
+    step = AnnotateRights(captures=str(table(tmp_path, found("https://a.org", rules))), agents=("GPTBot",))
+
+    def usage(url, header=""):
+        shown = said(step, url=url, metadata=json.dumps({"http_content_usage": header}) if header else None)
+        return shown.get("train_ai"), shown.get("content_usage")
+
+    assert usage("https://a.org/x") == ("n", "search=y,train-ai=n")
+    assert usage("https://a.org/open/x") == ("y", "train-ai=y")
+    assert usage("https://a.org/open/x.pdf") == ("n", "bots=n")
+    assert usage("https://a.org/open/x", "train-ai=n") == ("n", "train-ai=n")
+    assert usage("https://b.org/", "search=n") == (None, "search=n")
+    assert usage("https://b.org/", "bots=n, train-ai=y") == ("y", "bots=n,train-ai=y")
+    assert usage("https://b.org/", "train-ai=y, train-genai=n") == ("n", "train-ai=y,train-genai=n")
+    assert usage("https://b.org/", "train-ai=no, TRAIN-AI=n, train-ai") == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("markup", "link", "rules", "expected"),
+    [
+        ('<link rel="license" type="application/rsl+xml" href="/l.xml">', "", "", ("https://a.org/l.xml", "page")),
+        (
+            "<LINK href=l.xml type='application/RSL+xml' rel='alternate License'>",
+            "",
+            "",
+            ("https://a.org/d/l.xml", "page"),
+        ),
+        ('<link rel="license" href="/l.html">', "", "", (None, None)),
+        ("", '<https://b.org/l.xml>; rel="license"; type="application/rsl+xml"', "", ("https://b.org/l.xml", "header")),
+        (
+            "",
+            '</s.css>; rel=preload, </l.xml>; type="application/rsl+xml"; rel=license',
+            "",
+            ("https://a.org/l.xml", "header"),
+        ),
+        ("", '</l.xml>; rel=alternate; type="application/rsl+xml"', "", (None, None)),
+        ("", "", "User-agent: x\nDisallow:\n\nLicense: https://b.org/r.xml # terms", ("https://b.org/r.xml", "robots")),
+        ("", "", "License: terms.xml", (None, None)),
+    ],
+)
+def test_a_licence_by_rsl_is_named_by_page_header_or_robots(tmp_path, markup, link, rules, expected):
+    step = AnnotateRights(captures=str(table(tmp_path, found("https://a.org", rules))))
+    metadata = json.dumps({"http_link": link}) if link else None
+    shown = said(step, url="https://a.org/d/x", metadata=metadata, raw=f"<html><head>{markup}</head></html>".encode())
+    assert (shown.get("rsl"), shown.get("rsl_how")) == expected
+
+
+def test_the_filter_drops_what_aipref_says_and_rsl_if_asked():
+    about = [
+        {"http_content_usage": "train-ai=n"},
+        {"http_content_usage": "train-ai=y"},
+        {"http_link": '</l>; rel="license"; type="application/rsl+xml"'},
+    ]
+    batch = docs(None, None, None, url=["https://a.org/"] * 3, metadata=[json.dumps(one) for one in about])
+    usual, other = FilterRights(), FilterRights(content_usage=False, rsl=True)
+    assert usual.reasons(batch, usual.signals(batch)).to_pylist() == ["content_usage", None, None]
+    assert other.reasons(batch, other.signals(batch)).to_pylist() == [None, None, "rsl"]
+
+
 @pytest.mark.parametrize(
     ("markup", "header", "directives"),
     [
@@ -182,6 +242,10 @@ def done(tmp_path_factory):
         warc("response", http(licensed), "http://yes.org/4"),
         warc("response", http(page(text)), "http://yes.org/5"),
         warc("response", http(page(text), Content_Signal="ai-train=no"), "http://new.org/6"),
+        warc("response", http(page(text), Content_Usage="train-ai=n"), "http://yes.org/7"),
+        warc(
+            "response", http(page(text), Link='</l.xml>; rel="license"; type="application/rsl+xml"'), "http://yes.org/8"
+        ),
     ]
     save(folder, "a.warc", b"".join(records))
     collect_crawl([str(folder / "a.warc")], folder / "hosts.captures")
@@ -192,16 +256,18 @@ def test_the_report_counts_what_each_signal_costs(done):
     [figure] = rights(RunTables(done.folder))
     each = figure.tokens // figure.documents
     shown = {one.name: (one.documents, one.dropped, one.alone) for one in figure.reserved}
-    assert figure.documents == 6 and shown == {
+    assert figure.documents == 8 and shown == {
         "robots": (2, 2, 1),
         "noai": (2, 2, 1),
         "content_signal": (1, 1, 1),
+        "content_usage": (1, 1, 1),
+        "rsl": (1, 0, 0),
         "noncommercial": (1, 1, 1),
         "unknown_robots": (1, 0, 0),
     }
     assert all(one.tokens > 0 and abs(one.tokens - one.documents * each) < each for one in figure.reserved)
     assert [(one.name, one.documents) for one in figure.agents] == [("GPTBot", 2)]
-    assert done.waterfall.documents_out == 1
+    assert done.waterfall.documents_out == 2
     shown_ = "".join(str(part) for part in section(RunTables(done.folder)))
     assert "Content-Signal: ai-train=no" in shown_ and "GPTBot" in shown_
     assert "| `content_signal` | 1 | " in rights_of([figure])

@@ -342,7 +342,7 @@ def test_the_charset_is_what_the_header_says(tmp_path, content_type, charset):
 
 
 def test_names_and_finds_every_format():
-    markup = ["commoncrawl", "dolma", "epub", "latex", "mediawiki", "pdf", "redpajama", "stackexchange"]
+    markup = ["commoncrawl", "docx", "dolma", "epub", "latex", "mediawiki", "pdf", "redpajama", "stackexchange"]
     assert names() == sorted(["arrow", "code", "csv", "html", "jsonl", "parquet", "text", "warc", "wet", *markup])
     for name in names():
         reader = find(name)(**({"crawl": "CC-MAIN-2026-25"} if name == "commoncrawl" else {}))

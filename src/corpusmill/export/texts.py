@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from corpusmill.engine.plan.own_columns import with_own_columns
 from corpusmill.engine.work.documents import TOKENS, documents_of, wanted_signals, wants_tokens
 from corpusmill.engine.work.pass_documents import PassDocuments
 from corpusmill.engine.work.pass_results import TEXT_GROUPS
@@ -89,6 +90,12 @@ def write_texts(
 ) -> int:
     """The documents, of one side of the recipe's split if that is given, as a writer of a recipe has them. Returns how
     many there are."""
+    from corpusmill.report.run_files import RunFiles
+
+    finished = RunFiles(run)
+    finished.must_be_finished()
+    if len(finished.own_columns):
+        writer = with_own_columns(writer, finished.own_types, ("token_count",) if TOKENS in finished.stages else ())
     texts = KeptTexts(run, wanted_signals(writer), wants_tokens(writer), side)
     count = 0
 

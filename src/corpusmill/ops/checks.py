@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -24,7 +24,7 @@ from corpusmill.execute import cpus
 from corpusmill.models.unexpressed import in_words as unexpressed_in_words
 from corpusmill.models.unexpressed import unexpressed
 from corpusmill.ops.estimate.questions import MostAsked, most_asked
-from corpusmill.read import ReadCounts
+from corpusmill.read import BATCH_ROWS, ReadCounts
 from corpusmill.recipe.advice import strip_html
 from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.names import labels, name_of, remarks
@@ -228,8 +228,9 @@ def try_first_pass(
     tried_batches: list[pa.RecordBatch] = []
     for source, source_files, first in zip(recipe.read, plan.inputs, samples):
         batches = first.batches
-        if len(recipe.read) <= MANY:
-            batches = sample(source.reader, source.source, source_files.files, TRIED_DOCUMENTS) or batches
+        counts = partial(work.own_columns.new_counts, source.reader)
+        if len(recipe.read) <= MANY or work.own_columns.encoded:
+            batches = sample(source.reader, source.source, source_files.files, TRIED_DOCUMENTS, counts) or batches
         tried_batches += [batch.slice(0, -(-TRIED_DOCUMENTS // len(batches))) for batch in batches]
     documents = sum(map(len, tried_batches))
     if documents < FEWEST:
@@ -268,13 +269,20 @@ def hardly_read(recipe: Recipe, batches: Sequence[pa.RecordBatch]) -> list[str]:
     return sentences
 
 
-def sample(reader: Any, source: str, files: Sequence[FileInfo], rows: int | None = None) -> list[pa.RecordBatch]:
+def sample(
+    reader: Any,
+    source: str,
+    files: Sequence[FileInfo],
+    rows: int = BATCH_ROWS,
+    new_counts: Callable[[], ReadCounts] = ReadCounts,
+) -> list[pa.RecordBatch]:
     """The first batch of each of a few pieces: none of remote files.
 
-    rows   of a batch, about; None: as in a run
+    rows         of a batch, at most
+    new_counts   what the reader is given for each piece
     """
     local = spread([file for file in files if file.size and is_local(file.path)])
     cut = [reader.split([file], max(MIN_SAMPLED_PIECE, file.size // MAX_FILE_PIECES)) for file in local]
-    counts = ReadCounts if rows is None else partial(ReadCounts, batch_rows=rows)
-    batches = [next(iter(reader.read(piece, source, counts())), None) for pieces in cut for piece in spread(pieces)]
+    pieces = [piece for pieces in cut for piece in spread(pieces)]
+    batches = [next(iter(reader.read(piece, source, replace(new_counts(), batch_rows=rows))), None) for piece in pieces]
     return [batch for batch in batches if batch is not None]

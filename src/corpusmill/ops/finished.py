@@ -16,10 +16,11 @@ from corpusmill.ops.verify import VerifiedFolder
 from corpusmill.report.tables import RunTables
 from corpusmill.report.views import Views
 from corpusmill.report.waterfall import Waterfall
-from corpusmill.schema import COUNTED, STORED
+from corpusmill.schema import COUNTED, OWN, STORED
 from corpusmill.steps.functions import Document
 from corpusmill.storage import open_write
 from corpusmill.store.run_folder import RunFolder
+from corpusmill.write import own_and_ours
 
 if TYPE_CHECKING:  # 50 ms of import that opening a run need not wait for
     from corpusmill.engine.drive.session import StageCounts
@@ -110,7 +111,7 @@ class Run:
 
         Whatever the recipe writes; one that a mix draws several times is there once.
         """
-        for batch in self.batches():
+        for batch in self._documents():
             yield from map(Document, batch.to_pylist())
 
     def dropped(self) -> Iterator[DroppedDocument]:
@@ -123,8 +124,38 @@ class Run:
                 yield from map(DroppedDocument, batch.to_pylist())
 
     def batches(self, rows: int = BATCH_DOCUMENTS) -> Iterator[pa.RecordBatch]:
-        """The kept documents as record batches of at most so many rows: id, source, file, position, url, date, text,
-        metadata (JSON) and tokens, the columns of `corpusmill.schema.COUNTED`."""
+        """The kept documents as record batches of at most so many rows, with the columns of `schema`."""
+        files = self._tables.files
+        files.must_be_finished()
+        if not self._own:
+            yield from self._documents(rows)
+            return
+        schema = self.schema
+        for batch in files.documents_with_own(COUNTED.names, rows):
+            columns = [batch[column].cast(kind) for (column, _), kind in zip(self._own, schema.types)]
+            yield pa.RecordBatch.from_arrays(columns, schema=schema)
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """Of tables of the kept documents: id, source, file, position, url, date, text, metadata (JSON) and tokens, as
+        `corpusmill.schema.COUNTED`. Where documents keep columns of the input (`columns: keep`), these in their types,
+        and then those of ours whose names they do not have; without url, date and metadata where all sources do."""
+        if not self._own:
+            return COUNTED
+        kinds = {f"{OWN}{field.name}": field.type for field in self._tables.files.own_columns}
+        kinds |= {field.name: field.type for field in COUNTED}
+        return pa.schema([(name, kinds[column]) for column, name in self._own])
+
+    @cached_property
+    def _own(self) -> tuple[tuple[str, str], ...]:
+        """Column -> its name, where documents keep columns of the input."""
+        own = self._tables.files.own_types
+        if not len(own.schema):
+            return ()
+        unneeded = ("text", *(("url", "date", "metadata") if own.all else ()))
+        return own_and_ours(own.schema, [name for name in COUNTED.names if name not in unneeded], plain=True)
+
+    def _documents(self, rows: int = BATCH_DOCUMENTS) -> Iterator[pa.RecordBatch]:
         files = self._tables.files
         files.must_be_finished()
         for batch in files.documents("docs", len(files.passes) - 1, COUNTED.names, rows):
@@ -132,12 +163,12 @@ class Run:
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """The kept documents for libraries that read Arrow's C interface, batch by batch."""
-        stream = pa.RecordBatchReader.from_batches(COUNTED, self.batches())
+        stream = pa.RecordBatchReader.from_batches(self.schema, self.batches())
         return stream.__arrow_c_stream__(requested_schema)
 
     def to_arrow(self) -> pa.Table:
         """The kept documents as a table, in memory. `batches` has the same in parts."""
-        return pa.Table.from_batches(self.batches(), COUNTED)
+        return pa.Table.from_batches(self.batches(), self.schema)
 
     def to_pandas(self) -> Any:
         """The kept documents as a pandas DataFrame. Raises MissingExtraError if pandas is not installed."""
@@ -153,7 +184,7 @@ class Run:
         folder. Raises MissingExtraError if datasets is not installed, InputError if the run is not on a local disk."""
         datasets = _import("datasets", "Run.to_datasets")
         path = str(self.folder / "documents.arrow")
-        with open_write(path) as file, pa.ipc.new_stream(file, COUNTED) as stream:
+        with open_write(path) as file, pa.ipc.new_stream(file, self.schema) as stream:
             for batch in self.batches():
                 stream.write_batch(batch)
         return datasets.Dataset.from_file(path)

@@ -146,9 +146,9 @@ def rights_of(figures: Sequence[RightsFigure]) -> str:
         ]
         head = ("signal", "documents read", "share", "tokens", "dropped for it", "their tokens", "tokens for it alone")
         parts.append(
-            f"As the step `{figure.step}` read robots.txt, HTTP headers, meta elements, tdmrep.json, Content-Signal "
-            "and licence links; documents that say it and were not dropped are in the data set, unless other steps "
-            f"dropped them. This is what pages say, and no legal advice.\n\n{table(head, rows)}"
+            f"As the step `{figure.step}` read robots.txt, HTTP headers, meta elements, tdmrep.json, Content-Signal, "
+            "Content-Usage, RSL and licence links; documents that say it and were not dropped are in the data set, "
+            f"unless other steps dropped them. This is what pages say, and no legal advice.\n\n{table(head, rows)}"
             if rows
             else f"The step `{figure.step}` found no reservation in any document."
         )

@@ -17,8 +17,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from inspect import signature
 from itertools import pairwise
+<<<<<<< HEAD
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
+=======
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, runtime_checkable
+>>>>>>> 0c32243af1defa1ff86d240dd9e73556e0cc6fa5
 
 import pyarrow as pa
 
@@ -37,9 +41,11 @@ __all__ = [
     "END",
     "HTML_PAGES",
     "ChoosesFiles",
+    "ColumnTypes",
     "Describes",
     "FindsFiles",
     "GivesPages",
+    "KeepsColumns",
     "LooksBack",
     "PageKind",
     "Piece",
@@ -92,6 +98,7 @@ class ReadCounts:
     unread_dates_sample: str = ""  # the first of these values
     broken_texts: int = 0  # records with bytes that are not in their charset, which become U+FFFD
     batch_rows: int = BATCH_ROWS  # documents in the next batch at most; lowered where a record must be found
+    columns: pa.Schema | None = None  # columns of the input that documents bring with them, if their source keeps any
 
     def dead(self, *, kind: str, reason: str, expected: bool = False, **address: Any) -> None:
         """Add a dead letter: a record that should have been a document, and is not.
@@ -120,6 +127,39 @@ class ReadCounts:
         """The dead letters since the last call, with the columns of DEAD."""
         letters, self.letters = self.letters, []
         return pa.RecordBatch.from_pylist(letters, schema=DEAD)
+
+
+class ColumnTypes(NamedTuple):
+    """The columns of a file that its documents keep.
+
+    schema   their names and types; the column of the text is among them, and of type null: the text goes its own way
+    text     its name; None if the text is not a column, but made of a page or within a struct
+    names    of all columns of the file
+
+    Batches have them behind those of DOCUMENT, each by its name behind OWN.
+    """
+
+    schema: pa.Schema
+    text: str | None
+    names: tuple[str, ...]
+
+
+@runtime_checkable
+class KeepsColumns(Protocol):
+    """A reader whose documents can keep columns of the input, in their types.
+
+    columns   "keep": all; or the names of some; None: none
+    """
+
+    @property
+    def columns(self) -> Literal["keep"] | tuple[str, ...] | None: ...
+
+    def column_types(self, file: FileInfo, until: int) -> ColumnTypes | None:
+        """Those of a file; None of one that cannot be read, or has no records.
+
+        until   bytes of it, decompressed, by whose records types are found where the format does not say them
+        """
+        ...
 
 
 @runtime_checkable
@@ -235,7 +275,8 @@ class Reader(Protocol):
         ...
 
     def read(self, piece: FilePiece, source: str, counts: ReadCounts) -> Iterator[pa.RecordBatch]:
-        """The documents of a piece, with the columns of DOCUMENT, in the order of the file.
+        """The documents of a piece, with the columns of DOCUMENT, in the order of the file; with those of
+        `counts.columns` behind them, each by its name behind OWN, if the reader keeps any.
 
         A batch holds at most `counts.batch_rows` documents and stops growing at BATCH_BYTES, or when there are
         BATCH_ROWS dead letters; it may be empty.

@@ -2,12 +2,17 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import isnan
-from typing import Any
+from typing import Any, Literal
+
+import pyarrow as pa
 
 from corpusmill.errors import InputError, RecipeError, did_you_mean
+from corpusmill.read import ColumnTypes
 from corpusmill.read._dates import iso
 from corpusmill.read._documents import DocumentBatches, FileReader, Unfit, as_json
+from corpusmill.read._own_columns import Check, checks_of
 
 TEXT = ("text", "content", "body", "raw_content", "document")
 ID = ("id", "doc_id", "document_id", "docid", "_id", "uuid")
@@ -35,6 +40,7 @@ class Roles:
     url: str | None = None
     date: str | None = None
     keep: tuple[str, ...] | None = None  # other columns to keep as metadata; None keeps all
+    columns: Literal["keep"] | tuple[str, ...] | None = None  # those that documents keep in their types
 
     @property
     def content(self) -> str | None:
@@ -71,11 +77,46 @@ class Roles:
     def needed(self, columns: Iterable[str]) -> list[str]:
         """The columns of a table that must be read, in the table's order."""
         columns = list(columns)
-        if self.keep is None:
+        if self.in_metadata is None:
+            return columns
+        own = {*self.converted(columns), *self.kept_columns(columns)}
+        return [name for name in columns if name in own]
+
+    def converted(self, columns: Iterable[str]) -> list[str]:
+        """Those of them whose values become Python values."""
+        columns = list(columns)
+        if self.in_metadata is None:
             return columns
         plan = _plan(self, tuple(columns))
         heads = {path[0] for path in (plan.content, *plan.id, *plan.url, *plan.date) if path}
-        return [name for name in columns if name in heads or name in self.keep]
+        return [name for name in columns if name in heads or name in self.in_metadata]
+
+    @property
+    def in_metadata(self) -> tuple[str, ...] | None:
+        """What `keep` names; nothing where `columns` keep them, unless it does."""
+        return () if self.keep is None and self.columns is not None else self.keep
+
+    def kept_columns(self, columns: Iterable[str]) -> list[str]:
+        """The columns that documents keep in their types; that of the text is among them."""
+        columns = tuple(columns)
+        if self.columns is None:
+            return []
+        if self.columns != "keep":
+            return [name for name in columns if name in self.columns or name == self.text_column(columns)]
+        page = _plan(self, columns).content if self.html is not None else ()
+        return [name for name in columns if (name,) != page]
+
+    def text_column(self, columns: Iterable[str]) -> str | None:
+        """The column that is the text; None if it is a page, or within a struct."""
+        path = _plan(self, tuple(columns)).content
+        return path[0] if self.html is None and len(path) == 1 else None
+
+    def column_types(self, schema: pa.Schema) -> ColumnTypes:
+        """What documents keep of columns with these names and types."""
+        text = self.text_column(schema.names)
+        kept = set(self.kept_columns(schema.names))
+        fields = [pa.field(f.name, pa.null() if f.name == text else f.type) for f in schema if f.name in kept]
+        return ColumnTypes(pa.schema(fields), text, tuple(schema.names))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,6 +129,7 @@ class ColumnReader(FileReader):
     url: str | None = None
     date: str | None = None
     keep: tuple[str, ...] | None = None  # other columns to keep; null keeps all, [] none
+    columns: Literal["keep"] | tuple[str, ...] | None = None  # to keep in their types: keep for all, or names
 
     def __post_init__(self) -> None:
         if self.text is not None and self.html is not None:
@@ -96,10 +138,20 @@ class ColumnReader(FileReader):
                 "or a page: leave one of them out. Other columns are kept as metadata"
             )
         object.__setattr__(self, "keep", None if self.keep is None else tuple(self.keep))
+        object.__setattr__(self, "columns", own_columns(self.columns))
 
     @property
     def roles(self) -> Roles:
-        return Roles(self.text, self.html, self.id, self.url, self.date, self.keep)
+        return Roles(self.text, self.html, self.id, self.url, self.date, self.keep, self.columns)
+
+
+def own_columns(columns: Any) -> Literal["keep"] | tuple[str, ...] | None:
+    """The parameter `columns` of a reader. Raises RecipeError for what it cannot be."""
+    if columns is None or columns == "keep":
+        return columns  # type: ignore[no-any-return]
+    if isinstance(columns, str) or not columns:
+        raise RecipeError(f"columns is keep, for all columns of the input, or a list of their names; got {columns!r}")
+    return tuple(columns)
 
 
 @dataclass(frozen=True)
@@ -119,6 +171,35 @@ class RowReader:
     roles: Roles
     docs: DocumentBatches
     plans: dict[tuple[str, ...], ColumnPlan] = field(default_factory=dict)
+
+    def add_values(self, position: int, row: dict[str, Any], size: int) -> None:
+        """Add the document of a row of JSON values with the columns that it keeps; a dead letter `other_type` if one of
+        these is not of its type. `row` is changed.
+
+        size   bytes of the row in its file: as many are counted for these columns
+        """
+        if self.docs.own is None or self.roles.columns is None:
+            self.add(position, row)
+            return
+        own = {name: value for name, value in row.items() if self._is_kept(name)}
+        if problem := self._check(own):
+            reason = f"{problem}. Types are found by the first records of each file; `columns` can name those to keep"
+            self.docs.dead(position, "other_type", reason)
+            return
+        rows = self.docs.rows
+        self.add(position, row)
+        if self.docs.rows > rows:
+            self.docs.own.add(own)
+            self.docs.bytes += size
+
+    def _is_kept(self, name: str) -> bool:
+        columns = self.roles.columns
+        return (columns == "keep" and name != self.roles.html) or (columns is not None and name in columns)
+
+    @cached_property
+    def _check(self) -> Check:
+        assert self.docs.own is not None
+        return checks_of(self.docs.own.schema, every=self.roles.columns == "keep")
 
     def add(self, position: int, row: dict[str, Any]) -> None:
         """Add the document of a row, or its dead letter: `no_text` if the text is missing or not a string,
@@ -146,18 +227,19 @@ class RowReader:
             if value != "" and isinstance(value, str if self.roles.id is None else str | int):
                 own_id = str(value)
                 break
+        keeps = self.roles.columns is not None  # nested values are those of the columns that documents keep
         for path in plan.url:
             value = value_at(row, path)
             if isinstance(value, str):
                 url = value
-                _remove(row, path)
+                _remove(row, path, keeps)
                 break
         unread_date = None
         for path in plan.date:
             value = value_at(row, path)
             day = iso(value)
             if day is not None:
-                _remove(row, path)
+                _remove(row, path, keeps)
                 break
             unread_date = value if value not in (None, "", MISSING) else unread_date
         name = "page" if is_page else "text"
@@ -176,9 +258,9 @@ class RowReader:
         if not content or content.isspace():
             self.docs.dead(position, f"empty_{name}", f"the {name} is empty", url=url, expected=True)
             return
-        _remove(row, plan.content)
-        if self.roles.keep is not None:
-            row = {name: row[name] for name in self.roles.keep if name in row}
+        _remove(row, plan.content, keeps)
+        if self.roles.in_metadata is not None:
+            row = {name: row[name] for name in self.roles.in_metadata if name in row}
         try:
             metadata = as_json(row)
         except Unfit as error:
@@ -246,7 +328,9 @@ def _get_text(row: Any, path: Path) -> Any:
     return value
 
 
-def _remove(row: Any, path: Path) -> None:
+def _remove(row: Any, path: Path, only_columns: bool = False) -> None:
+    if only_columns and len(path) > 1:
+        return
     for name in path[:-1]:
         row = row[name]
     row.pop(path[-1], None)  # gone already if it has another role, too

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from corpusmill.errors import RecipeError, RecordError, did_you_mean
 from corpusmill.read import BATCH_BYTES, BATCH_ROWS, FilePiece, ReadCounts, split_bytes, whole_file
+from corpusmill.read._own_columns import OwnColumns
 from corpusmill.schema import DOCUMENT, document_id
 from corpusmill.storage import FileInfo, printable
 
@@ -33,6 +34,7 @@ class DocumentBatches:
         self.source = source
         self.step = step
         self.counts = counts
+        self.own = None if counts.columns is None else OwnColumns(counts.columns)
         self.told = 0  # dead letters of which whoever takes the batches has been given the chance to take them away
         self._start()
 
@@ -106,6 +108,8 @@ class DocumentBatches:
         columns["source"] = [self.source] * rows
         columns["file"] = [self.file] * rows
         batch = pa.record_batch([pa.array(columns[field.name], field.type) for field in DOCUMENT], schema=DOCUMENT)
+        if self.own is not None:
+            batch = pa.RecordBatch.from_pydict({**dict(zip(COLUMNS, batch.columns)), **self.own.take(rows)})
         self.counts.records += rows
         self.counts.documents += rows
         self.told = self.counts.dead_letters

@@ -7,6 +7,7 @@ from corpusmill.read.arrow import ArrowReader
 from corpusmill.read.code import CodeReader
 from corpusmill.read.commoncrawl import CommoncrawlReader
 from corpusmill.read.csv import CsvReader
+from corpusmill.read.docx import DocxReader
 from corpusmill.read.dolma import DolmaReader
 from corpusmill.read.epub import EpubReader
 from corpusmill.read.html import HtmlReader
@@ -26,6 +27,7 @@ __all__ = [
     "CodeReader",
     "CommoncrawlReader",
     "CsvReader",
+    "DocxReader",
     "DolmaReader",
     "EpubReader",
     "HtmlReader",

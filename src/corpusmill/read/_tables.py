@@ -9,9 +9,11 @@ import numpy as np
 import pyarrow as pa
 
 from corpusmill.errors import InputError, RecordError
-from corpusmill.read import FilePiece, whole_file
+from corpusmill.read import ColumnTypes, FilePiece, whole_file
 from corpusmill.read._columns import TEXT, ColumnReader, Roles, RowReader
+from corpusmill.read._documents import DocumentBatches
 from corpusmill.read._ipc import validated
+from corpusmill.read._own_columns import MISFITS, cast
 from corpusmill.read._values import Sizes, is_page, is_readable, is_text, numbered, sizes, to_python
 from corpusmill.storage import FileInfo
 
@@ -46,6 +48,21 @@ class TableReader(ColumnReader, ABC):
                         raise
             pieces += cuts
         return pieces
+
+    def column_types(self, file: FileInfo, until: int) -> ColumnTypes | None:
+        try:
+            schema = self.schema(file)
+            names = names_of(schema)
+        except FAULTS as error:
+            if not is_damage(error):
+                raise
+            return None
+        check(schema, self.roles, file.path)
+        return self.roles.column_types(pa.schema(list(zip(names, schema.types))))
+
+    @abstractmethod
+    def schema(self, file: FileInfo) -> pa.Schema:
+        """The columns of a file."""
 
     @abstractmethod
     def cuts(self, file: FileInfo, target_bytes: int) -> list[FilePiece]:
@@ -95,10 +112,15 @@ def add_rows(batch: pa.RecordBatch, names: list[str], first: int, rows: RowReade
 
     names   of its columns, each once
 
-    A row of more than MAX_ROW bytes is a dead letter `too_large`.
+    A row of more than MAX_ROW bytes is a dead letter `too_large`; one with a value that the type of a column that
+    documents keep cannot hold, `other_type`.
     """
     start = 0
     weights = _weights(batch)
+    own, roles = rows.docs.own, rows.roles
+    kept = roles.kept_columns(names) if own is not None else []
+    converted = [names.index(name) for name in roles.converted(names)]
+    converted_names = [names[number] for number in converted]
     while start < batch.num_rows:
         count = min(ROWS_CONVERTED, batch.num_rows - start)
         if weights is not None:
@@ -110,10 +132,48 @@ def add_rows(batch: pa.RecordBatch, names: list[str], first: int, rows: RowReade
                 start += 1
                 continue
         part = batch.slice(start, count)
-        for position, values in enumerate(zip(*map(to_python, part.columns)), first + start):
-            rows.add(position, dict(zip(names, values)))
+        own_part = _own_part(part, names, kept, rows.docs) if own is not None else None
+        values_of_rows = zip(*(to_python(part.columns[number]) for number in converted))
+        for row, values in enumerate(values_of_rows):
+            position, before = first + start + row, rows.docs.rows
+            if own is None:
+                rows.add(position, dict(zip(converted_names, values)))
+            elif own_part is None and (problem := _misfit(part.slice(row, 1), names, kept, own.schema)):
+                rows.docs.dead(position, "other_type", problem)
+            else:
+                rows.add(position, dict(zip(converted_names, values)))
+                if rows.docs.rows > before:
+                    if own_part is None:
+                        own.add_from(cast(part.slice(row, 1), names, kept, own.schema), 0)
+                    else:
+                        own.add_from(own_part, row)
             yield from rows.docs.full()
         start += count
+
+
+def _own_part(
+    part: pa.RecordBatch, names: Sequence[str], kept: Sequence[str], docs: DocumentBatches
+) -> pa.RecordBatch | None:
+    """The columns that the documents of some rows keep; None if a value of some row does not fit its type. Counts their
+    bytes as those of the batch."""
+    assert docs.own is not None
+    try:
+        own = cast(part, names, kept, docs.own.schema)
+    except MISFITS:
+        return None
+    docs.bytes += own.nbytes
+    return own
+
+
+def _misfit(row: pa.RecordBatch, names: Sequence[str], kept: Sequence[str], schema: pa.Schema) -> str | None:
+    """Why the columns of a row cannot be kept in these types; None if they can."""
+    for name in kept:
+        one = schema.field(name)
+        try:
+            cast(row, names, [name], pa.schema([one]))
+        except MISFITS as error:
+            return f'the column "{name}" cannot be kept as {one.type}, which all files have in common: {error}'
+    return None
 
 
 def decoded(batch: pa.RecordBatch) -> pa.RecordBatch:

@@ -66,6 +66,10 @@ class ArrowReader(TableReader):
             # Rows after one that is not known to be there do not have the address of its dead letter.
             position += block.rows or int(block.problem is not None)
 
+    def schema(self, file: FileInfo) -> pa.Schema:
+        with open_ipc(file.path) as table:
+            return table.schema
+
     def can_cut(self, file: FileInfo) -> bool:
         return is_local(file.path)
 

@@ -9,7 +9,7 @@ from itertools import chain
 import pyarrow as pa
 
 from corpusmill.errors import InputError, RecipeError, RecordError
-from corpusmill.read import FilePiece, ReadCounts, whole_file
+from corpusmill.read import ColumnTypes, FilePiece, ReadCounts, whole_file
 from corpusmill.read._bytes import blocks, endings
 from corpusmill.read._columns import TEXT, ColumnReader, RowReader
 from corpusmill.read._delimiter import AUTO, quoted, sniffed
@@ -94,7 +94,7 @@ class CsvReader(ColumnReader):
                 )
                 docs.dead(position, "bad_row", reason)
             else:
-                rows.add(position, dict(zip(names, text.restored(fields), strict=True)))
+                rows.add_values(position, dict(zip(names, text.restored(fields), strict=True)), sum(map(len, fields)))
             yield from docs.full()
             position += 1
             before = text.rows.line_num
@@ -105,6 +105,13 @@ class CsvReader(ColumnReader):
         elif lost := text.rows.line_num - before - 1:  # one is the mark of the end
             reason = f"a quotation mark opens a field in line {before + 1} of the file, and none closes it"
             docs.dead(position, "bad_row", f"{reason}: {'that line is' if lost == 1 else f'{lost} lines are'} lost")
+
+    def column_types(self, file: FileInfo, until: int) -> ColumnTypes | None:
+        """Those of its header, all strings."""
+        header = numbered(self._header(_Text(whole_file(file), self._delimiter(file), self.charset), file.path))
+        if not header:
+            return None
+        return self.roles.column_types(pa.schema([(name, pa.string()) for name in header]))
 
     def describe(self, file: FileInfo) -> str:
         """How a file is read, where that was found out by looking into it."""

@@ -3,20 +3,18 @@
 import posixpath
 import re
 import zipfile
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
 from typing import Literal, NamedTuple
 from urllib.parse import unquote
-from xml.etree import ElementTree
 
 import pyarrow as pa
 
-from corpusmill.errors import RecordError
 from corpusmill.formats.charset import decode
 from corpusmill.read import HTML_PAGES, FilePiece
 from corpusmill.read._documents import DocumentBatches, FileReader, as_json, check_choice
+from corpusmill.read._zipped_xml import ZIP_ERRORS, Unreadable, element_name, member, parsed
 from corpusmill.storage import open_read
 
 CONTAINER = "META-INF/container.xml"
@@ -26,17 +24,6 @@ BODY = re.compile(r"<body\b[^<>]*>", re.I)
 BODY_END = re.compile(r"</body\s*>", re.I)
 MAX_ABOUT = 1000  # characters of what a book says of itself in one field: each chapter repeats it
 METADATA_FIELDS = ("title", "creator", "language", "identifier", "publisher", "rights", "date")
-LARGEST_XML = 4_000_000  # bytes of a list of what is in a book
-ZIP_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, KeyError, OSError, ValueError)
-
-
-class Unreadable(RecordError):
-    """A book that gives no document; `kind` is that of its dead letter."""
-
-    def __init__(self, kind: str, reason: str, expected: bool = False) -> None:
-        super().__init__(reason)
-        self.kind = kind
-        self.expected = expected
 
 
 class Book(NamedTuple):
@@ -83,7 +70,7 @@ class EpubReader(FileReader):
         budget = limit = int(self.max_mb * 1e6)
         bodies: list[str] = []
         for name in book.chapters:
-            page = _member(archive, name, budget)
+            page = member(archive, name, budget)
             if page is None:
                 raise Unreadable("too_large", f"the pages of the book have more than {limit} bytes", True)
             budget -= len(page)
@@ -116,17 +103,17 @@ def book_of(archive: zipfile.ZipFile) -> Book:
     """What the package document of a book says. Raises Unreadable where there is none, or it cannot be used."""
     if CONTAINER not in archive.namelist():
         raise Unreadable("not_epub", f"the archive has no {CONTAINER}")
-    root = next((part for part in _xml(archive, CONTAINER).iter() if _name(part) == "rootfile"), None)
+    root = next((part for part in parsed(archive, CONTAINER).iter() if element_name(part) == "rootfile"), None)
     path = unquote(root.get("full-path", "")) if root is not None else ""
     if path not in archive.namelist():
         raise Unreadable("not_epub", f'the package document "{path}" is not in the archive')
-    package = _xml(archive, path)
+    package = parsed(archive, path)
     folder = posixpath.dirname(path)
     pages: dict[str, str] = {}
     about: dict[str, str] = {}
     chapters: list[str] = []
     for part in package.iter():
-        name = _name(part)
+        name = element_name(part)
         if name == "item" and part.get("media-type") in PAGES and "nav" not in (part.get("properties") or "").split():
             pages[part.get("id", "")] = posixpath.normpath(posixpath.join(folder, unquote(part.get("href", ""))))
         elif name == "itemref" and part.get("linear") != "no" and part.get("idref") in pages:
@@ -138,37 +125,12 @@ def book_of(archive: zipfile.ZipFile) -> Book:
     if ENCRYPTION in members:  # fonts are often, which does not matter
         secret = {
             unquote(part.get("URI", ""))
-            for part in _xml(archive, ENCRYPTION).iter()
-            if _name(part) == "CipherReference"
+            for part in parsed(archive, ENCRYPTION).iter()
+            if element_name(part) == "CipherReference"
         }
         if secret & set(chapters):
             raise Unreadable("encrypted", "the pages of the book are encrypted", True)
     return Book(chapters, about)
-
-
-def _name(part: ElementTree.Element) -> str:
-    """The name of an element, without its namespace."""
-    return part.tag.rpartition("}")[2]
-
-
-def _xml(archive: zipfile.ZipFile, name: str) -> ElementTree.Element:
-    data = _member(archive, name, LARGEST_XML)
-    if data is None:
-        raise Unreadable("too_large", f"{name} has more than {LARGEST_XML} bytes", True)
-    text = decode(data, None)
-    if "<!ENTITY" in text:
-        raise Unreadable("bad_xml", f"{name} declares entities, which no book needs")
-    try:
-        return ElementTree.fromstring(re.sub(r"^\s*<\?xml[^>]*\?>", "", text))
-    except ElementTree.ParseError as error:
-        raise Unreadable("bad_xml", f"{name} is not XML: {error}") from error
-
-
-def _member(archive: zipfile.ZipFile, name: str, limit: int) -> bytes | None:
-    """The content of a member; None if it has more bytes than the limit, whatever its head says."""
-    with archive.open(name) as opened:
-        data = opened.read(limit + 1)
-    return None if len(data) > limit else data
 
 
 Epub = EpubReader  # its name before 1.0

@@ -11,7 +11,7 @@ import orjson
 import pyarrow as pa
 
 from corpusmill.errors import InputError, RecipeError, RecordError
-from corpusmill.read import BATCH_BYTES, BATCH_ROWS, FilePiece, ReadCounts, whole_file
+from corpusmill.read import BATCH_BYTES, BATCH_ROWS, ColumnTypes, FilePiece, ReadCounts, whole_file
 from corpusmill.read._bytes import endings, sniff
 from corpusmill.read._columns import ColumnReader, RowReader, content_of
 from corpusmill.read._documents import DocumentBatches, Unfit
@@ -25,6 +25,7 @@ from corpusmill.read._encoding import (
     looks_like_utf16,
 )
 from corpusmill.read._lines import KINDS, OtherCharset, lines
+from corpusmill.read._own_columns import types_of_rows
 from corpusmill.storage import FileInfo
 
 SURROGATE = re.compile("[\ud800-\udfff]")
@@ -41,7 +42,8 @@ class JsonlReader(ColumnReader):
 
     The text is the column that `text` names, nested with dots (`body.text`); id, url and date are chosen likewise and
     may be missing. Other columns are kept in `metadata` as JSON with sorted keys, or only those that `keep` names.
-    Where `html` names a column, its values are the pages that an `extract/…` step makes the text of.
+    Where `html` names a column, its values are the pages that an `extract/…` step makes the text of. `columns: keep` or
+    a list of names, keeps columns in their types, for `parquet` and `jsonl` to write: see the guide.
 
     A document's position is the offset of its line in decompressed bytes (of UTF-16, as UTF-8). Read beyond the
     standard: NaN and Infinity (as null), whole numbers beyond 64 bits (as floats), lines ended by carriage returns,
@@ -49,8 +51,9 @@ class JsonlReader(ColumnReader):
     the last value counts. Faults: `bad_json`, `bad_encoding` (a file that is plainly not UTF-8, while no `charset` is
     given, is not read), `too_deep`
     (nested more than 250 deep), `no_text` or `no_page` (missing or not a string), `too_long`, `too_many_values`,
-    `truncated`, `damaged`, `window_too_large`; `empty_text` and `empty_page` are expected. Blank lines are counted as
-    `blank_line`. Uncompressed files are split at lines. A line takes up to eight times its length of memory.
+    `truncated`, `damaged`, `window_too_large`, `other_type` (of a column that `columns` keeps); `empty_text` and
+    `empty_page` are expected. Blank lines are counted as `blank_line`. Uncompressed files are split at lines. A line
+    takes up to eight times its length of memory.
     """
 
     charset: str | None = None  # of the files; null: UTF-8, or what a byte order mark says
@@ -104,17 +107,36 @@ class JsonlReader(ColumnReader):
                     if isinstance(record, Unfit):
                         docs.dead(position + at, record.kind, str(record))
                     else:
-                        rows.add(position + at, record)
+                        rows.add_values(position + at, record, len(line))
                     yield from docs.full()
                 counts.broken_texts += is_broken(line)
                 continue
             if not isinstance(row, dict):
                 docs.dead(position, "bad_json", f"the line is not a JSON object: {shown(line)}")
                 continue
-            rows.add(position, row)
+            rows.add_values(position, row, len(line))
             if docs.rows >= counts.batch_rows or docs.bytes >= BATCH_BYTES:
                 del line, row  # so that a long one is not kept while the batch is in use
                 yield from docs.full()
+
+    def column_types(self, file: FileInfo, until: int) -> ColumnTypes | None:
+        """By the values of its records; see `corpusmill.read.KeepsColumns`."""
+        schema = types_of_rows(self._records(file, until))
+        return None if schema is None else self.roles.column_types(schema)
+
+    def _records(self, file: FileInfo, until: int) -> Iterator[tuple[str, dict[str, Any]]]:
+        """The records of a file up to so many bytes, with where they are. What cannot be read is left to `read`."""
+        named = self.columns if isinstance(self.columns, tuple) else ()
+        for position, line in self._lines(whole_file(file)):
+            if position >= until:
+                break
+            if not isinstance(line, bytes) or has_too_many_values(line):
+                continue
+            for at, record in records_of(line):
+                if isinstance(record, dict):
+                    # Of columns that are not named the types do not matter.
+                    own = {name: value if name in named else None for name, value in record.items()}
+                    yield f"{file.path}, offset {position + at}", own if named else record
 
     def check_columns(self, row: dict[str, Any], where: str) -> None:
         """Raises InputError, which begins with `where`, if a record has not the columns that the parameters name."""

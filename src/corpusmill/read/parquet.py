@@ -88,6 +88,12 @@ class ParquetReader(TableReader):
                     yield from add_rows(batch, batch.schema.names, position, rows)
                     position += batch.num_rows
 
+    def schema(self, file: FileInfo) -> pa.Schema:
+        import pyarrow.parquet as pq
+
+        with opened(file.path, mapped=False) as source, pq.ParquetFile(source) as table:
+            return table.schema_arrow
+
     def can_cut(self, file: FileInfo) -> bool:
         return True
 

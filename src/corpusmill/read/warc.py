@@ -34,8 +34,15 @@ RECORD_TYPES = (
     *("warcinfo", "response", "resource", "request", "metadata", "revisit", "conversion", "continuation"),
     *("filedesc", "unknown"),
 )
+<<<<<<< HEAD
 MAX_HTTP_HEAD = 1 << 16  # bytes of a record that are kept beside those of its page
 RIGHTS_FIELDS = ("x-robots-tag", "tdm-reservation", "tdm-policy", "content-signal")  # fields of HTTP that are kept
+=======
+RIGHTS_FIELDS = (  # fields of HTTP that are kept
+    *("x-robots-tag", "tdm-reservation", "tdm-policy", "content-signal", "content-usage"),
+)
+RSL = "rsl+xml"  # in a field `Link`: one that names a licence
+>>>>>>> 0c32243af1defa1ff86d240dd9e73556e0cc6fa5
 DATE = re.compile(r"\d{4}(?:-\d\d(?:-\d\d(?:T.*)?)?)?")
 
 
@@ -46,7 +53,8 @@ class WarcReader(FileReader):
     A `response` record with status 200 (or a `resource` record that is HTML) is a document: `raw` is the page with
     transfer and content codings undone, `charset` comes from the HTTP header, `url` and `date` from the record.
     `metadata` keeps the record's id, why the crawler truncated it, and what the server said of its use,
-    `http_x_robots_tag`, `http_tdm_reservation`, `http_tdm_policy`, `http_content_signal`: see annotate/rights. With
+    `http_x_robots_tag`, `http_tdm_reservation`, `http_tdm_policy`, `http_content_signal`, `http_content_usage`, and
+    `http_link` if it names a licence by RSL: see annotate/rights. With
     `plain_text`, a response of type text/plain is a document too, which steps of extraction pass through.
 
     Whether a response is HTML is decided by its bytes, which may be those of an image, a PDF or an archive or no text
@@ -175,6 +183,8 @@ def metadata(record: Record, response: _http.Response | None = None) -> bytes | 
     }
     if response is not None:
         fields |= {f"http_{name.replace('-', '_')}": response.fields.get(name) for name in RIGHTS_FIELDS}
+        if RSL in (links := response.fields.get("link", "")):
+            fields["http_link"] = links
     return as_json({name: value for name, value in fields.items() if value})
 
 

@@ -6,14 +6,18 @@ A run writes them once into its own folder, see `corpusmill.engine.plan.stored_r
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from os import PathLike
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import pyarrow as pa
 
 from corpusmill.errors import InputError, RecipeError
 from corpusmill.read import plain_rows
 from corpusmill.read.jsonl import JsonlReader
+
+if TYPE_CHECKING:
+    from corpusmill.read.arrow import ArrowReader
 
 ROWS_AT_ONCE = 1024  # rows of a table that are Python values at a time
 ARROW_STREAM = "__arrow_c_stream__"
@@ -26,7 +30,8 @@ class Rows:
     data     an iterable of dicts, or of strings, which are texts; a table of pandas, Polars, Arrow or DuckDB, or record
              batches; a data set of Hugging Face datasets, or its splits; or a function that returns one
     source   its name in the run
-    text …   the columns, chosen as by the reader `jsonl`: other columns become metadata, or those that `keep` names
+    text …   the columns, chosen as by the reader `jsonl`: other columns become metadata, or those that `keep` names, or
+             keep their types as `columns` says
 
     The rows are written once into the folder of the run, under a name that their content gives: the same rows are the
     same run.
@@ -40,6 +45,7 @@ class Rows:
     url: str | None = None
     date: str | None = None
     keep: tuple[str, ...] | None = None
+    columns: Literal["keep"] | tuple[str, ...] | None = None
 
     subset = split = ""  # as a `Source` has them
 
@@ -56,8 +62,18 @@ class Rows:
             )
 
     @property
-    def reader(self) -> JsonlReader:
+    def reader(self) -> "JsonlReader | ArrowReader":
         """What reads them once they are written."""
+        if self.columns is None:
+            return self.line_reader
+        from corpusmill.read.arrow import ArrowReader
+
+        roles = {name: getattr(self, name) for name in ("text", "html", "id", "url", "date", "keep", "columns")}
+        return ArrowReader(**roles)
+
+    @property
+    def line_reader(self) -> JsonlReader:
+        """What reads them as JSON lines."""
         return JsonlReader(text=self.text, html=self.html, id=self.id, url=self.url, date=self.date, keep=self.keep)
 
     @property
@@ -80,6 +96,28 @@ class Rows:
                     )
                 yield dict(row)
                 number += 1
+
+    def tables(self) -> Iterator[pa.Table]:
+        """The rows with columns of Arrow's types: tables as they are, others a few at a time.
+
+        Raises InputError for what is no row, and for values of a column that have no type in common.
+        """
+        number = 0
+        for table in parts(self.data):
+            if (own := as_arrow(table)) is not None:
+                yield from own
+                continue
+            waiting = iter(rows_of(table))
+            while rows := list(islice(waiting, ROWS_AT_ONCE)):
+                name = self.text or self.html or "text"
+                where = f'source "{self.source}": rows from {number}'
+                try:
+                    columns = dict.fromkeys(name for row in rows if isinstance(row, Mapping) for name in row)
+                    values = [{name: row} if isinstance(row, str) else row for row in rows]
+                    yield pa.table({key: pa.array([row.get(key) for row in values]) for key in columns or (name,)})
+                except (pa.ArrowException, OverflowError, TypeError, ValueError, AttributeError) as error:
+                    raise InputError(f"{where}: {error}") from None
+                number += len(rows)
 
     def __repr__(self) -> str:
         kind = type(self.data)
@@ -140,6 +178,25 @@ def rows_of(data: Any) -> Iterator[Any]:
                 yield from rows_of(row)
             else:
                 yield row
+
+
+def as_arrow(data: Any) -> Iterator[pa.Table] | None:
+    """A table as tables of Arrow; None of what is none."""
+    if isinstance(data, pa.RecordBatch):
+        return iter([pa.Table.from_batches([data])])
+    if isinstance(data, pa.Table):
+        return iter([data])
+    if hasattr(data, "iloc") and hasattr(data, "columns"):
+        return iter([pa.Table.from_pandas(data, preserve_index=False)])
+    if hasattr(data, "collect_schema") and hasattr(data, "collect"):
+        return as_arrow(data.collect())
+    if hasattr(data, "with_format") and hasattr(data, "iter") and hasattr(data, "__len__"):
+        return (table for table in data.with_format("arrow").iter(ROWS_AT_ONCE))
+    if isinstance(data, pa.RecordBatchReader) or (hasattr(data, ARROW_STREAM) and hasattr(data, "columns")):
+        return (pa.Table.from_batches([batch]) for batch in pa.RecordBatchReader.from_stream(data))
+    if hasattr(data, "to_batches"):
+        return (pa.Table.from_batches([batch]) for batch in data.to_batches())
+    return None
 
 
 def _of_batches(batches: Any) -> Iterator[dict[str, Any]]:

@@ -12,12 +12,15 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from corpusmill.engine.plan.own_columns import OwnTypes, all_kept
 from corpusmill.engine.work.dropped import BELOW, EVERY_ID
-from corpusmill.engine.work.pass_documents import read_documents, stage_with_texts
+from corpusmill.engine.work.pass_documents import read_documents, stage_with_texts, unchunked
 from corpusmill.engine.work.pass_results import MEASURED
-from corpusmill.errors import InputError, ResumeError
+from corpusmill.engine.work.signals import signals_of_kept
+from corpusmill.errors import AssetError, InputError, RecipeError, ResumeError
 from corpusmill.recipe.model import Recipe
 from corpusmill.report.waterfall import Waterfall
+from corpusmill.schema import OWN
 from corpusmill.storage import is_local, join, list_dir
 from corpusmill.store.facts import Facts
 from corpusmill.store.forgotten import Forgotten
@@ -187,6 +190,43 @@ class RunFiles:
         for pair in self.with_texts(kind, number):
             path, texts = (str(Path(name).absolute()) for name in pair)  # others are taken as below the run's folder
             yield from read_documents(upstream, path, texts, columns, rows)
+
+    @cached_property
+    def own_columns(self) -> pa.Schema:
+        """The columns of the input that documents keep, that of the text of type null; see
+        `corpusmill.read.ColumnTypes`."""
+        own = {name.removeprefix(OWN): kind for name, kind in self.columns(0).items() if name.startswith(OWN)}
+        # Parquet names what a map holds for its column, which has another name here.
+        return pa.schema(
+            [(n, pa.map_(kind.key_type, kind.item_type) if pa.types.is_map(kind) else kind) for n, kind in own.items()]
+        )
+
+    @cached_property
+    def own_types(self) -> OwnTypes:
+        """The same, with whether all sources keep columns; where the recipe cannot be made here, as if one did not."""
+        try:
+            every = all_kept(self.recipe.read)
+        except (RecipeError, AssetError):
+            every = False
+        return OwnTypes(self.own_columns, every)
+
+    def documents_with_own(self, columns: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
+        """As `documents` those that the last pass keeps, with the columns of the input behind them, each by its name
+        behind OWN."""
+        upstream, last = Upstream(self.folder), len(self.passes) - 1
+        read = list(dict.fromkeys([*columns, "id", "url"]))
+        for unit, pair in enumerate(self.with_texts("docs", last)):
+            paths = [str(Path(self.paths("signals", number)[unit]).absolute()) for number in range(last + 1)]
+            own = signals_of_kept(paths, (f"{OWN}*",), upstream)
+            begin = 0
+            path, texts = (str(Path(name).absolute()) for name in pair)
+            for batch in read_documents(upstream, path, texts, read, rows):
+                added = [unchunked(column.slice(begin, len(batch))) for column in own.columns]
+                begin += len(batch)
+                whole = pa.RecordBatch.from_arrays(
+                    [*(batch[name] for name in columns), *added], [*columns, *own.column_names]
+                )
+                yield whole if self.forgotten is None else whole.filter(pa.array(~self.forgotten.among(batch)))
 
     def rows(self, kind: str, number: int) -> list[int]:
         """How many rows each file of a pass has."""

@@ -13,6 +13,7 @@ from corpusmill.formats.charset import decode
 from corpusmill.formats.code import licences
 from corpusmill.formats.rights.rights import directives, may_say, metas, reservation
 from corpusmill.formats.rights.robots import TOKEN, robots, settings
+from corpusmill.formats.rights.usage import joined, of_path, preferences, rsl_in_header, rsl_in_page, training
 from corpusmill.steps import Columns
 from corpusmill.steps.captures import Capture, Captures, origin_of
 
@@ -33,6 +34,10 @@ SCHEMA: dict[str, pa.DataType] = {
     "tdm_policy": pa.string(),
     "ai_train": pa.string(),
     "content_signal": pa.string(),
+    "train_ai": pa.string(),
+    "content_usage": pa.string(),
+    "rsl": pa.string(),
+    "rsl_how": pa.string(),
     "licence": pa.string(),
     "licence_type": pa.string(),
 }
@@ -91,8 +96,16 @@ class WhatIsSaid:
         of_host = table.find(origin, "robots") if table and origin else None
         file = table.find(origin, "tdmrep") if table and origin else None
         signals = settings(header.get("content_signal", ""))
+        usage = [preferences(header.get("content_usage", ""))]
         if of_host is not None and url is not None:
-            values |= self._robots(of_host, url, signals)
+            values |= self._robots(of_host, url, signals, usage)
+        if any(usage):
+            values["train_ai"] = training(usage)
+            values["content_usage"] = ",".join(f"{name}={value}" for name, value in sorted(joined(usage).items()))
+        if licence := rsl_in_page(page, url or "") if page is not None else None:
+            values |= {"rsl": licence, "rsl_how": "page"}
+        elif licence := rsl_in_header(header.get("link", ""), url or ""):
+            values |= {"rsl": licence, "rsl_how": "header"}
         if raw is not None or "x_robots_tag" in header:
             directive_names = directives(elements, header.get("x_robots_tag", ""), names)
             values |= {"noindex": "noindex" in directive_names, "noai": not NO_AI.isdisjoint(directive_names)}
@@ -113,8 +126,11 @@ class WhatIsSaid:
             values |= {"licence": page_licences[0].name or page_licences[0].url, "licence_type": page_licences[0].type}
         return values
 
-    def _robots(self, capture: Capture, url: str, signals: dict[str, str]) -> dict[str, Any]:
-        """Which agents a host keeps from an address; and to `signals`, what its Content-Signal says to any of them."""
+    def _robots(
+        self, capture: Capture, url: str, signals: dict[str, str], usage: list[dict[str, str]]
+    ) -> dict[str, Any]:
+        """Which agents a host keeps from an address, and its licence; and to `signals` and `usage`, what its
+        Content-Signal and Content-Usage say to any of them."""
         if capture.status in CLIENT_ERRORS and capture.status != TOO_MANY:  # there is no such file: nothing is refused
             return {"robots": 0}
         if capture.status != OK:
@@ -124,7 +140,11 @@ class WhatIsSaid:
         for agent in self.agents:
             for name, value in file.group(agent).signals.items():
                 signals[name] = "no" if "no" in (value, signals.get(name)) else value
-        return {"robots": len(refused), "robots_agents": ",".join(refused) or None}
+            usage.append(of_path(file.group(agent).usage, url))
+        values: dict[str, Any] = {"robots": len(refused), "robots_agents": ",".join(refused) or None}
+        if file.licences:
+            values |= {"rsl": file.licences[0], "rsl_how": "robots"}
+        return values
 
 
 def _header(metadata: str | None) -> Mapping[str, str]:

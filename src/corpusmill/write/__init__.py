@@ -7,6 +7,7 @@ a file, not where the file is: it is given paths, and the bytes depend on the do
 batched. In Python, `from corpusmill.write import JsonlWriter`.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -18,6 +19,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from corpusmill.registry import Registry
+from corpusmill.schema import OWN
 from corpusmill.shards.layout import FILE_NAME
 
 if TYPE_CHECKING:
@@ -28,6 +30,8 @@ PUBLIC = ("DocumentWriter", "RowWriter", "TokenWriter", "WriteFacts", "find", "n
 COLUMNS = ("id", "text", "source", "url", "date", "metadata")  # of a written document
 MB_PER_FILE = 128  # of text: a file is as much as one unit of a large run
 UNLIMITED = 1 << 60  # tokens
+SIGNALS = "signals"  # the column that holds all signals that a writer is asked to write
+NOT_PLAIN = re.compile(r"[*?[]")  # what is not itself in a pattern
 COUNT_COLUMNS = ("token_count", "copies")  # columns that are written if they are known
 
 
@@ -154,6 +158,18 @@ class AddsSignals(Protocol):
 
 
 @runtime_checkable
+class WritesOwnColumns(Protocol):
+    """A writer of documents that writes the columns of the input that these keep, where `columns` names no others.
+
+    columns, signals   its parameters
+    """
+
+    writes_own_columns: bool
+    columns: Any
+    signals: tuple[str, ...]
+
+
+@runtime_checkable
 class AddsTokens(Protocol):
     """A writer of documents that writes their token ids, too: the batches have a column `input_ids`, lists of uint16 or
     uint32 with EOS at their ends."""
@@ -247,6 +263,22 @@ def matching(patterns: Sequence[str], names: Sequence[str]) -> list[str]:
     ['language.score', 'url.domain']
     """
     return [name for name in names if any(fnmatchcase(name, pattern) for pattern in patterns)]
+
+
+def own_and_ours(own: pa.Schema, ours: Sequence[str], plain: bool = False) -> tuple[tuple[str, str], ...]:
+    """What is written of documents that keep columns of the input: these, and the columns of ours whose names none of
+    them has. Of the same name the one of the input is written, but for the text.
+
+    own       those of the input, that of the text of type null, see `corpusmill.read.ColumnTypes`
+    plain     columns are names, not patterns of names
+    returns   column -> its name, as the parameter `columns` has it
+    """
+
+    def column(name: str) -> str:
+        return f"{OWN}{name if plain else NOT_PLAIN.sub(lambda found: f'[{found[0]}]', name)}"
+
+    pairs = [("text" if pa.types.is_null(field.type) else column(field.name), field.name) for field in own]
+    return (*pairs, *((name, name) for name in ours if name not in own.names))
 
 
 # Formats that `export` makes of a finished run -> what the run must have written.

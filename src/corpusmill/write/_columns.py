@@ -7,10 +7,10 @@ from typing import Any
 import pyarrow as pa
 
 from corpusmill.errors import RecipeError, did_you_mean
-from corpusmill.write import COLUMNS, COUNT_COLUMNS, matching
+from corpusmill.schema import OWN
+from corpusmill.write import COLUMNS, COUNT_COLUMNS, SIGNALS, matching
 
 RENAMED_COLUMNS = {"tokens": '; it is called "token_count".'}
-SIGNALS = "signals"  # the column that holds all signals that a writer is asked to write
 DOCUMENT_COLUMNS = (
     *COLUMNS,
     "file",
@@ -49,16 +49,16 @@ class ColumnSelection:
 
         Signals are the columns of the batch that have a dot in their names; each of the patterns fits one.
         """
-        measured = [name for name in batch.schema.names if "." in name]
+        dotted = [name for name in batch.schema.names if "." in name]
+        measured = [name for name in dotted if not name.startswith(OWN)]
         arrays: dict[str, pa.Array] = {}
         for column, name in self.columns:
             if column == SIGNALS:
                 fields = matching(self.signals, measured)
                 arrays[name] = pa.StructArray.from_arrays([batch[field] for field in fields], fields)
             elif "." in column:
-                arrays |= {
-                    name if column == signal else signal: batch[signal] for signal in matching((column,), measured)
-                }
+                # A renamed one is a single one, spelled so that nothing in it is a pattern.
+                arrays |= {signal if column == name else name: batch[signal] for signal in matching((column,), dotted)}
             elif column in batch.schema.names:
                 arrays[name] = batch[column]
             elif column not in self.optional:
@@ -103,11 +103,12 @@ def selection(
         if "." not in column and column not in allowed:
             suggestion = RENAMED_COLUMNS.get(column) or did_you_mean(column, allowed) or "."
             raise RecipeError(
-                f'there is no column "{column}"{suggestion} There are: {", ".join(allowed)}, and signals as step.signal'
+                f'there is no column "{column}"{suggestion} There are: {", ".join(allowed)}, signals as step.signal, '
+                "and columns of the input that `columns: keep` of the reader keeps, as columns.NAME"
             )
         if not name:
             raise RecipeError(f"columns: the name for {column} is empty")
-        if "*" in column and column != name:
+        if "*" in column.replace("[*]", "") and column != name:
             raise RecipeError(f'columns: several signals may fit "{column}", and they cannot all be named "{name}"')
     _once([name for _, name in pairs])
     has_signals = any(column == SIGNALS for column, _ in pairs)

@@ -2,6 +2,7 @@
 
 import gzip
 import io
+from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +12,7 @@ import orjson
 import pyarrow as pa
 import zstandard
 
+from corpusmill.read import plain_rows
 from corpusmill.write._columns import ColumnSelection
 
 SUFFIXES = {"none": ".jsonl", "gz": ".jsonl.gz", "zst": ".jsonl.zst"}
@@ -21,7 +23,7 @@ def records(batches: Iterable[pa.RecordBatch], selection: ColumnSelection) -> It
     """Documents with the columns of a selection as objects; `metadata`, which is JSON, as an object in them."""
     objects = [name for column, name in selection.columns if column == "metadata"]
     for batch in batches:
-        for record in batch.to_pylist():
+        for record in plain_rows(batch):
             for name in objects:
                 if isinstance(record.get(name), str):
                     record[name] = orjson.loads(record[name])
@@ -54,13 +56,18 @@ def writing_lines(
 
         def add(record: dict[str, Any]) -> None:
             nonlocal waiting
-            waiting += orjson.dumps(record, option=option)
+            waiting += orjson.dumps(record, _plain, option)
             while len(waiting) >= BLOCK:
                 out.write(waiting[:BLOCK])
                 del waiting[:BLOCK]
 
         yield add
         out.write(waiting)
+
+
+def _plain(value: object) -> object:
+    """A value of a column that JSON has no type for: bytes as base64, others as text."""
+    return b64encode(value).decode() if isinstance(value, bytes) else str(value)
 
 
 @contextmanager

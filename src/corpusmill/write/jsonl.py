@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
 import pyarrow as pa
 
@@ -24,8 +24,13 @@ class JsonlWriter(DocumentFiles):
     writes these and no others, in this order; `file`, `position` and single signals can be named too. `columns: {id:
     doc_id, text: content}` renames them.
 
+    Where documents keep columns of the input (`columns: keep` of the reader), these are written instead, in order,
+    then id, source and what steps add; in `columns` they are `columns.NAME`. Bytes are base64, maps lists of pairs.
+
     `name: "train_{:05d}"` names the files train_00000.jsonl.zst …; with `single_file` it needs no number.
     """
+
+    writes_own_columns: ClassVar[bool] = True
 
     compression: Literal["none", "gz", "zst"] = "zst"
     level: int = 3  # of compression, 1 to 9

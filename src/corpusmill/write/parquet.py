@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
+from typing import ClassVar
 
 import pyarrow as pa
 
@@ -25,8 +26,13 @@ class ParquetWriter(DocumentFiles):
     `signals`, a struct. `columns: [id, text, language.score]` writes these and no others, in this order; `file`,
     `position` and single signals can be named too. `columns: {id: doc_id, text: content}` renames them.
 
+    Where documents keep columns of the input (`columns: keep` of the reader), these are written in their types, then
+    id, source and what steps add; in `columns` they are `columns.NAME`.
+
     `name: "train_{:05d}"` names the files train_00000.parquet …; with `single_file` it needs no number.
     """
+
+    writes_own_columns: ClassVar[bool] = True
 
     rows_per_group: int = ROWS
     bytes_per_group: int = SIZE  # of text: a group ends with the document that reaches it

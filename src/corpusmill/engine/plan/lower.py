@@ -27,6 +27,7 @@ import numpy as np
 from corpusmill.engine.plan.earlier_runs import earlier_keys
 from corpusmill.engine.plan.identity import keys_description
 from corpusmill.engine.plan.inputs import SourceFiles, find_inputs, plan_inputs
+from corpusmill.engine.plan.own_columns import own_types, with_own_columns
 from corpusmill.engine.plan.plan import PassInfo, RunPlan
 from corpusmill.engine.work.canaries import planted_by, spread
 from corpusmill.engine.work.documents import WriteDocuments, wanted_signals, wants_tokens
@@ -50,7 +51,14 @@ from corpusmill.engine.work.sinks import (
     Sink,
     StepFlow,
 )
-from corpusmill.engine.work.sources import InputFiles, MadeOfStored, PassSource, StoredDocuments, TextsInPlace
+from corpusmill.engine.work.sources import (
+    InputFiles,
+    MadeOfStored,
+    OwnSchema,
+    PassSource,
+    StoredDocuments,
+    TextsInPlace,
+)
 from corpusmill.engine.work.split import SPLIT, SplitDocuments, SplitSubset
 from corpusmill.engine.work.step_chain import StepChain
 from corpusmill.engine.work.streams import ChooseDocuments, TokenStream
@@ -102,6 +110,8 @@ def lower(recipe: Recipe) -> RunPlan:
 def lower_inputs(recipe: Recipe, inputs: tuple[SourceFiles, ...]) -> RunPlan:
     """The plan of a recipe on these files."""
     labelled = list(zip(labels(recipe.steps), recipe.steps))
+    types = own_types(recipe.read, inputs)
+    brought = OwnSchema.from_schema(types.schema if types else None)
     tokenize = next((step for step in recipe.steps if isinstance(step, Tokenize)), None)
     passes = list(_passes([(label, step) for label, step in labelled if not isinstance(step, Tokenize | Pack)]))
     in_place = _texts_in_place(passes)
@@ -123,7 +133,7 @@ def lower_inputs(recipe: Recipe, inputs: tuple[SourceFiles, ...]) -> RunPlan:
         is_last = number == len(passes)
         before = infos[-1].stage if infos else ""
         source: PassSource = InputFiles(
-            tuple((source.source, source.reader) for source in recipe.read), _limited(recipe)
+            tuple((source.source, source.reader) for source in recipe.read), _limited(recipe), brought
         )
         if infos:
             source = TextsInPlace(before) if in_place and is_last else StoredDocuments(before)
@@ -159,7 +169,7 @@ def lower_inputs(recipe: Recipe, inputs: tuple[SourceFiles, ...]) -> RunPlan:
         if isinstance(source, InputFiles) and begun is not None:
             extract = ExtractTexts(source, chain.begun_chain)
             stages.append(Stage(EXTRACT, extract, (), units, resources(step for _, step in chain.begun)))
-            source = ExtractedDocuments()
+            source = ExtractedDocuments(brought)
         work = Pass(source, chain, tokens, tuple(sink for sink in sinks if sink is not None))
         if infos and is_last and recipe.canary:
             spreads = partial(spread, before=before, planted=planted_by(recipe), seed=recipe.seed)
@@ -188,6 +198,9 @@ def lower_inputs(recipe: Recipe, inputs: tuple[SourceFiles, ...]) -> RunPlan:
     mix = next((label for label, step in labelled if draws(step)), None)
     names = tuple(info.stage for info in infos)
     documents = PassDocuments(names[-1], names[-2] if in_place else names[-1])
+    if types:
+        counts = (*(("token_count",) if tokenize else ()), *(("copies",) if mix else ()))
+        recipe = replace(recipe, write=[with_own_columns(writer, types, counts) for writer in recipe.write])
     stages += _outputs(recipe, names, documents, tokenize, mix)
     _check_names(recipe, stages)
     return RunPlan(recipe, tuple(stages), tuple(infos), inputs)

@@ -1,8 +1,9 @@
 """Documents in memory, written into the folder of the run that reads them.
 
 They are JSON lines: rows need not have the same columns or types, files are cut at lines into units, and the same rows
-give the same bytes whatever they were held in. The file has the checksum of its content in its name and always the same
-date, so a run of the same rows has nothing to do, and rows that were written before are not written again.
+give the same bytes whatever they were held in. Rows that keep their columns are a stream of Arrow. The file has the
+checksum of its content in its name and always the same date, so a run of the same rows has nothing to do, and rows that
+were written before are not written again.
 """
 
 import json
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+import pyarrow as pa
 
 from corpusmill.engine.plan.selections import with_selections
 from corpusmill.engine.plan.usable_folder import refuse_if_unusable
@@ -27,6 +29,12 @@ from corpusmill.store.locks import only_driver
 from corpusmill.store.run_folder import RunFolder
 
 FILE = "rows.jsonl"
+<<<<<<< HEAD
+=======
+TABLE_FILE = "rows.arrow"
+TABLE_ROWS = 1024  # rows of a batch in such a file
+DATED = 946_684_800 * 10**9  # nanoseconds: 2000-01-01. A unit is known by the date of its files
+>>>>>>> 0c32243af1defa1ff86d240dd9e73556e0cc6fa5
 TOGETHER = 1 << 20  # bytes that are written at a time
 OPTIONS = orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_APPEND_NEWLINE
 
@@ -63,7 +71,7 @@ def _replaced(source: Source | Rows, inputs: Mapping[str, Any]) -> Source | Rows
             f'inputs: "{source.source}" is {value!r:.60}, and inputs are documents in memory; '
             f'for files write overrides={{"read.{source.source}.paths": …}}'
         )
-    columns = ("text", "html", "id", "url", "date", "keep")
+    columns = ("text", "html", "id", "url", "date", "keep", "columns")
     return Rows(value, source.source, **{name: getattr(source.reader, name, None) for name in columns})
 
 
@@ -99,16 +107,48 @@ def _stored(rows: Rows, run: RunFolder, note: Callable[[str], None]) -> Source:
                 size, waiting = 0, []
         yield b"".join(waiting)
 
+<<<<<<< HEAD
     path, is_new = run.add_input(rows.source, FILE, chunks())
+=======
+    if rows.columns is None:
+        file, content = FILE, chunks()
+    else:
+        table = as_table(rows)
+        file, count, content = TABLE_FILE, table.num_rows, iter([in_file(table)])
+    path, is_new = run.add_input(UNSAFE.sub("_", rows.source)[:60], file, content, DATED)
+>>>>>>> 0c32243af1defa1ff86d240dd9e73556e0cc6fa5
     if is_new:
         note(f"{rows.source}: {count:,} rows in memory written to {path}")
     return Source(rows.reader, path, rows.source)
 
 
+def as_table(rows: Rows) -> pa.Table:
+    """The rows as one table, in which columns have the types that all of their values have in common. Raises InputError
+    if there are none, and where there is no such type."""
+    tables = list(rows.tables())
+    try:
+        table = pa.concat_tables(tables, promote_options="permissive") if tables else pa.table({})
+    except pa.ArrowException as error:
+        raise InputError(f'source "{rows.source}": its rows have columns of several types: {error}') from None
+    if not table.num_rows:
+        raise InputError(f'source "{rows.source}": there are no rows.')
+    return table.replace_schema_metadata(None)
+
+
+def in_file(table: pa.Table) -> bytes:
+    """A table as a stream of Arrow, whose batches do not depend on how it is held in memory."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as stream:
+        for start in range(0, table.num_rows, TABLE_ROWS):
+            stream.write_batch(table.slice(start, TABLE_ROWS).combine_chunks().to_batches()[0])
+    content: bytes = sink.getvalue().to_pybytes()
+    return content
+
+
 def lines(rows: Rows) -> Iterator[bytes]:
     """The rows as JSON lines. Raises InputError if there are none, or for one whose text is not text, or that JSON has
     no value for."""
-    reader = rows.reader
+    reader = rows.line_reader
     number = -1
     for number, row in enumerate(rows):
         where = f'source "{rows.source}": row {number}'

@@ -13,7 +13,7 @@ from corpusmill.engine.work import answers
 from corpusmill.engine.work.pass_documents import BYTES
 from corpusmill.engine.work.proportion import in_proportion
 from corpusmill.errors import CorpusmillError, DocumentError, RecipeError, did_you_mean, raised
-from corpusmill.schema import DOCUMENT
+from corpusmill.schema import DOCUMENT, OWN
 from corpusmill.steps import Annotate, Columns, Filter, Transform, needs_of
 from corpusmill.steps.measures import MEASURES
 from corpusmill.steps.verdict import rules_of
@@ -198,6 +198,17 @@ class Batch:
         return [in_proportion(counted, at_step, full) for at_step in size]
 
     @staticmethod
+    def read(docs: pa.RecordBatch, own: Mapping[str, pa.DataType]) -> "Batch":
+        """A batch of documents as a reader gives them: columns of the input that they keep are signals.
+
+        own   name and type of all such signals of the run
+        """
+        batch = Batch(docs.select(DOCUMENT.names))
+        has = set(docs.schema.names)
+        batch.signals = {name: docs[name] if name in has else pa.nulls(len(docs), own[name]) for name in own}
+        return batch
+
+    @staticmethod
     def resumed(
         docs: pa.RecordBatch,
         signals: Mapping[str, pa.Array],
@@ -246,7 +257,7 @@ class Batch:
             rows = self.dropped == index
             part = self._select(rows, with_text=False)
             until = labels[: index + 1]
-            measured = {label for label in until if only is None or label in only}
+            measured = {OWN[:-1], *(label for label in until if only is None or label in only)}
             part.signals = {name: col for name, col in part.signals.items() if name.partition(".")[0] in measured}
             part.reasons = [(label, reasons) for label, reasons in part.reasons if label in until]
             part.sizes.append(size[rows])

@@ -22,7 +22,7 @@ from corpusmill.engine.work.half_way import resumed, rows_of
 from corpusmill.engine.work.pass_parts import InputPieces
 from corpusmill.engine.work.pass_results import EXTRACT, UnitOfPass
 from corpusmill.engine.work.passes import note_failures
-from corpusmill.engine.work.sources import ROWS, InputFiles, note_left_out
+from corpusmill.engine.work.sources import NO_COLUMNS, ROWS, InputFiles, OwnSchema, note_left_out
 from corpusmill.engine.work.step_chain import ChainRun, StepChain
 from corpusmill.schema import DEAD, DOCUMENT
 from corpusmill.store.facts import in_order, merge
@@ -60,13 +60,17 @@ class ExtractTexts:
 
 @dataclass(frozen=True)
 class ExtractedDocuments:
-    """The source of a first pass that takes up the batches that `ExtractTexts` has stored. Units have `UnitOfPass`."""
+    """The source of a first pass that takes up the batches that `ExtractTexts` has stored. Units have `UnitOfPass`.
 
+    own   the columns of the input that documents keep
+    """
+
+    own: OwnSchema = NO_COLUMNS
     stage: str = EXTRACT
 
     def nothing(self, chain: StepChain) -> Batch:
         before = chain.begun_chain
-        batch = before.nothing()
+        batch = self.own.batch(pa.RecordBatch.from_pylist([], schema=DOCUMENT))
         ChainRun(before).apply(batch)
         return resumed(rows_of(batch, before), chain)
 

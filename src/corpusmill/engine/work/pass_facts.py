@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 
 from corpusmill.engine.work.bins import SIMILARITIES, closed_side, count, edges_around
 from corpusmill.engine.work.text_facts import LENGTHS
+from corpusmill.schema import OWN
 from corpusmill.steps.verdict import Bound
 from corpusmill.store.facts import Facts, merge
 
@@ -65,6 +66,7 @@ class PassFacts:
     def add(self, signals: pa.RecordBatch) -> None:
         """signals   rows as they are written: see `passes`"""
         if len(signals):
+            signals = signals.select([name for name in signals.schema.names if not name.startswith(OWN)])
             self._rows.append(signals)
             self._waiting += len(signals)
         if self._waiting >= MANY:

@@ -29,7 +29,7 @@ from corpusmill.engine.work.pass_parts import KeyRequest
 from corpusmill.engine.work.passed_batch import PassedBatch
 from corpusmill.engine.work.scripts import count_scripts
 from corpusmill.engine.work.sinks import DedupKeys, Sink, count_flow
-from corpusmill.engine.work.sources import PassSource
+from corpusmill.engine.work.sources import BringsColumns, OwnSchema, PassSource
 from corpusmill.engine.work.step_chain import ChainRun, StepChain
 from corpusmill.engine.work.token_counts import TokenCounter, Tokens
 from corpusmill.schema import DEAD
@@ -86,15 +86,20 @@ class Pass:
 
     def try_on(self, docs: pa.RecordBatch, facts: Facts) -> None:
         """Put some documents through the steps, and count what becomes of them, without their tokens."""
+        own = self.own_columns
         whole = self.chain.whole_chain
         chain = ChainRun(whole)
-        chain.apply(whole.nothing())
-        for start, stop in self._feeder().cut(0, docs, positions_of(docs)):
-            batch = Batch(docs.slice(start, stop - start))
+        for start, stop in [(0, 0), *self._feeder().cut(0, docs, positions_of(docs))]:
+            batch = own.batch(docs.slice(start, stop - start))
             chain.apply(batch)
             for part in (batch, *batch.evicted):
                 count_flow(part, whole, None, facts)
                 count_scripts(part, whole, facts)
+
+    @property
+    def own_columns(self) -> OwnSchema:
+        """Those of the input that documents bring into the pass; a pass that does not read brings none."""
+        return self.source.own if isinstance(self.source, BringsColumns) else OwnSchema()
 
     def signal_names(self) -> list[str]:
         """What the steps leave beside the documents. Raises RecipeError as `check` does."""

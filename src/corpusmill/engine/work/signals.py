@@ -6,7 +6,7 @@ are not dropped are the rows of the next, but for those on which a step failed t
 """
 
 from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
@@ -33,27 +33,34 @@ def signals_of_kept(paths: Sequence[str], patterns: Sequence[str], files: Upstre
         columns_read = matching(patterns, _signals_in(files.parquet(path).schema_arrow))
         table = files.table(path, ["dropped_by", *columns_read])
         kept_rows = np.flatnonzero(pc.is_null(table["dropped_by"]).to_numpy())
-        rows = kept_rows if after is None else kept_rows[_places(path, kept_rows, after, files)[rows]]
-        columns.append({name: table[name].take(pa.array(rows)) for name in columns_read})
+        if after is None:
+            rows = kept_rows
+        else:
+            places = _places(path, kept_rows, after, files)
+            places = np.where(rows < 0, -1, places[rows]) if len(places) else rows
+            rows = np.where(places < 0, -1, kept_rows[places]) if len(kept_rows) else np.full(len(rows), -1)
+        these = pa.array(rows, mask=rows < 0)
+        columns.append({name: table[name].take(these) for name in columns_read})
         after = path
     merged = {name: column for part in reversed(columns) for name, column in part.items()}
     return pa.table(merged) if merged else pa.table({"": pa.nulls(len(rows))}).select([])
 
 
 def _places(before: str, kept_rows: Int64s, after: str, files: Upstream) -> Int64s:
-    """(documents of the later pass,) the place of each among those that the pass before keeps."""
-    count = files.parquet(after).metadata.num_rows
-    if count == len(kept_rows):
-        return np.arange(count)
-    # Steps of the later pass failed on some: what is left is found by its address, in order, so that documents with the
-    # same address are not confused either.
-    addresses = _addresses(before, files).take(pa.array(kept_rows)).to_pylist()
-    places = np.empty(count, np.int64)
-    at = 0
-    for number, address in enumerate(_addresses(after, files).to_pylist()):
-        at = addresses.index(address, at)
-        places[number] = at
-        at += 1
+    """(documents of the later pass,) the place of each among those that the pass before keeps; -1 of those that the
+    later pass has made, or planted."""
+    own, later = _addresses(before, files).take(pa.array(kept_rows)), _addresses(after, files)
+    if own.equals(later):
+        return np.arange(len(later))
+    # Steps of the later pass failed on some, or made some: what is left is found by its address, in order, so that
+    # documents with the same address are not confused either.
+    places_of: dict[tuple[Any, ...], list[int]] = {}
+    for place, address in reversed(list(enumerate(own.to_pylist()))):
+        places_of.setdefault(tuple(address.values()), []).append(place)
+    places = np.full(len(later), -1)
+    for number, address in enumerate(later.to_pylist()):
+        if waiting := places_of.get(tuple(address.values())):
+            places[number] = waiting.pop()
     return places
 
 

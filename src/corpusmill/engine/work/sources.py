@@ -3,9 +3,11 @@
 The first batch of every unit is empty, so that every output has its schema even of a unit without documents.
 """
 
+from base64 import b64decode, b64encode
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from functools import cached_property
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
@@ -19,8 +21,8 @@ from corpusmill.engine.work.pass_results import UnitOfPass
 from corpusmill.engine.work.planted import UnitWithCanaries, put_in
 from corpusmill.engine.work.step_chain import StepChain, Verdicts, is_for
 from corpusmill.engine.work.texts_in_place import IN_PLACE, REFERRING
-from corpusmill.read import ReadCounts
-from corpusmill.schema import COUNTED, DEAD, DOCUMENT
+from corpusmill.read import KeepsColumns, ReadCounts
+from corpusmill.schema import COUNTED, DEAD, DOCUMENT, OWN
 from corpusmill.steps import Columns, MadeDocuments, MakesDocuments
 from corpusmill.steps.keys import CUTS
 from corpusmill.steps.verdict_tables import table_of
@@ -30,6 +32,49 @@ from corpusmill.store.units import QuarantinedRecord, Results
 
 ROWS = 1024  # documents that a later pass has in memory at a time
 ROWS_WITHOUT_TEXT = 16 * ROWS
+
+
+@dataclass(frozen=True)
+class OwnSchema:
+    """The columns of the input that the documents of a run keep; they are signals of its first pass.
+
+    encoded   a schema of Arrow, as base64; "": they keep none
+    """
+
+    encoded: str = ""
+
+    @staticmethod
+    def from_schema(schema: pa.Schema | None) -> "OwnSchema":
+        return OwnSchema("" if schema is None else b64encode(schema.serialize().to_pybytes()).decode())
+
+    @property
+    def schema(self) -> pa.Schema:
+        return pa.ipc.read_schema(pa.py_buffer(b64decode(self.encoded))) if self.encoded else pa.schema([])
+
+    @cached_property
+    def signals(self) -> dict[str, pa.DataType]:
+        """signal -> type."""
+        return {f"{OWN}{field.name}": field.type for field in self.schema}
+
+    def new_counts(self, reader: Any) -> ReadCounts:
+        """What a reader is given, so that its documents bring these columns with them."""
+        keeps = self.encoded and isinstance(reader, KeepsColumns) and reader.columns is not None
+        return ReadCounts(columns=self.schema if keeps else None)
+
+    def batch(self, docs: pa.RecordBatch) -> Batch:
+        """A batch of documents that were read with these columns, or without."""
+        return Batch.read(docs, self.signals)
+
+
+NO_COLUMNS = OwnSchema()
+
+
+@runtime_checkable
+class BringsColumns(Protocol):
+    """A source of a first pass, which brings columns of the input."""
+
+    @property
+    def own(self) -> OwnSchema: ...
 
 
 class PassSource(Protocol):
@@ -47,13 +92,15 @@ class InputFiles:
 
     readers   the name and the reader of each source of the recipe
     limited   which documents are taken; None for all
+    own       the columns of the input that documents keep
     """
 
     readers: tuple[tuple[str, Any], ...]
     limited: Limited | None = None
+    own: OwnSchema = NO_COLUMNS
 
     def nothing(self, chain: StepChain) -> Batch:
-        return chain.nothing()
+        return self.own.batch(pa.RecordBatch.from_pylist([], schema=DOCUMENT))
 
     def read(self, inputs: InputPieces, io: UnitIO, feeder: BatchFeeder, chain: StepChain) -> Iterator[Batch]:
         io.write("dead", pa.RecordBatch.from_pylist([], schema=DEAD))
@@ -67,7 +114,7 @@ class InputFiles:
             if not limit.remaining(index):
                 continue
             source, reader = self.readers[index]
-            counts = ReadCounts()
+            counts = self.own.new_counts(reader)
             for docs in limit.select(index, feeder.read(part, reader, piece, source, counts), counts):
                 positions = positions_of(docs)
                 left_out = feeder.left_out(part, positions)
@@ -75,7 +122,7 @@ class InputFiles:
                 _write_dead(io, source, counts.drain())
                 _write_dead(io, source, letters(docs, left_out))
                 for start, stop in feeder.cut(part, docs, positions):
-                    yield Batch(docs.slice(start, stop - start))
+                    yield self.own.batch(docs.slice(start, stop - start))
             _write_dead(io, source, counts.drain())
             for kind, count in sorted(counts.skipped.items()):
                 add(io.facts, "read", source, "skipped", kind, count=count)

@@ -13,7 +13,7 @@ from corpusmill.formats.code.licences import ATTRIBUTE, MAX_TAG_CHARACTERS
 
 How = Literal["page", "header", "file"]
 
-MAY_SAY = re.compile(rb"<meta\s[^<>]{0,4000}?(?:robots|tdm-|noai|noindex|bot)", re.I)
+MAY_SAY = re.compile(rb"<meta\s[^<>]{0,4000}?(?:robots|tdm-|noai|noindex|bot)|<link\s[^<>]{0,4000}?rsl\+xml", re.I)
 META = re.compile(r"<meta\s[^<>]*>", re.I)
 WITH_VALUE = ("max-snippet", "max-image-preview", "max-video-preview", "unavailable_after")  # a colon is not an agent's
 EVERYBODY = "robots"

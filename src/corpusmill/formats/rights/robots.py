@@ -1,12 +1,13 @@
-"""robots.txt: whether an agent may fetch an address, and what Content-Signal says to it.
+"""robots.txt: whether an agent may fetch an address, and what Content-Signal, Content-Usage and License say to it.
 
-Groups are divided here, because Content-Signal holds for a group and because an agent obeys the groups of its own name
-alone; paths are matched by Protego, Scrapy's parser. Of the 137 cases in the tests of Google's parser 134 are answered
-alike, 124 by Protego alone; in the other three RFC 9309 says that escapes are undone before a comparison, and so it is
-here (tests/formats/test_robots.py).
+Groups are divided here, because Content-Signal and Content-Usage hold for a group and because an agent obeys the groups
+of its own name alone; paths are matched by Protego, Scrapy's parser. Of the 137 cases in the tests of Google's parser
+134 are answered alike, 124 by Protego alone; in the other three RFC 9309 says that escapes are undone before a
+comparison, and so it is here (tests/formats/test_robots.py).
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -19,7 +20,9 @@ EVERYBODY = "*"
 LINE_ENDS = re.compile(r"\r\n|\r|\n")
 USER_AGENT = re.compile(r"(?:user[ -]?agent)\s*(?::|\s)\s*(.*)", re.I)  # with the colon forgotten, too
 TOKEN = re.compile(r"[A-Za-z0-9_-]+")  # RFC 9309 has no digits, and there are agents with some
-RULE = re.compile(r"(?:dis+al+ow|allow|content-signal)\b", re.I)
+RULE = re.compile(r"(?:dis+al+ow|allow|content-signal|content-usage)\b", re.I)
+USAGE = re.compile(r"content-usage\s*:\s*(.*)", re.I)
+LICENSE = re.compile(r"license\s*:\s*(https?://\S+)", re.I)
 SIGNAL = re.compile(r"content-signal\s*:\s*(.*)", re.I)
 SETTING = re.compile(r"([a-z-]+)\s*=\s*(yes|no)", re.I)
 CACHED_FILES = 1024  # files, parsed
@@ -31,16 +34,18 @@ class AgentRules:
 
     rules: str = ""
     signals: dict[str, str] = field(default_factory=dict)  # ai-train, ai-input, search … -> "yes" or "no"
-
-
-NOTHING = AgentRules()
+    usage: tuple[str, ...] = ()  # rules of Content-Usage: [path] preferences
 
 
 class Robots:
-    """One robots.txt. Never fails: what is no rule is left out."""
+    """One robots.txt. Never fails: what is no rule is left out.
+
+    licences   the addresses of its licences by RSL, which are for every agent
+    """
 
     def __init__(self, text: str) -> None:
-        self._lines = _groups(text)
+        self._lines, self._usage = _groups(text)
+        self.licences = tuple(match[1] for line in _lines_of(text) if (match := LICENSE.fullmatch(line)))
         self._groups: dict[str, AgentRules] = {}
         self._parsed: dict[str, Any] = {}
 
@@ -49,7 +54,9 @@ class Robots:
         name = agent.lower()
         if name not in self._groups:
             lines = self._lines.get(name, self._lines.get(EVERYBODY))
-            self._groups[name] = NOTHING if lines is None else AgentRules("\n".join(lines), _signals(lines))
+            usage = _usage([*self._usage, *(lines or [])])
+            rules = [line for line in lines or [] if not USAGE.fullmatch(line)]
+            self._groups[name] = AgentRules("\n".join(rules), _signals(rules), usage)
         return self._groups[name]
 
     def allows(self, agent: str, url: str) -> bool:
@@ -88,13 +95,19 @@ def settings(signal: str) -> dict[str, str]:
     return values
 
 
-def _groups(text: str) -> dict[str, list[str]]:
-    """agent in lower case -> the lines of its groups."""
+def _lines_of(text: str) -> Iterator[str]:
+    for raw in LINE_ENDS.split(text.removeprefix("\ufeff")):
+        yield raw[:MAX_LINE_CHARACTERS].partition("#")[0].strip()
+
+
+def _groups(text: str) -> tuple[dict[str, list[str]], list[str]]:
+    """agent in lower case -> the lines of its groups; and those of Content-Usage before all groups, which hold for all:
+    RFC 9309 would pass over them, and hosts mean them."""
+    before: list[str] = []
     groups: dict[str, list[str]] = {}
     agents: list[str] = []
     open_head = False  # whether the line before named an agent, too: then both begin a group
-    for raw in LINE_ENDS.split(text.removeprefix("\ufeff")):
-        line = raw[:MAX_LINE_CHARACTERS].partition("#")[0].strip()
+    for line in _lines_of(text):
         if match := USER_AGENT.fullmatch(line):
             if not open_head:
                 agents = []
@@ -109,9 +122,15 @@ def _groups(text: str) -> dict[str, list[str]]:
                 groups.setdefault(name, [])
         elif RULE.match(line):
             open_head = False
+            if not groups and USAGE.fullmatch(line):
+                before.append(line)
             for name in dict.fromkeys(agents):
                 groups[name].append(line)
-    return groups
+    return groups, before
+
+
+def _usage(lines: list[str]) -> tuple[str, ...]:
+    return tuple(match[1] for line in lines if (match := USAGE.fullmatch(line)))
 
 
 def _signals(lines: list[str]) -> dict[str, str]:

@@ -11,12 +11,16 @@ RESERVATION_CONDITIONS = {
     "noai": "{noai}",
     "tdm": "{tdm} = 1",
     "content_signal": "{ai_train} = 'no'",
+    "content_usage": "{train_ai} = 'n'",
+    "rsl": "{rsl} IS NOT NULL",
     "noindex": "{noindex}",
     "noncommercial": "contains({licence_type}, 'nc')",
     "no_derivatives": "contains({licence_type}, 'nd')",
     "unknown_robots": "{robots} IS NULL",
 }
-RIGHTS_SIGNALS = ("robots", "robots_agents", "noai", "noindex", "tdm", "ai_train", "licence_type")
+RIGHTS_SIGNALS = (
+    *("robots", "robots_agents", "noai", "noindex", "tdm", "ai_train", "train_ai", "rsl", "licence_type"),
+)
 
 
 @dataclass(frozen=True)

@@ -8,15 +8,18 @@ from corpusmill.report.numbers import number, plural, share
 from corpusmill.report.tables import RunTables
 
 RIGHTS_NOTE = (
-    "Signals from robots.txt, HTTP headers, meta elements, tdmrep.json, Content-Signal and licences, of all documents "
-    "read. Dropped: by this step, with this as one of the reasons. For this alone: no other rule of any step drops "
-    "them, so they would be kept without it. What pages declare is not verified, and this is not legal advice."
+    "Signals from robots.txt, HTTP headers, meta elements, tdmrep.json, Content-Signal, Content-Usage, RSL and "
+    "licences, of all documents read. Dropped: by this step, with this as one of the reasons. For this alone: no other "
+    "rule of any step drops them, so they would be kept without it. What pages declare is not verified, and this is no "
+    "legal advice."
 )
 RESERVATION_NAMES = {
     "robots": "robots.txt disallows a listed agent",
     "noai": "noai in meta elements or X-Robots-Tag",
     "tdm": "text and data mining reserved (TDMRep)",
     "content_signal": "Content-Signal: ai-train=no",
+    "content_usage": "Content-Usage (AIPREF): train-ai=n",
+    "rsl": "a licence by RSL, which is not read",
     "noindex": "noindex in meta elements or X-Robots-Tag",
     "noncommercial": "a licence that forbids commercial use",
     "no_derivatives": "a licence that forbids derivatives",

@@ -25,12 +25,17 @@ class AnnotateRights:
                      tdmrep.json
     tdm_how          page, header or file; tdm_policy: an address
     ai_train         yes or no, by Content-Signal of header and robots.txt; content_signal: all that it says
+    train_ai         y or n, by Content-Usage (AIPREF) of header and robots.txt, n where one says so: for train-genai,
+                     else train-ai, else bots; content_usage: all that it says
+    rsl              the address of a licence by RSL: of a link element, else the header Link, else robots.txt; rsl_how:
+                     page, header or robots. What it says is not known, as nothing is fetched
     licence          as annotate/licence finds it: SPDX, else the address; licence_type: by-nc …
 
     Input other than WARC can have the header's fields as columns, `http_x_robots_tag` and so on.
 
-    Source: RFC 9309; TDM Reservation Protocol, W3C Community Group 2024; https://contentsignals.org; Hernández-Cano et
-    al. 2025 (Apertus), arXiv:2509.14233
+    Source: RFC 9309; TDM Reservation Protocol, W3C Community Group 2024; https://contentsignals.org;
+    draft-ietf-aipref-vocab-06 and draft-ietf-aipref-attach-04; Really Simple Licensing 1.0, https://rslstandard.org/rsl;
+    Hernández-Cano et al. 2025 (Apertus), arXiv:2509.14233
     """
 
     captures: str | None = None  # the path of a table

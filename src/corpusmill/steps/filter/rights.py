@@ -14,7 +14,8 @@ from corpusmill.steps.verdict import join_reasons
 
 @dataclass(frozen=True, kw_only=True)
 class FilterRights:
-    """Drop pages whose use is reserved: by robots.txt, noai, TDM reservation, Content-Signal or licence.
+    """Drop pages whose use is reserved: by robots.txt, noai, TDM reservation, Content-Signal, Content-Usage
+    (AIPREF) or licence.
 
     Put it before text extraction. The signals are those of annotate/rights. What is not said drops nothing, unless
     `unknown_robots` is on. Reasons, each a parameter that switches it on or off:
@@ -23,6 +24,8 @@ class FilterRights:
     noai              meta elements or X-Robots-Tag say noai or noml
     tdm               text and data mining is reserved
     content_signal    Content-Signal says ai-train=no
+    content_usage     Content-Usage (AIPREF) says train-ai=n, or so of train-genai or bots
+    rsl               a licence by RSL is named: its terms are in a file that is not read, so it is off
     noindex           meta elements or X-Robots-Tag say noindex: it is about search, so it is off
     noncommercial     the licence is one of Creative Commons that forbids commercial use
     no_derivatives    … or changed copies
@@ -30,7 +33,8 @@ class FilterRights:
 
     It is no legal advice. The report says how many tokens each costs.
 
-    Source: RFC 9309; TDM Reservation Protocol, W3C Community Group 2024; https://contentsignals.org
+    Source: RFC 9309; TDM Reservation Protocol, W3C Community Group 2024; https://contentsignals.org;
+    draft-ietf-aipref-vocab-06 and draft-ietf-aipref-attach-04; Really Simple Licensing 1.0, https://rslstandard.org/rsl
     """
 
     captures: str | None = None  # the path of a table that `corpusmill rights` makes
@@ -39,6 +43,8 @@ class FilterRights:
     noai: bool = True
     tdm: bool = True
     content_signal: bool = True
+    content_usage: bool = True
+    rsl: bool = False
     noindex: bool = False
     noncommercial: bool = False
     no_derivatives: bool = False
@@ -46,7 +52,8 @@ class FilterRights:
 
     needs: ClassVar[tuple[str, ...]] = ()
     RIGHTS: ClassVar[tuple[str, ...]] = (
-        *("robots", "noai", "tdm", "content_signal", "noindex", "noncommercial", "no_derivatives", "unknown_robots"),
+        *("robots", "noai", "tdm", "content_signal", "content_usage", "rsl", "noindex"),
+        *("noncommercial", "no_derivatives", "unknown_robots"),
     )
     threshold_parameters: ClassVar[tuple[str, ...]] = RIGHTS
 
@@ -81,6 +88,8 @@ def reserved(signals: Columns) -> dict[str, pa.Array]:
         "noai": signals["noai"],
         "tdm": pc.equal(signals["tdm"], 1),
         "content_signal": pc.equal(signals["ai_train"], "no"),
+        "content_usage": pc.equal(signals["train_ai"], "n"),
+        "rsl": pc.is_valid(signals["rsl"]),
         "noindex": signals["noindex"],
         "noncommercial": pc.match_substring(kinds, "nc"),
         "no_derivatives": pc.match_substring(kinds, "nd"),
