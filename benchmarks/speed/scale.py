@@ -16,6 +16,9 @@ n-grams of candidates, verdicts. Not timed are the keys, which a pass makes of e
 crawl, texts of pairs are shorter (a document that is not a candidate is not read in a crawl either, but skipped), and
 there are no large clusters; of copies there is nothing else.
 
+With --against a run of a hundredth of so many documents is compared with so many of an earlier one, as with `against`:
+a fifth of them are texts that this has. Its keys are on the disk, and not in memory.
+
 With --scale so many documents are compared with a tenth of them. What was made of the whole is larger than memory, and
 is read from the disk; of the tenth all of it would still be in memory, where it was just made. So both begin with what
 is on the disk alone, and a tenth with its files in memory is measured, too.
@@ -44,7 +47,7 @@ from benchmarks.speed.whole_run import wall_of
 from corpusmill.engine.drive.carry_out import carry_out
 from corpusmill.engine.drive.listener import Silent
 from corpusmill.engine.drive.session import Session
-from corpusmill.engine.plan.lower import PARTITION
+from corpusmill.engine.plan.lower import PARTITION, partitions_for
 from corpusmill.engine.plan.plan import PassInfo, RunPlan
 from corpusmill.engine.work.pass_parts import KeyRequest, write_keys
 from corpusmill.execute.processes import Processes
@@ -53,7 +56,7 @@ from corpusmill.recipe.model import Recipe
 from corpusmill.schema import COUNTED
 from corpusmill.steps.dedup._sketches import SKETCH_HASH
 from corpusmill.steps.dedup.minhash import Minhash
-from corpusmill.steps.keys import Keys, KeyStage
+from corpusmill.steps.keys import EarlierKeys, KeyFile, Keys, KeyStage
 from corpusmill.store.arrays import map_arrays
 from corpusmill.store.run_folder import RunFolder
 from corpusmill.store.unit_io import UnitIO
@@ -67,6 +70,7 @@ UNIT = 75_000  # documents of a unit: 128 MiB of such
 PAIRED, WORDS, LETTERS = 5, 60, 8
 TOGETHER = 50  # documents of a domain
 MOST_SECONDS, MOST_MEMORY = 60.0, 1.0  # s, GiB; at the largest size
+MOST_AGAINST = 2.0  # GiB, with --against
 MOST_GROWTH = 8.0  # bytes a document
 MOST_LONGER, MOST_SCALED = 11.0, 4.0  # with --scale: times the seconds of a tenth of the documents; GiB
 # Seconds between two looks at memory. Of the smallest size a stage takes 0.2 s, and its peak less than 0.1: where that
@@ -89,8 +93,11 @@ class Documents:
 
 @dataclass(frozen=True)
 class Make:
+    """salt   of what is drawn at random"""
+
     documents: int
     partitions: int
+    salt: int = 0
 
     def run(self, inputs: Documents, io: UnitIO) -> None:
         numbers = np.arange(inputs.start, inputs.stop)
@@ -102,7 +109,7 @@ class Make:
         columns["id"] = pa.array([f"{number:032x}" for number in numbers.tolist()])
         docs = pa.record_batch([columns[name] for name in COUNTED.names], schema=COUNTED)
         io.write("docs", docs)
-        random = np.random.default_rng([self.documents, inputs.start // UNIT])
+        random = np.random.default_rng([self.documents, inputs.start // UNIT, self.salt])
         bands, words = STEP.shape[0], -(-STEP.shape[0] * STEP.shape[1] // LANES_OF_WORD)
         keys = random.integers(0, 2**64, (len(numbers), bands), np.uint64)
         sketches = random.integers(0, 2**64, (len(numbers), words), np.uint64)
@@ -183,6 +190,24 @@ def plan(documents: int, copies: bool) -> RunPlan:
     return RunPlan(recipe, (made, *stages), (PassInfo("pass-1", ()),), ())
 
 
+def plan_against(documents: int, earlier: RunFolder) -> RunPlan:
+    """The stages of a run of a hundredth of the documents of an earlier one."""
+    own = documents // 100
+    results = earlier.results()["pass-1"]
+    paths = zip(results["keys-minhash"].paths.to_pylist(), results["docs"].paths.to_pylist())
+    rows = results["docs"].rows.tolist()
+    files = [
+        KeyFile(earlier.name_of(keys), earlier.name_of(docs), None, many) for (keys, docs), many in zip(paths, rows)
+    ]
+    kept = EarlierKeys(tuple(files), "made")
+    partitions = partitions_for(own * REAL, kept)
+    units = [PlannedUnit(Documents(at, min(at + UNIT, own)), (str(at),)) for at in range(0, own, UNIT)]
+    made = Stage("pass-1", Make(documents, partitions, salt=1), (), lambda upstream: units)
+    recipe = Recipe.parse("name: scale\nread:\n  - jsonl: {paths: none}\n")
+    stages = STEP.stages(KeyStage("pass-1", "minhash", partitions, (), kept))
+    return RunPlan(recipe, (made, *stages), (PassInfo("pass-1", ()),), ())
+
+
 def make(whole: RunPlan, root: Path) -> None:
     only = RunPlan(whole.recipe, whole.stages[:1], whole.passes, whole.inputs)
     carry_out_by_workers(root, only)
@@ -239,6 +264,23 @@ def measure(documents: int, copies: bool, root: Path, every: float, cold: bool |
     return wall, watch.rss, watch.pss
 
 
+def measure_against(documents: int, scratch: Path | None) -> list[Figure]:
+    """Of a run compared with an earlier one. Raises SystemExit unless the documents are dropped that this has."""
+    root = Path(tempfile.mkdtemp(prefix="corpusmill-", dir=scratch))
+    try:
+        command = [sys.executable, "-m", "benchmarks.speed.scale", "--folder", str(root), "--against", str(documents)]
+        wall, watch = made_and_watched(command, cold=root)
+        gone, _ = dropped(root / "own", [])
+    finally:
+        shutil.rmtree(root, ignore_errors=True)
+    if not (gone % PAIRED == 0).all() or len(gone) != documents // 100 // PAIRED:
+        raise SystemExit(f"the wrong documents go: {len(gone):,} of {documents // 100 // PAIRED:,}")
+    name = f"{documents // 100:,} documents against {documents:,}"
+    print(f"{name}: {wall:.1f} s, {watch.cpu:.0f} CPU s, {len(gone):,} documents dropped; peak over all processes")
+    print(f"{watch.rss / GIB:.2f} GiB resident, {watch.pss / GIB:.2f} GiB proportional\n")
+    return [Figure(f"{name}: peak memory, all processes", watch.pss / GIB, "GiB", MOST_AGAINST, "below")]
+
+
 def dropped(root: Path, columns: list[str]) -> tuple[NDArray[np.int64], pa.Table]:
     """The numbers of the dropped documents, and the verdicts on them."""
     results = RunFolder(str(root)).results()["minhash-verdicts"]
@@ -293,22 +335,33 @@ def main() -> int:
     parser.add_argument("--scratch", type=Path, help="folder for the made data, 6 GB; a temporary one if not given")
     parser.add_argument("--part", choices=("make", "stages"), help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--against", type=scale, help="as 100M: a hundredth of so many, compared with so many")
     parser.add_argument("--scale", type=scale, help="as 100M: so many documents, and a tenth of them, and no copies")
     options = parser.parse_args()
     if options.scale:
         options.documents, options.copies = [options.scale // 10, options.scale], []
+    if options.against and options.part:
+        mix, own = RunFolder(str(options.folder / "mix")), options.folder / "own"
+        if options.part == "make":
+            make(plan(options.against, copies=False), options.folder / "mix")
+            make(plan_against(options.against, mix), own)
+        else:
+            carry_out_by_workers(own, plan_against(options.against, mix))
+        return 0
     if options.part:
         copies = not options.documents
         (documents,) = options.copies if copies else options.documents
         whole = plan(documents, copies)
         make(whole, options.folder) if options.part == "make" else carry_out_by_workers(options.folder, whole)
         return 0
-    needed = max([0, *options.documents]) * BYTES
+    needed = max([0, options.against or 0, *options.documents]) * BYTES
     free = shutil.disk_usage(options.scratch or tempfile.gettempdir()).free
     if needed > free:
         raise SystemExit(
             f"{needed / 1e9:.0f} GB of disk are needed for the made data, {free / 1e9:.0f} are free; --scratch"
         )
+    if options.against:
+        return verdict(measure_against(options.against, options.scratch))
     heading("made: keys and sketches by number of documents", "benchmarks.speed.scale")
     figures = []
     for sizes, copies in ((options.documents, False), (options.copies, True)):

@@ -17,12 +17,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from inspect import signature
 from itertools import pairwise
-<<<<<<< HEAD
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
-=======
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, runtime_checkable
->>>>>>> 0c32243af1defa1ff86d240dd9e73556e0cc6fa5
 
 import pyarrow as pa
 

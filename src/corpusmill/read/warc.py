@@ -34,15 +34,11 @@ RECORD_TYPES = (
     *("warcinfo", "response", "resource", "request", "metadata", "revisit", "conversion", "continuation"),
     *("filedesc", "unknown"),
 )
-<<<<<<< HEAD
 MAX_HTTP_HEAD = 1 << 16  # bytes of a record that are kept beside those of its page
-RIGHTS_FIELDS = ("x-robots-tag", "tdm-reservation", "tdm-policy", "content-signal")  # fields of HTTP that are kept
-=======
 RIGHTS_FIELDS = (  # fields of HTTP that are kept
     *("x-robots-tag", "tdm-reservation", "tdm-policy", "content-signal", "content-usage"),
 )
 RSL = "rsl+xml"  # in a field `Link`: one that names a licence
->>>>>>> 0c32243af1defa1ff86d240dd9e73556e0cc6fa5
 DATE = re.compile(r"\d{4}(?:-\d\d(?:-\d\d(?:T.*)?)?)?")
 
 

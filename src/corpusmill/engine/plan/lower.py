@@ -83,7 +83,7 @@ from corpusmill.steps import (
     Transform,
     keeps_parts,
 )
-from corpusmill.steps.keys import KeyStage
+from corpusmill.steps.keys import EarlierKeys, KeyStage
 from corpusmill.store.unit_io import Upstream
 from corpusmill.store.units import Resources
 from corpusmill.store.work import PlannedUnit, Stage
@@ -294,6 +294,10 @@ def _texts_in_place(passes: list[tuple[list[Named], list[Named]]]) -> bool:
 def _partitions(inputs: tuple[SourceFiles, ...]) -> int:
     """Partitions of each band of keys: a power of two."""
     return 1 << int(sum(source.text_size for source in inputs) // PARTITION).bit_length()
+
+
+def partitions_for(text_size: float, earlier: EarlierKeys) -> int:
+    return 1 << int(text_size // PARTITION).bit_length()
 
 
 def _takes_tokens(writer: Any) -> bool:

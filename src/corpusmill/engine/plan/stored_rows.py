@@ -29,12 +29,8 @@ from corpusmill.store.locks import only_driver
 from corpusmill.store.run_folder import RunFolder
 
 FILE = "rows.jsonl"
-<<<<<<< HEAD
-=======
 TABLE_FILE = "rows.arrow"
 TABLE_ROWS = 1024  # rows of a batch in such a file
-DATED = 946_684_800 * 10**9  # nanoseconds: 2000-01-01. A unit is known by the date of its files
->>>>>>> 0c32243af1defa1ff86d240dd9e73556e0cc6fa5
 TOGETHER = 1 << 20  # bytes that are written at a time
 OPTIONS = orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_APPEND_NEWLINE
 
@@ -107,16 +103,12 @@ def _stored(rows: Rows, run: RunFolder, note: Callable[[str], None]) -> Source:
                 size, waiting = 0, []
         yield b"".join(waiting)
 
-<<<<<<< HEAD
-    path, is_new = run.add_input(rows.source, FILE, chunks())
-=======
     if rows.columns is None:
         file, content = FILE, chunks()
     else:
         table = as_table(rows)
         file, count, content = TABLE_FILE, table.num_rows, iter([in_file(table)])
-    path, is_new = run.add_input(UNSAFE.sub("_", rows.source)[:60], file, content, DATED)
->>>>>>> 0c32243af1defa1ff86d240dd9e73556e0cc6fa5
+    path, is_new = run.add_input(rows.source, file, content)
     if is_new:
         note(f"{rows.source}: {count:,} rows in memory written to {path}")
     return Source(rows.reader, path, rows.source)
