@@ -2,6 +2,7 @@
 
 import json
 import math
+import random
 import xml.etree.ElementTree as ET
 from collections import Counter
 
@@ -270,3 +271,25 @@ def test_documents_come_back_only_without_all_stages_that_drop_them(demo):
     share = draw(RunTables(demo), ["wet"], {}, 1 << 20)
     assert 0.1 < share.share < 0.5 and len(share.texts) < 0.6 * len(documents.texts)
     assert set(share.texts.to_pylist()) <= set(documents.texts.to_pylist()) and GROUPS == 8
+
+
+@pytest.mark.parametrize("stored", ["all", "sample", "none"])
+def test_kept_and_dropped_documents_are_sampled_alike(tmp_path, stored):
+    """Of a run that stores some texts of dropped documents alone, as much is drawn of those that it keeps."""
+    chain, chance = planted.Chain(), random.Random(6)
+    words = [" ".join(chain.sentence(chance)) for _ in range(4000)]
+    (tmp_path / "d.jsonl").write_text(
+        "".join(json.dumps({"text": f"{i} {text}"}) + "\n" for i, text in enumerate(words))
+    )
+    step = {"filter/function": f"{planted.__name__}:second_by_chance"}
+    recipe = {"read": {"jsonl": str(tmp_path / "d.jsonl")}, "steps": [step], "run": {"dropped_text": stored}}
+    (tmp_path / "r.yaml").write_text(json.dumps(recipe))
+    run = mill.run(tmp_path / "r.yaml", folder=tmp_path / "run", executor=Serial(), progress=False)
+    documents = draw(RunTables(run), ["jsonl"], {}, 1 << 30)
+    dropped = sum(bool(documents.cells[cell].drops) for cell in documents.cell.tolist())
+    if stored == "none":
+        assert dropped == 0 and len(documents.texts) == run.waterfall.documents_out
+    else:
+        assert dropped / len(documents.texts) == pytest.approx(0.3, abs=0.05)
+        assert len(documents.texts) == pytest.approx(4000 * documents.share, rel=0.1)
+        assert (documents.share < 1) == (stored == "sample")

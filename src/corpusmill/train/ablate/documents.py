@@ -88,14 +88,14 @@ def draw(
     files = tables.files
     flow = files.waterfall()
     total = max(flow.rows[0].bytes_in if flow.rows else limit, 1)
-    below = files.texts_below
-    stored = 1.0 if below is None else int(below or "0", 16) / 16**DIGITS
+    below = files.texts_below  # "" where no texts of dropped documents are stored, and stages cannot be measured
+    stored = int(below, 16) / 16**DIGITS if below else 1.0
     share = min(1.0, limit / total)
     mixes = {label for label, step in tables.steps.items() if type(step).__module__.startswith(MIX_STEPS)}
     parts: list[pa.RecordBatch] = []
     for batch in _batches(tables):
         chosen = chance(hash64(batch["id"].cast(pa.large_string()))) < share / max(stored, share)
-        if below is not None:  # others have texts for another reason than chance
+        if below:  # others have texts for another reason than chance
             chosen &= pc.less(batch["id"], pa.scalar(below, pa.string())).to_numpy(zero_copy_only=False)
         usable = pc.and_(pc.greater(pc.fill_null(pc.binary_length(batch["text"]), 0), 0), _is_corpus(batch))
         chosen &= usable.to_numpy(zero_copy_only=False)
