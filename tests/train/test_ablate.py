@@ -293,3 +293,24 @@ def test_kept_and_dropped_documents_are_sampled_alike(tmp_path, stored):
         assert dropped / len(documents.texts) == pytest.approx(0.3, abs=0.05)
         assert len(documents.texts) == pytest.approx(4000 * documents.share, rel=0.1)
         assert (documents.share < 1) == (stored == "sample")
+
+
+def test_the_shares_of_a_mix_stay_whatever_stages_drop(tmp_path):
+    recipe = {
+        "read": [
+            {"wet": {"paths": "demo://pages.warc.wet.gz", "source": "web"}},
+            {"jsonl": {"paths": "demo://extra.jsonl.gz", "source": "extra"}},
+        ],
+        "steps": [
+            {"filter/language": {"languages": ["en"]}},
+            {"mix/sources": {"weights": {"web": 0.3, "extra": 0.7}}},
+            {"tokenize/bpe": {"tokenizer": "gpt2"}},
+            {"pack/concat": {"length": 1024}},
+        ],
+    }
+    (tmp_path / "r.yaml").write_text(json.dumps(recipe))
+    run = mill.run(tmp_path / "r.yaml", folder=tmp_path / "run", executor=Serial(), progress=False)
+    answer = ablate(RunTables(run), targets=["web"])
+    assert answer.mix is not None and answer.mix.before == pytest.approx({"web": 0.3, "extra": 0.7}, abs=1e-6)
+    assert [effect.name for effect in answer.effects if effect.kind == "stage"] == ["language"]
+    assert "sources" in answer.without  # what the mix leaves out is no stage: here the design draws
