@@ -81,7 +81,7 @@ def made_corpus() -> Path:
 def made_run() -> Path:
     """The folder of the finished run. To change something in it, copy it first."""
     recipe = made_corpus()
-    return corpusmill.run(recipe, folder=recipe.parent / "run", executor=Serial()).folder
+    return corpusmill.run(recipe, folder=recipe.parent / "run", executor=Serial(), progress=False).folder
 
 
 def unfinish(folder: Path, stage: str) -> None:

@@ -363,6 +363,7 @@ QUESTIONS: dict[str, list[str]] = {
     "verify": ["RUN", "RUN --tokenizer gpt2"],
     "explain": ["RUN http://made.org/one"],
     "what-if": ["RUN --set gopher_quality.min_words=3"],
+    "ablate": ["RUN"],
     "audit": ["RUN", "RUN --prompt PROMPT"],
     "trace": ["RUN --step 0", "RUN --row 0 --seq-len 16", "RUN --shard 0 --token 0"],
     "find": ["RUN ferry", "RUN --spans PASSAGE", "RUN ferry --steps"],
@@ -379,6 +380,7 @@ ROWS_MISSING = (1, "there are no rows: the shards hold no tokens")
 # What cannot be answered of nothing, or of one document: the status and the line that says why. All else ends with 0.
 UNANSWERED: dict[str, dict[str, tuple[int, str]]] = {
     "nothing kept": {
+        "ablate RUN": (2, "the run keeps no documents, so there is nothing to train models on"),
         "audit RUN": (1, ""),  # a red flag: a source has vanished
         "audit RUN --prompt PROMPT": (1, ""),
         "trace RUN --step 0": ROWS_MISSING,
@@ -393,6 +395,7 @@ UNANSWERED: dict[str, dict[str, tuple[int, str]]] = {
         "forget RUN --domain a.b --dry-run --steps": (2, "the run has no such document"),
     },
     "one document": {
+        "ablate RUN": (2, "nothing to compare: the run has one source"),
         "audit RUN": (1, ""),  # red flags: its rows are half empty
         "audit RUN --prompt PROMPT": (1, ""),
         "remove RUN IN --dry-run": (2, "nothing would be left of this source"),

@@ -1,4 +1,4 @@
-"""python -m benchmarks.ablation prepare|train|show --out FOLDER: see benchmarks/ablation/__init__.py."""
+"""python -m benchmarks.ablation prepare|train|show|planted|worth --out FOLDER: see benchmarks/ablation/__init__.py."""
 
 import argparse
 from pathlib import Path
@@ -6,8 +6,8 @@ from pathlib import Path
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("verb", choices=("prepare", "train", "show"))
-    parser.add_argument("--data", type=Path, help="folder of real and labelled documents, for prepare")
+    parser.add_argument("verb", choices=("prepare", "train", "show", "planted", "worth"))
+    parser.add_argument("--data", type=Path, help="folder of real and labelled documents, for prepare and worth")
     parser.add_argument("--out", type=Path, required=True, help="folder of the arms and results")
     parser.add_argument("--size", choices=("small", "large"), default="small", help="large needs an accelerator")
     parser.add_argument("--picture", type=Path, help="for show: the SVG to write")
@@ -18,6 +18,16 @@ def main() -> int:
         if options.data is None:
             parser.error("prepare needs --data DIR")
         prepare(options.data, options.out)
+    elif options.verb == "worth":
+        from benchmarks.ablation.worth import worth
+
+        if options.data is None:
+            parser.error("worth needs --data DIR")
+        worth(options.data, options.out)
+    elif options.verb == "planted":
+        from benchmarks.ablation.planted import judge
+
+        return judge(options.out)
     elif options.verb == "train":
         from benchmarks.ablation.training import train_all
 

@@ -38,7 +38,7 @@ def prepare(data: Path, out: Path) -> None:
     shutil.rmtree(out, ignore_errors=True)
     scratch = out / "scratch"
     others = [EXTRACT, {"filter/function": f"{corpus.__name__}:of_other_domains"}]
-    pages = _run({"read": corpus.read(data), "steps": others, "write": "jsonl"}, scratch / "pages")
+    pages = carry_out({"read": corpus.read(data), "steps": others, "write": "jsonl"}, scratch / "pages")
     tokenizer = out / "tokenizer.json"
     train((batch["text"] for batch in pages.batches()), TokenizerSettings(vocab_size=VOCABULARY), tokenizer)
     milled = [{"jsonl": {"paths": str(pages.output / "jsonl" / "*.jsonl*"), "source": "pages"}}]
@@ -57,14 +57,14 @@ def prepare(data: Path, out: Path) -> None:
 
 def _mill(read: list[Any], steps: list[Any], tokenizer: Path, run: Path, folder: Path) -> dict[str, Any]:
     tokens = [{"tokenize/bpe": {"tokenizer": str(tokenizer)}}, {"pack/concat": {"length": LENGTH}}]
-    done = _run({"read": read, "steps": [*steps, *tokens], "write": "shards"}, run)
+    done = carry_out({"read": read, "steps": [*steps, *tokens], "write": "shards"}, run)
     assert done.shards is not None
     shutil.move(done.shards, folder)
     index = open_shards(folder).index
     return {"folder": folder.name, "documents": index.documents, "tokens": index.tokens}
 
 
-def _run(recipe: dict[str, Any], folder: Path) -> Run:
+def carry_out(recipe: dict[str, Any], folder: Path) -> Run:
     folder.mkdir(parents=True)
     path = folder.with_suffix(".yaml")
     path.write_text(json.dumps({"name": "ablation", **recipe}), "utf-8")  # JSON is YAML

@@ -8,6 +8,7 @@ from corpusmill.cli.app import VERB_MODULES
 from made_run import made_run
 
 NO_RUN = {
+    "ablate": "X",
     "add": "X d.jsonl", "audit": "X", "check": "X", "diff": "X RUN", "explain": "X abc", "export": "X jsonl new",
     "find": "X river", "forget": "X --domain a.example", "index": "X new", "inspect": "X --no-browser", "new": "X",
     "peek": "X", "plan": "X --params 7B", "push": "X --card", "recipe": "X", "remove": "X d.jsonl", "report": "X",

@@ -13,7 +13,7 @@ VERB_GROUPS = {
     "Start": ("demo", "new"),
     "Run a recipe": ("check", "run", "plan", "work", "watch", "add", "remove"),
     "Look at a run": ("report", "inspect", "stats", "peek", "sql", "recipe", "verify"),
-    "Ask about a run": ("explain", "what-if", "audit", "trace", "find"),
+    "Ask about a run": ("explain", "what-if", "ablate", "audit", "trace", "find"),
     "Compare runs": ("diff",),
     "Data and models": ("export", "push", "index", "rights", "train", "forget"),
     "Reference and setup": ("steps", "warm"),

@@ -50,7 +50,7 @@ def overlaid(
     x_of, _ = _axis(data)
     top, floor = max(TOP_MARGIN, LABEL_LINE_HEIGHT * len(marks) + 4), height - BOTTOM_MARGIN
     maximum = max([*(count for counts in data.counts.values() for count in counts), 1])
-    parts = _grid(_steps(0, maximum, 3)[1:], lambda value: (floor - top) * value / maximum, floor)
+    parts = _grid(round_values(0, maximum, 3)[1:], lambda value: (floor - top) * value / maximum, floor)
     for i, start, end, tooltip in _bins(data, unit):
         for depth, (name, counts) in enumerate(data.counts.items()):
             if counts[i]:
@@ -82,7 +82,7 @@ def histogram(
     def tall(value: float) -> float:
         return (floor - TOP_MARGIN) * (math.sqrt(value / maximum) if root else value / maximum)
 
-    parts = _grid(_powers(maximum) if root else _steps(0, maximum, 3)[1:], tall, floor)
+    parts = _grid(_powers(maximum) if root else round_values(0, maximum, 3)[1:], tall, floor)
     for i, start, end, tooltip in _bins(data, unit):
         y = float(floor)
         for name, counts in data.counts.items():
@@ -168,7 +168,7 @@ def _axis(data: Histogram) -> tuple[Callable[[float], float], list[float]]:
     """The position of a value, in per cent from the left; the values of the ticks."""
     low, high = data.edges[0], data.edges[-1]
     if not data.log:
-        ticks = [value for value in _steps(low, high, 5) if low <= value <= high]
+        ticks = [value for value in round_values(low, high, 5) if low <= value <= high]
         return (lambda value: GUTTER_PERCENT + (100 - GUTTER_PERCENT) * (value - low) / (high - low)), ticks
     # A first bin that begins at 0 is drawn as wide as its neighbour.
     start = low or data.edges[1] * (data.edges[1] / data.edges[2] if len(data.edges) > 2 else 0.5)
@@ -180,10 +180,10 @@ def _axis(data: Histogram) -> tuple[Callable[[float], float], list[float]]:
     return (lambda value: GUTTER_PERCENT + (100 - GUTTER_PERCENT) * math.log(max(value, start) / start) / width), ticks
 
 
-def _steps(low: float, high: float, count: int) -> list[float]:
+def round_values(low: float, high: float, count: int) -> list[float]:
     """About `count` round values from `low` to `high`.
 
-    >>> _steps(0, 130, 3), _steps(0, 1, 5)
+    >>> round_values(0, 130, 3), round_values(0, 1, 5)
     ([0.0, 50.0, 100.0], [0.0, 0.2, 0.4, 0.6, 0.8, 1.0])
     """
     rough = (high - low) / count or 1.0
