@@ -41,7 +41,7 @@ DATA ?=
 # Of the model that `ablation` trains: large takes five minutes on an H100, small half an hour on two cores.
 SIZE ?= small
 
-.PHONY: demo help setup test unit kernels test-lowest lint chaos cluster store fuzz cases golden bench bench-needs bench-quick figures bench-linear bench-peers roofline scale planned simulate scale-plan scale-long parity conformance quality eyes fineweb-text ablation interop layouts trainers trackers torch seeds names hands web wheel wheel-test screenshots docs docs-serve clean data-given models
+.PHONY: demo help setup test unit kernels test-lowest test-newest lint chaos cluster store fuzz cases golden bench bench-needs bench-quick figures bench-linear bench-peers roofline scale planned simulate scale-plan scale-long parity conformance quality eyes fineweb-text ablation interop layouts trainers trackers torch seeds names hands web wheel wheel-test release screenshots docs docs-serve clean data-given models
 
 demo: $(PACKAGE) ## mill the demo's small crawl to training shards
 	$(BIN)/corpusmill demo
@@ -69,6 +69,14 @@ lint: $(READY) ## ruff and mypy
 
 test-lowest: build/lowest/.ready ## the whole test suite on the lowest versions of dependencies that pyproject.toml allows
 	$(LOWEST_PYTHON) -m pytest $(PARALLEL)
+
+test-newest: build/newest/.ready ## the whole test suite on the newest versions that there are
+	build/newest/bin/python -m pytest $(PARALLEL)
+
+build/newest/.ready: pyproject.toml
+	$(PYTHON) -m venv build/newest
+	build/newest/bin/python $(PIP) -e '.[dev]'
+	@touch $@
 
 chaos: $(READY) ## kill runs of each executor 200 times, in all stages and all ways, and compare bytes; KILLS=50 SEED=7 EXECUTOR=work
 	$(BIN)/python -m pytest tests/test_every_executor.py -k killed_anywhere --kills $(KILLS) --chaos-seed $(SEED) --executor $(EXECUTOR)
@@ -222,6 +230,14 @@ wheel: $(READY) ## a wheel for this platform and Python with its kernels compile
 
 wheel-test: wheel ## install that wheel elsewhere, with an empty home, and run the demo: nothing may be compiled
 	$(PYTHON) scripts/check_wheel.py dist $(CONSTRAINTS)
+
+release: wheel build/release/.ready ## sources, wheels, SBOM, licences and checksums in build/release/VERSION, each built twice; REPOSITORY=URL
+	build/release/bin/python scripts/release.py build/release/$$(git describe --always) $(if $(REPOSITORY),--repository $(REPOSITORY))
+
+build/release/.ready: Makefile pyproject.toml constraints.txt
+	$(PYTHON) -m venv build/release
+	build/release/bin/python $(PIP) -c constraints.txt . build 'hatchling>=1.25'
+	@touch $@
 
 clean: ## remove .venv, build, runs and caches
 	rm -rf $(VENV) runs build .mypy_cache .ruff_cache .pytest_cache
