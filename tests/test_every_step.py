@@ -60,6 +60,7 @@ SAMPLES: dict[str, dict[str, Any]] = {
     "clean/replace": {"patterns": ((r"\d+", "0"), ("(?i)lorem ", "")), "lower": True},
     "decontaminate/ngrams": {"benchmarks": str(DATA / "benchmark.jsonl")},
     "annotate/classifier": {"model": "lid.176.ftz", "labels": ("en",)},
+    "annotate/embedding": {"model": str(DATA / "encoder"), "window": 64},
     "annotate/perplexity": {"model": str(DATA / "river.ngram")},
     "filter/function": {"function": "own_functions:few_links"},
     "map/function": {"function": "own_functions:louder"},

@@ -26,6 +26,7 @@ Classifiers:
     blocks               which blocks of a page of HTML are its text
     toxicity             insults and obscenities; `toxicity_score` has the kernels
     classifier           any classifier by a name or path: `onnx_classifier` runs those in ONNX
+    onnx_encoder         encoders in ONNX: a vector of each text
     fasttext             fastText models of any kind; `fasttext_file` reads them, `fasttext_score` has the kernels
 
 Language models, for perplexity:

@@ -118,7 +118,7 @@ class TextClassifier:
     def _scores(self, texts: pa.LargeStringArray) -> Float32s:
         """(documents, labels), NaN for a text without words."""
         if self.kind == "onnx":
-            return onnx_classifier.load(_located(self.model), self.settings).scores(texts)
+            return onnx_classifier.load(located(self.model), self.settings).scores(texts)
         model = assets.load(self.model, FastText.load)
         labels, probabilities = model.predict(texts, len(model.labels))
         scores = np.zeros((len(texts), len(model.labels)), np.float32)
@@ -224,7 +224,8 @@ def _advice(model: str, root: Path, missing: str) -> str:
     )
 
 
-def _located(model: str) -> ModelFiles:
+def located(model: str) -> ModelFiles:
+    """Where the parts of an ONNX model are on this machine. Raises as `files_of` does."""
     path, tokenizer, config, *weights = map(assets.locate, files_of(model))
     return ModelFiles(path, tokenizer, config, tuple(weights))
 

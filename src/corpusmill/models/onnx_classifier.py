@@ -120,35 +120,26 @@ class ClassifierSettings:
 
 
 @dataclass(frozen=True, eq=False)
-class OnnxClassifier:
-    """A model that is loaded. Made by `load`."""
+class OnnxModel:
+    """A model of windows of tokens that is loaded."""
 
     files: ModelFiles
-    config: ModelConfig
     settings: ClassifierSettings
     session: Any
     tokenizer: Any  # cuts at `settings.window`
     batch: int
     pad: int  # the id of padding, which the model does not look at
 
-    def scores(self, texts: pa.LargeStringArray) -> Float32s:
-        """(documents, labels) scores, NaN for a text without words."""
+    def cut(self, texts: pa.LargeStringArray) -> tuple[list[Window], list[int]]:
+        """The windows of all texts that have words, and the text that each is of."""
         windows: list[Window] = []
         rows: list[int] = []
         for row, text in enumerate(texts.to_pylist()):
             if text and not text.isspace():
-                cut = self._windows(text)
-                windows += cut
-                rows += [row] * len(cut)
-        outputs = self._outputs(windows)
-        scores = np.full((len(texts), outputs.shape[1]), np.nan, np.float64)
-        first = np.flatnonzero(np.diff(np.array([-1, *rows])))
-        if len(first):
-            sums = np.add.reduceat(outputs, first) / np.diff([*first, len(rows)])[:, None]
-            scores[np.array(rows)[first]] = (
-                sums if self.settings.combine == "mean" else np.maximum.reduceat(outputs, first)
-            )
-        return np.round(scores, SCORE_DIGITS).astype(np.float32)
+                of_text = self._windows(text)
+                windows += of_text
+                rows += [row] * len(of_text)
+        return windows, rows
 
     def _windows(self, text: str) -> list[Window]:
         """The windows of a text that are read: all, or as many as the settings say, evenly spread from its beginning to
@@ -169,21 +160,7 @@ class OnnxClassifier:
             return windows
         return [windows[i * (len(windows) - 1) // (limit - 1)] for i in range(limit)]
 
-    def _outputs(self, windows: Sequence[Window]) -> Float64s:
-        """(windows, labels) what the model says of each, after the activation."""
-        outputs = np.empty((len(windows), len(self.config.labels)))
-        for rows, length in self._batches(windows):
-            outputs[rows] = self._run([windows[row] for row in rows], length)
-        kind = self.config.activation if self.settings.activation == "auto" else self.settings.activation
-        if kind == "sigmoid":
-            return 1 / (1 + np.exp(-outputs))
-        if kind == "softmax":
-            powers = np.exp(outputs - outputs.max(axis=1, keepdims=True, initial=-np.inf))
-            shares: Float64s = powers / powers.sum(axis=1, keepdims=True)
-            return shares
-        return outputs
-
-    def _batches(self, windows: Sequence[Window]) -> Iterator[tuple[list[int], int]]:
+    def batches(self, windows: Sequence[Window]) -> Iterator[tuple[list[int], int]]:
         """The windows of each batch, and the tokens that they are padded to: windows of one length together."""
         lengths = [len(window.ids) for window in windows]
         if self.batch > 1:
@@ -198,8 +175,11 @@ class OnnxClassifier:
             yield order[at:stop], length
             at = stop
 
-    def _run(self, windows: Sequence[Window], length: int) -> Float64s:
-        """(windows, labels) outputs. Rows that are missing in the batch repeat the last one."""
+    def run(self, windows: Sequence[Window], length: int, names: Sequence[str] | None = None) -> list[Any]:
+        """What the model gives for a batch: rows that are missing in it repeat the last one.
+
+        names   of its outputs; None: all
+        """
         ids = np.full((self.batch, length), self.pad, np.int64)
         types, mask = np.zeros_like(ids), np.zeros_like(ids)
         for row in range(self.batch):
@@ -208,9 +188,50 @@ class OnnxClassifier:
             ids[row, :size], types[row, :size], mask[row, :size] = window.ids, window.types, 1
         inputs = dict(zip(INPUTS, (ids, mask, types, np.broadcast_to(np.arange(length), ids.shape))))
         try:
-            outputs = self.session.run(None, {node.name: inputs[node.name] for node in self.session.get_inputs()})[0]
+            given: list[Any] = self.session.run(
+                names, {node.name: inputs[node.name] for node in self.session.get_inputs()}
+            )
         except Exception as error:  # the library has no class for it
             raise AssetError(f"{self.files.model}: the model fails on {length} tokens: {error}") from error
+        return given
+
+
+@dataclass(frozen=True, eq=False)
+class OnnxClassifier(OnnxModel):
+    """A classifier. Made by `load`."""
+
+    config: ModelConfig
+
+    def scores(self, texts: pa.LargeStringArray) -> Float32s:
+        """(documents, labels) scores, NaN for a text without words."""
+        windows, rows = self.cut(texts)
+        outputs = self._outputs(windows)
+        scores = np.full((len(texts), outputs.shape[1]), np.nan, np.float64)
+        first = np.flatnonzero(np.diff(np.array([-1, *rows])))
+        if len(first):
+            sums = np.add.reduceat(outputs, first) / np.diff([*first, len(rows)])[:, None]
+            scores[np.array(rows)[first]] = (
+                sums if self.settings.combine == "mean" else np.maximum.reduceat(outputs, first)
+            )
+        return np.round(scores, SCORE_DIGITS).astype(np.float32)
+
+    def _outputs(self, windows: Sequence[Window]) -> Float64s:
+        """(windows, labels) what the model says of each, after the activation."""
+        outputs = np.empty((len(windows), len(self.config.labels)))
+        for rows, length in self.batches(windows):
+            outputs[rows] = self._run([windows[row] for row in rows], length)
+        kind = self.config.activation if self.settings.activation == "auto" else self.settings.activation
+        if kind == "sigmoid":
+            return 1 / (1 + np.exp(-outputs))
+        if kind == "softmax":
+            powers = np.exp(outputs - outputs.max(axis=1, keepdims=True, initial=-np.inf))
+            shares: Float64s = powers / powers.sum(axis=1, keepdims=True)
+            return shares
+        return outputs
+
+    def _run(self, windows: Sequence[Window], length: int) -> Float64s:
+        """(windows, labels) outputs."""
+        outputs = self.run(windows, length)[0]
         if outputs.shape != (self.batch, len(self.config.labels)):
             raise AssetError(
                 f"{self.files.model}: gives an output of shape {list(outputs.shape)} for {self.batch} texts, and "
@@ -231,15 +252,27 @@ def load(files: ModelFiles, settings: ClassifierSettings) -> OnnxClassifier:
 
 
 def _loaded(files: ModelFiles, settings: ClassifierSettings) -> OnnxClassifier:
+    config = ModelConfig.read(files.config)
+    parts = opened(files, settings, config.positions, "annotate/classifier with an ONNX model")
+    model = OnnxClassifier(files, settings, *parts, config)
+    model.scores(pa.array(["a"], pa.large_string()))  # what does not fit together says so before documents are read
+    return model
+
+
+def opened(
+    files: ModelFiles, settings: ClassifierSettings, positions: int | None, user: str
+) -> tuple[Any, Any, int, int]:
+    """Session, tokenizer, windows at a time and the id of padding of a model. Raises as `load` does.
+
+    positions   tokens that the model takes at most
+    user        what needs the extra, for its error
+    """
     try:
         import onnxruntime
     except ImportError:
-        raise ONNX.error("annotate/classifier with an ONNX model") from None
-    config = ModelConfig.read(files.config)
-    if config.positions is not None and settings.window > config.positions:
-        raise RecipeError(
-            f"window: {settings.window} tokens are more than the {config.positions} that {files.model} takes"
-        )
+        raise ONNX.error(user) from None
+    if positions is not None and settings.window > positions:
+        raise RecipeError(f"window: {settings.window} tokens are more than the {positions} that {files.model} takes")
     providers = chosen(settings.provider, onnxruntime.get_available_providers())
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = settings.threads
@@ -257,17 +290,12 @@ def _loaded(files: ModelFiles, settings: ClassifierSettings) -> OnnxClassifier:
         raise AssetError(f"{files.model}: {providers[0]} cannot run it on this machine; use provider: auto, or cpu")
     unknown = [node.name for node in session.get_inputs() if node.name not in INPUTS]
     if unknown:
-        raise AssetError(
-            f"{files.model}: has an input {unknown[0]!r}; a classifier of texts takes {', '.join(INPUTS[:3])}"
-        )
+        raise AssetError(f"{files.model}: has an input {unknown[0]!r}; a model of texts takes {', '.join(INPUTS[:3])}")
     fast = session.get_providers()[0] in ACCELERATORS
     batch = settings.batch or (BATCH if fast else 1)
     tokenizer = _tokenizer(files, settings)
     pads = (tokenizer.token_to_id(token) for token in PADDING)
-    pad = next((pad for pad in pads if pad is not None), 0)
-    model = OnnxClassifier(files, config, settings, session, tokenizer, batch, pad)
-    model.scores(pa.array(["a"], pa.large_string()))  # what does not fit together says so before documents are read
-    return model
+    return session, tokenizer, batch, next((pad for pad in pads if pad is not None), 0)
 
 
 def _tokenizer(files: ModelFiles, settings: ClassifierSettings) -> Any:
@@ -300,3 +328,12 @@ def chosen(provider: str, available: Sequence[str]) -> list[str]:
             "others come with other builds of it, such as onnxruntime-gpu."
         )
     return list(dict.fromkeys([short[key], CPU]))
+
+
+def has_accelerator() -> bool:
+    """Whether the installed onnxruntime may use one."""
+    try:
+        import onnxruntime
+    except ImportError:
+        return False
+    return bool(set(ACCELERATORS) & set(onnxruntime.get_available_providers()))

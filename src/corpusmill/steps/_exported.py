@@ -5,6 +5,7 @@ Written by docs/make_reference.py.
 
 from corpusmill.steps.annotate.bucket import Bucket
 from corpusmill.steps.annotate.classifier import Classifier
+from corpusmill.steps.annotate.embedding import Embedding
 from corpusmill.steps.annotate.language import AnnotateLanguage
 from corpusmill.steps.annotate.licence import Licence
 from corpusmill.steps.annotate.metadata import Metadata
@@ -86,6 +87,7 @@ __all__ = [
     "Code",
     "Concat",
     "DedupUrl",
+    "Embedding",
     "Exact",
     "FilterFunction",
     "FilterLanguage",

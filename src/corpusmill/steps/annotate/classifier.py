@@ -9,7 +9,7 @@ from corpusmill.assets import digest
 from corpusmill.assets.extras import ONNX, Extra
 from corpusmill.errors import RecipeError
 from corpusmill.models.classifier import TextClassifier as Scorer
-from corpusmill.models.onnx_classifier import ACCELERATORS, ClassifierSettings
+from corpusmill.models.onnx_classifier import ClassifierSettings, has_accelerator
 from corpusmill.steps import Columns
 from corpusmill.store.units import Resources
 
@@ -76,7 +76,7 @@ class Classifier:
     def own_pass(self) -> Resources | None:
         if self._scorer().kind != "onnx":
             return None
-        fast = _has_accelerator() if self.provider == "auto" else not self.provider.lower().startswith("cpu")
+        fast = has_accelerator() if self.provider == "auto" else not self.provider.lower().startswith("cpu")
         return Resources(
             cpus=self.threads, accelerators=float(fast), workers=self.workers or (1 if fast else None), keeps=True
         )
@@ -99,12 +99,3 @@ class Classifier:
             threads=self.threads,
         )
         return Scorer(model=self.model, labels=self.labels, settings=settings)
-
-
-def _has_accelerator() -> bool:
-    """Whether the installed onnxruntime may use one."""
-    try:
-        import onnxruntime
-    except ImportError:
-        return False
-    return bool(set(ACCELERATORS) & set(onnxruntime.get_available_providers()))
