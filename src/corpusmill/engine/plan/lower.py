@@ -91,6 +91,7 @@ from corpusmill.tokens.breaks import SplitAt
 from corpusmill.write import DocumentWriter, RowWriter, TokenWriter
 
 PARTITION = 2 << 30  # bytes of text for each partition of a band: about a million records
+RECORDS = 1_000_000  # documents of earlier runs for each
 Named = tuple[str, Any]  # label and step
 
 
@@ -123,11 +124,18 @@ def lower_inputs(recipe: Recipe, inputs: tuple[SourceFiles, ...]) -> RunPlan:
     stages: list[Stage] = []
     infos: list[PassInfo] = []
     judged: list[VerdictSource] = []  # the corpus steps before the present pass
-    partitions, only = _partitions(inputs), _only(recipe)
+    text_size, only = sum(source.text_size for source in inputs), _only(recipe)
+    earlier = {label: earlier_keys(step, label) for label, step in labelled if isinstance(step, CorpusStep)}
     for number, (batch_steps, corpus_steps) in enumerate(passes, 1):
         name = f"pass-{number}"
         requests = [
-            KeyRequest(label, step, partitions * step.keys_per_document, keys_description(step), only.get(label))
+            KeyRequest(
+                label,
+                step,
+                partitions_for(text_size, earlier[label]) * step.keys_per_document,
+                keys_description(step),
+                only.get(label),
+            )
             for label, step in corpus_steps
         ]
         is_last = number == len(passes)
@@ -189,7 +197,7 @@ def lower_inputs(recipe: Recipe, inputs: tuple[SourceFiles, ...]) -> RunPlan:
                 request.label,
                 request.partitions_per_band,
                 tuple(judge.stage for judge in judged),
-                earlier_keys(request.step, request.label),
+                earlier[request.label],
                 tuple(source_names(recipe.read, recipe.steps)),
                 special_tokens(tokenize) if tokenize and draws(request.step) else 1,
             )
@@ -291,13 +299,10 @@ def _texts_in_place(passes: list[tuple[list[Named], list[Named]]]) -> bool:
     )
 
 
-def _partitions(inputs: tuple[SourceFiles, ...]) -> int:
-    """Partitions of each band of keys: a power of two."""
-    return 1 << int(sum(source.text_size for source in inputs) // PARTITION).bit_length()
-
-
 def partitions_for(text_size: float, earlier: EarlierKeys) -> int:
-    return 1 << int(text_size // PARTITION).bit_length()
+    """Partitions of each band of keys, for so many bytes of text and what earlier runs kept: a power of two."""
+    documents = sum(file.rows for file in earlier.files)
+    return 1 << int(text_size / PARTITION + documents / RECORDS).bit_length()
 
 
 def _takes_tokens(writer: Any) -> bool:
