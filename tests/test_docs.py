@@ -207,6 +207,7 @@ def test_the_reference_is_as_the_code_is_now():
             assert f"({folder}/{name}.md)" in made[f"{folder}.md"]
     # Three draw for training, and the guide shows it; the others need a model that is an extra, or a server.
     assert {name for name in steps.names() if "## Result" not in made[f"steps/{name}.md"]} == {
+        "annotate/embedding",
         "annotate/model",
         "generate/rewrite",
         "mix/buckets",

@@ -20,13 +20,25 @@ COST = {
     "stages": [{"stage": "pass-1", "seconds": 90.0, "bytes": 5_000}],
     "sources": [{"source": "web", "bytes": 4_000_000, "documents": 100, "tokens": 0, "share": None}],
     "shuffles": [{"step": "minhash", "slices": 320, "files": 2, "units": 160}],
-    "requests": {"put": 1234, "get": 56789}, "price": {"put": 0.006, "core": 1.5}, "prices": "",
+    "models": [], "requests": {"put": 1234, "get": 56789}, "price": {"put": 0.006, "core": 1.5}, "prices": "",
 }  # fmt: skip
 
 
 def shown(capsys, **changes) -> str:
     plan_cost.show({**COST, **changes})
     return capsys.readouterr().out
+
+
+def test_a_model_that_is_asked_has_a_line(capsys):
+    model = {"model": "tiny", "questions": 3000, "answered": 0, "prompt_tokens": 942_000, "answer_tokens": 9000, "usd": 0.1,
+             "seconds": 65.0, "asked": 224}  # fmt: skip
+    assert (
+        "  model   tiny: 3,000 questions, 942,000 tokens of prompts and 9,000 of answers, 0.10 USD, 1 min 5 s; measured on 224 "
+        "questions, whose answers are kept"
+    ) in shown(capsys, models=[model]).splitlines()
+    rest = {"questions": 0, "answered": 3000, "prompt_tokens": 0, "answer_tokens": 0, "usd": None, "asked": 0}
+    said = "  model   tiny: 0 questions, 0 tokens of prompts and 0 of answers; 3,000 are answered already"
+    assert said in shown(capsys, models=[model | rest]).splitlines()
 
 
 def test_an_estimate_has_a_line_for_each_thing_that_it_costs(capsys):

@@ -165,12 +165,14 @@ def test_writes_only_parameters_that_differ_from_their_default():
     "path", sorted((Path(steps.__file__).parents[1] / "recipes").glob("*.yaml")), ids=lambda path: path.stem
 )
 def test_a_resolved_recipe_has_every_parameter(path, monkeypatch):
-    for name in ("INPUT", "WET", "WEB", "BOOKS", "WIKIPEDIA", "GITHUB"):  # which some of them ask for
+    for name in ("INPUT", "WET", "WEB", "BOOKS", "WIKIPEDIA", "GITHUB", "MIX", "OWN"):  # which some of them ask for
         monkeypatch.setenv(name, "docs.jsonl")
     recipe = Recipe.load(path)
     said = yaml.safe_load(recipe.dump(resolved=True))
     things = {"read": [source.reader for source in recipe.read], "steps": recipe.steps, "write": recipe.write}
-    assert list(said) == ["name", "seed", *(section for section in things if things[section]), "run"]
+    parts = [section for section in things if things[section]]
+    assert sorted(said) == sorted(["name", "seed", *parts, *(["split"] if recipe.split else []), "run"])
+    assert [section for section in said if section in things] == parts
     for section, made in things.items():
         for thing, entry in zip(made, said.get(section, []), strict=True):
             own = entry if isinstance(entry, dict) else {entry: {}}

@@ -92,7 +92,7 @@ def test_vectors_are_in_the_output_of_a_run_and_in_sql(tmp_path):
 
 def test_what_is_wrong_is_said(tmp_path):
     with pytest.raises(AssetError, match=r"has no model\.onnx"):
-        Embedding(model=str(tmp_path))
+        _ = Embedding(model=str(tmp_path)).assets
     with pytest.raises(RecipeError, match="need window >= 1, got 0"):
         Embedding(model=str(FOLDER), window=0)
     with pytest.raises(RecipeError, match="window: 128 tokens are more than the 64"):

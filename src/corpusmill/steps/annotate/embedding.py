@@ -50,7 +50,6 @@ class Embedding:
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise RecipeError(f"need {name} >= 1, got {value}")
-        files_of(self.model)
 
     def signals(self, docs: pa.RecordBatch) -> Columns:
         texts = docs["text"]
