@@ -6,8 +6,9 @@ import re
 import numpy as np
 import pytest
 
+from corpusmill.assets.extras import ONNX, TRANSFORMERS
 from corpusmill.errors import AssetError, RecipeError
-from corpusmill.models.classifier import TextClassifier, column_of, files_of, kind_of
+from corpusmill.models.classifier import TextClassifier, column_of, extra_of, files_of, kind_of
 from corpusmill.models.model_file import write_model
 from corpusmill.models.onnx_classifier import CPU, ClassifierSettings, ModelConfig, chosen
 from corpusmill.models.quality import Scorer, is_fasttext, list_labels
@@ -41,7 +42,8 @@ def test_columns_of_labels(label, column):
 
 
 def test_kinds_of_what_is_there(folder, tmp_path):
-    assert kind_of(str(folder)) == "onnx" and kind_of("toxicity-en") == "toxicity" and kind_of("x/y.onnx") == "onnx"
+    assert kind_of(str(folder)) == "transformer" and kind_of("toxicity-en") == "toxicity"
+    assert kind_of("x/y.onnx") == "transformer"
     assert kind_of("lid.176.ftz") == "fasttext" and kind_of("quality-en") == "quality"
     write_model(tmp_path / "own", 1, {}, {"words": np.zeros(1), "kinds": np.zeros(1)})
     assert kind_of(str(tmp_path / "own")) == "toxicity"
@@ -76,10 +78,17 @@ def test_a_model_in_a_folder_of_its_own(folder):
     )
 
 
+def test_a_model_of_pytorch_is_taken_where_there_is_none_in_onnx(folder):
+    (folder / "model.safetensors").write_bytes(b"")
+    assert files_of(str(folder))[0].endswith("/model.onnx") and extra_of(str(folder)) == ONNX
+    (folder / "model.onnx").unlink()
+    assert files_of(str(folder))[0].endswith("/model.safetensors") and extra_of(str(folder)) == TRANSFORMERS
+
+
 @pytest.mark.parametrize(
     ("missing", "other", "advice"),
     [
-        ("model.onnx", "model.safetensors", "It has a model of PyTorch; export it: optimum-cli export onnx --model"),
+        ("model.onnx", "pytorch_model.bin", "which may run code when it is read; export it: optimum-cli export onnx"),
         ("tokenizer.json", "vocab.txt", "It has the tokenizer in an older form"),
         ("config.json", "readme", "it has model.onnx, readme, tokenizer.json. A classifier is a folder with"),
     ],
@@ -107,7 +116,9 @@ def test_what_a_configuration_says(tmp_path):
     assert config(path, num_labels=3, problem_type="multi_label_classification").activation == "sigmoid"
     assert config(path, num_labels=1, problem_type="single_label_classification").activation == "softmax"
     assert config(path, num_labels=2, problem_type="other").activation == "softmax"
+    assert config(path, architectures=["BertForSequenceClassification"]).labels == ("LABEL_0", "LABEL_1")
     assert config(path, num_labels=2, max_position_embeddings=512).positions == 512
+    assert config(path, architectures=["BertForSequenceClassification"]).labels == ("LABEL_0", "LABEL_1")
     assert config(path, num_labels=2, max_position_embeddings=514, model_type="roberta").positions == 512
 
 
@@ -147,7 +158,7 @@ def test_a_provider_that_is_not_there():
 
 
 def test_settings_of_onnx_models_are_refused_for_others():
-    with pytest.raises(RecipeError, match="window is for ONNX models; quality-en reads whole documents"):
+    with pytest.raises(RecipeError, match="window is for transformers; quality-en reads whole documents"):
         TextClassifier(model="quality-en", settings=ClassifierSettings(window=64))
 
 

@@ -62,9 +62,9 @@ def test_what_a_model_does_not_have_is_refused(tmp_path):
         Classifier(model="lid.176.ftz", labels=("english",))
     with pytest.raises(RecipeError, match="quality-en has one output"):
         Classifier(model="quality-en", labels=("good",))
-    with pytest.raises(RecipeError, match="window is for ONNX models; quality-en reads whole documents"):
+    with pytest.raises(RecipeError, match="window is for transformers; quality-en reads whole documents"):
         Classifier(model="quality-en", window=128)
-    with pytest.raises(RecipeError, match="workers is for ONNX models"):
+    with pytest.raises(RecipeError, match="workers is for transformers"):
         Classifier(model="quality-en", workers=1)
     with pytest.raises(RecipeError, match="need threads >= 1, got 0"):
         Classifier(model="quality-en", threads=0)
@@ -79,8 +79,10 @@ def test_what_a_model_does_not_have_is_refused(tmp_path):
 def test_a_folder_says_what_it_lacks_and_how_to_get_it(tmp_path):
     with pytest.raises(AssetError, match=r"has no model.onnx; it has nothing. A classifier is a folder with"):
         Classifier(model=str(tmp_path))
-    (tmp_path / "model.safetensors").write_bytes(b"")
-    with pytest.raises(AssetError, match=r"export it: optimum-cli export onnx --model .* --task text-classification"):
+    (tmp_path / "pytorch_model.bin").write_bytes(b"")
+    with pytest.raises(
+        AssetError, match=r"may run code .* export it: optimum-cli export onnx --model .* --task text-classification"
+    ):
         Classifier(model=str(tmp_path))
     (tmp_path / "model.onnx").write_bytes(b"")
     (tmp_path / "vocab.txt").write_bytes(b"")
@@ -96,7 +98,8 @@ def test_a_repository_of_the_hub_that_is_not_here_says_how_to_get_it(tmp_path, m
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     with pytest.raises(
-        AssetError, match=r"org/classifier: model.onnx or onnx/model.onnx is not in the cache .* hf download"
+        AssetError,
+        match=r"org/classifier: model.onnx or onnx/model.onnx or model.safetensors is not in the cache .* hf download",
     ):
         Classifier(model="org/classifier")
 

@@ -25,8 +25,9 @@ Classifiers:
     quality              how good a document is; `quality_score` has the kernels, `quality_shape` how a text looks
     blocks               which blocks of a page of HTML are its text
     toxicity             insults and obscenities; `toxicity_score` has the kernels
-    classifier           any classifier by a name or path: `onnx_classifier` runs those in ONNX
-    onnx_encoder         encoders in ONNX: a vector of each text
+    classifier           any classifier by a name or path: `onnx_classifier` runs transformers
+    onnx_encoder         encoders: a vector of each text
+    torch_session        models of PyTorch, asked as those in ONNX are
     fasttext             fastText models of any kind; `fasttext_file` reads them, `fasttext_score` has the kernels
 
 Language models, for perplexity:

@@ -1,6 +1,6 @@
 """Classifiers of any kind that this package reads, by one name: ONNX folders, fastText models, and models of our own.
 
-What a name stands for is decided by what is there: a folder or a repository of the hub has an ONNX model; a file is a
+What a name stands for is decided by what is there: a folder or a repository of the hub has a transformer; a file is a
 fastText model, or one of `corpusmill train quality`, or of scripts/make_toxicity.py.
 """
 
@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from corpusmill import assets
 from corpusmill.assets import hub
+from corpusmill.assets.extras import ONNX, TRANSFORMERS, Extra
 from corpusmill.errors import AssetError, RecipeError, did_you_mean
 from corpusmill.models import onnx_classifier
 from corpusmill.models.fasttext import FastText
@@ -24,15 +25,16 @@ from corpusmill.models.model_file import DAMAGE
 from corpusmill.models.onnx_classifier import ClassifierSettings, ModelConfig, ModelFiles
 from corpusmill.models.quality import QualityModel, list_labels
 from corpusmill.models.tokenizer_name import is_hub_name
+from corpusmill.models.torch_session import WEIGHTS
 from corpusmill.models.toxicity import TOXICITY_EN, ToxicityModel
 from corpusmill.store.arrays import MAGIC, map_arrays
 from corpusmill.text.array_types import Float32s
 
-Kind = Literal["onnx", "fasttext", "quality", "toxicity"]
-MODEL_FILES = ("model.onnx", "onnx/model.onnx")  # in a folder, in order of preference
+Kind = Literal["transformer", "fasttext", "quality", "toxicity"]
+MODEL_FILES = ("model.onnx", "onnx/model.onnx", WEIGHTS)  # in a folder, in order of preference
 REQUIRED_FILES = ("tokenizer.json", "config.json")
 WEIGHT_FILES = ("model.onnx_data", "model.onnx.data")  # weights outside of a large model
-TORCH_FILES = ("model.safetensors", "pytorch_model.bin")
+PICKLED = "pytorch_model.bin"
 EXPORT = "optimum-cli export onnx --model {0} --task text-classification {1}"
 
 
@@ -42,10 +44,10 @@ class TextClassifier:
 
     model      see `steps.annotate.classifier`
     labels     those whose scores have columns of their own
-    settings   how an ONNX model is run
+    settings   how a transformer is run
 
     Raises AssetError if the model is not there or incomplete; RecipeError for labels that it does not have, and for
-    settings that are of ONNX models alone.
+    settings that are of transformers alone.
     """
 
     model: str
@@ -53,7 +55,7 @@ class TextClassifier:
     settings: ClassifierSettings = field(default_factory=ClassifierSettings)
 
     def __post_init__(self) -> None:
-        if self.kind != "onnx":
+        if self.kind != "transformer":
             self._refuse_settings()
         labels = self.known_labels
         if self.labels and len(labels) < 2:
@@ -73,7 +75,7 @@ class TextClassifier:
         for setting in fields(ClassifierSettings):
             if getattr(self.settings, setting.name) != setting.default:
                 raise RecipeError(
-                    f"{setting.name} is for ONNX models; {self.model} reads whole documents on one core. Leave it out."
+                    f"{setting.name} is for transformers; {self.model} reads whole documents on one core. Leave it out."
                 )
 
     @property
@@ -83,14 +85,14 @@ class TextClassifier:
     @property
     def known_labels(self) -> list[str]:
         """The labels of the model; of one with a single output, one or none."""
-        if self.kind == "onnx":
+        if self.kind == "transformer":
             return list(_config(self.model).labels)
         return list(assets.load(self.model, read_labels)) if self.kind == "fasttext" else []
 
     @property
     def assets(self) -> tuple[str, ...]:
         """The files of the model."""
-        return files_of(self.model) if self.kind == "onnx" else (self.model,)
+        return files_of(self.model) if self.kind == "transformer" else (self.model,)
 
     def columns(self, texts: pa.LargeStringArray) -> dict[str, pa.Array]:
         """`score`, float32; of a model with several labels `label`, the best one, whose score that is, and a column for
@@ -117,7 +119,7 @@ class TextClassifier:
 
     def _scores(self, texts: pa.LargeStringArray) -> Float32s:
         """(documents, labels), NaN for a text without words."""
-        if self.kind == "onnx":
+        if self.kind == "transformer":
             return onnx_classifier.load(located(self.model), self.settings).scores(texts)
         model = assets.load(self.model, FastText.load)
         labels, probabilities = model.predict(texts, len(model.labels))
@@ -141,11 +143,11 @@ def kind_of(model: str) -> Kind:
     """Raises AssetError if there is no such model, or it is of no known kind."""
     if model == TOXICITY_EN:
         return "toxicity"
-    if _is_repository(model) or model.endswith(".onnx"):
-        return "onnx"
+    if _is_repository(model) or model.endswith((".onnx", WEIGHTS)):
+        return "transformer"
     path = assets.locate(model)
     if path.is_dir():
-        return "onnx"
+        return "transformer"
     return assets.load(model, _kind_of_file)
 
 
@@ -178,7 +180,7 @@ def _is_repository(model: str) -> bool:
 
 
 def files_of(model: str) -> tuple[str, ...]:
-    """The assets of an ONNX model: its file, tokenizer.json, config.json, and the weights beside it if there are some.
+    """The assets of a transformer: its file, tokenizer.json, config.json, and the weights beside it if there are some.
 
     Raises AssetError, with what to do about it, if one is missing.
     """
@@ -211,8 +213,8 @@ def _folder_of(located: Path) -> tuple[Path, str, str]:
 
 
 def _advice(model: str, root: Path, missing: str) -> str:
-    if missing in MODEL_FILES and any((root / name).is_file() for name in TORCH_FILES):
-        return f". It has a model of PyTorch; export it: {EXPORT.format(model, 'FOLDER')}"
+    if missing in MODEL_FILES and (root / PICKLED).is_file():
+        return f". It has {PICKLED}, which may run code when it is read; export it: {EXPORT.format(model, 'FOLDER')}"
     if missing == REQUIRED_FILES[0] and (root / "vocab.txt").is_file():
         return (
             '. It has the tokenizer in an older form; write the newer one: python -c "from transformers import '
@@ -224,8 +226,13 @@ def _advice(model: str, root: Path, missing: str) -> str:
     )
 
 
+def extra_of(model: str) -> Extra:
+    """What a transformer needs: it is in ONNX, or of PyTorch."""
+    return TRANSFORMERS if files_of(model)[0].endswith(WEIGHTS) else ONNX
+
+
 def located(model: str) -> ModelFiles:
-    """Where the parts of an ONNX model are on this machine. Raises as `files_of` does."""
+    """Where the parts of a transformer are on this machine. Raises as `files_of` does."""
     path, tokenizer, config, *weights = map(assets.locate, files_of(model))
     return ModelFiles(path, tokenizer, config, tuple(weights))
 

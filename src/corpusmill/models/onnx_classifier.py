@@ -21,8 +21,9 @@ import numpy as np
 import pyarrow as pa
 
 from corpusmill import assets
-from corpusmill.assets.extras import ONNX
+from corpusmill.assets.extras import ONNX, TRANSFORMERS, Extra
 from corpusmill.errors import AssetError, RecipeError, did_you_mean
+from corpusmill.models import torch_session
 from corpusmill.models.model_file import DAMAGE, wrong_value
 from corpusmill.models.token_engines import native
 from corpusmill.text.array_types import Float32s, Float64s
@@ -35,6 +36,7 @@ MAX_LABELS = 1 << 16
 CHARS_PER_TOKEN = 16  # characters of a text that are tokenized for each token of a window, at first
 PADDING = ("[PAD]", "<pad>", "<|pad|>", "<|endoftext|>", "</s>")
 BATCH = 32  # windows at a time on an accelerator
+CLASSIFIES = "ForSequenceClassification"  # how the names of architectures end that have labels
 INPUTS = ("input_ids", "attention_mask", "token_type_ids", "position_ids")
 CPU = "CPUExecutionProvider"
 # Taken without being named, where the installed build of onnxruntime has one: who has such a build wants it.
@@ -78,7 +80,9 @@ class ModelConfig:
         try:
             record = json.loads(path.read_text("utf-8"))
             id2label = {int(number): str(label) for number, label in (record.get("id2label") or {}).items()}
-            count = len(id2label) or int(record.get("num_labels", 0))
+            # transformers leaves out what is its default: two labels.
+            is_classifier = any(str(name).endswith(CLASSIFIES) for name in record.get("architectures") or ())
+            count = len(id2label) or int(record.get("num_labels", 2 if is_classifier else 0))
             if count > MAX_LABELS:
                 raise wrong_value(path, "num_labels", f"{count:,}", f"at most {MAX_LABELS:,}")
             labels = tuple(id2label[number] if id2label else f"LABEL_{number}" for number in range(count))
@@ -253,26 +257,41 @@ def load(files: ModelFiles, settings: ClassifierSettings) -> OnnxClassifier:
 
 def _loaded(files: ModelFiles, settings: ClassifierSettings) -> OnnxClassifier:
     config = ModelConfig.read(files.config)
-    parts = opened(files, settings, config.positions, "annotate/classifier with an ONNX model")
+    parts = opened(files, settings, config.positions, "annotate/classifier", "classifier")
     model = OnnxClassifier(files, settings, *parts, config)
     model.scores(pa.array(["a"], pa.large_string()))  # what does not fit together says so before documents are read
     return model
 
 
 def opened(
-    files: ModelFiles, settings: ClassifierSettings, positions: int | None, user: str
+    files: ModelFiles, settings: ClassifierSettings, positions: int | None, user: str, head: torch_session.Head
 ) -> tuple[Any, Any, int, int]:
     """Session, tokenizer, windows at a time and the id of padding of a model. Raises as `load` does.
 
     positions   tokens that the model takes at most
     user        what needs the extra, for its error
+    head        what is above the layers of a model of PyTorch
     """
+    if positions is not None and settings.window > positions:
+        raise RecipeError(f"window: {settings.window} tokens are more than the {positions} that {files.model} takes")
+    if files.model.name.endswith(torch_session.WEIGHTS):
+        session: Any = torch_session.opened(files.model.parent, head, settings.provider, settings.threads, user)
+    else:
+        session = _session(files, settings, user)
+    unknown = [node.name for node in session.get_inputs() if node.name not in INPUTS]
+    if unknown:
+        raise AssetError(f"{files.model}: has an input {unknown[0]!r}; a model of texts takes {', '.join(INPUTS[:3])}")
+    batch = settings.batch or (BATCH if session.get_providers()[0] != CPU else 1)
+    tokenizer = _tokenizer(files, settings)
+    pads = (tokenizer.token_to_id(token) for token in PADDING)
+    return session, tokenizer, batch, next((pad for pad in pads if pad is not None), 0)
+
+
+def _session(files: ModelFiles, settings: ClassifierSettings, user: str) -> Any:
     try:
         import onnxruntime
     except ImportError:
         raise ONNX.error(user) from None
-    if positions is not None and settings.window > positions:
-        raise RecipeError(f"window: {settings.window} tokens are more than the {positions} that {files.model} takes")
     providers = chosen(settings.provider, onnxruntime.get_available_providers())
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = settings.threads
@@ -288,14 +307,7 @@ def opened(
         raise AssetError(f"{files.model}: onnxruntime cannot load it: {error}") from error
     if settings.provider != "auto" and session.get_providers()[0] != providers[0]:
         raise AssetError(f"{files.model}: {providers[0]} cannot run it on this machine; use provider: auto, or cpu")
-    unknown = [node.name for node in session.get_inputs() if node.name not in INPUTS]
-    if unknown:
-        raise AssetError(f"{files.model}: has an input {unknown[0]!r}; a model of texts takes {', '.join(INPUTS[:3])}")
-    fast = session.get_providers()[0] in ACCELERATORS
-    batch = settings.batch or (BATCH if fast else 1)
-    tokenizer = _tokenizer(files, settings)
-    pads = (tokenizer.token_to_id(token) for token in PADDING)
-    return session, tokenizer, batch, next((pad for pad in pads if pad is not None), 0)
+    return session
 
 
 def _tokenizer(files: ModelFiles, settings: ClassifierSettings) -> Any:
@@ -330,7 +342,14 @@ def chosen(provider: str, available: Sequence[str]) -> list[str]:
     return list(dict.fromkeys([short[key], CPU]))
 
 
-def has_accelerator() -> bool:
+def is_fast(provider: str, extra: Extra) -> bool:
+    """Whether a model that needs this extra will run on an accelerator."""
+    if provider != "auto":
+        return not provider.lower().startswith("cpu")
+    return torch_session.has_accelerator() if extra == TRANSFORMERS else _has_accelerator()
+
+
+def _has_accelerator() -> bool:
     """Whether the installed onnxruntime may use one."""
     try:
         import onnxruntime

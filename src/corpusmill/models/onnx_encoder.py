@@ -87,7 +87,7 @@ def load(files: ModelFiles, settings: ClassifierSettings, pooling: Pooling) -> O
 
 
 def _loaded(files: ModelFiles, settings: ClassifierSettings, pooling: Pooling) -> OnnxEncoder:
-    session, tokenizer, batch, pad = opened(files, settings, _positions(files.config), "annotate/embedding")
+    session, tokenizer, batch, pad = opened(files, settings, _positions(files.config), "annotate/embedding", "encoder")
     names = [node.name for node in session.get_outputs()]
     output = POOLED if POOLED in names else names[0]
     model = OnnxEncoder(files, settings, session, tokenizer, batch, pad, pooling, output)

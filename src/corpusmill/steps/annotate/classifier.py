@@ -6,28 +6,30 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from corpusmill.assets import digest
-from corpusmill.assets.extras import ONNX, Extra
+from corpusmill.assets.extras import Extra
 from corpusmill.errors import RecipeError
 from corpusmill.models.classifier import TextClassifier as Scorer
-from corpusmill.models.onnx_classifier import ClassifierSettings, has_accelerator
+from corpusmill.models.classifier import extra_of
+from corpusmill.models.onnx_classifier import ClassifierSettings, is_fast
 from corpusmill.steps import Columns
 from corpusmill.store.units import Resources
 
 
 @dataclass(frozen=True, kw_only=True)
 class Classifier:
-    """Score each document with a classifier: a transformer in ONNX, a fastText model, or one of this package.
+    """Score each document with a classifier: a transformer, a fastText model, or one of this package.
 
     `model` is a folder with `model.onnx`, `tokenizer.json` and `config.json`, as `optimum-cli export onnx --task
     text-classification` writes it; a repository of the Hugging Face hub with these, org/name; an .onnx file beside
-    them; or a fastText .bin or .ftz, a .quality or a .toxicity file. ONNX models need the extra `onnx`.
+    them; or a fastText .bin or .ftz, a .quality or a .toxicity file. Where there is no ONNX file, `model.safetensors`
+    is read by PyTorch. These need the extra `onnx` or `transformers`.
 
     Signals, None for a text without words: `score`; of a model with several labels also `label`, the best; and one for
     each of `labels`, its name in lower case with _ for all but letters and digits: `Severe toxic` gives
     `classifier.severe_toxic`. `activation: auto` does what config.json says: softmax, sigmoid of each (`problem_type:
     multi_label_classification`), or the bare output of a regression, such as FineWeb-Edu's.
 
-    An ONNX model reads `windows` windows of `window` tokens, special ones included: the first alone, as FineWeb-Edu
+    A transformer reads `windows` windows of `window` tokens, special ones included: the first alone, as FineWeb-Edu
     does, or several, evenly spread over the document, whose scores are combined. It runs in a pass of its own, which
     sees what earlier steps have kept, in every worker of the run (`workers` bounds how many; on an accelerator one).
     Steps that judge by its signals follow in the same pass.
@@ -46,7 +48,7 @@ class Classifier:
     windows: int | None = 1  # of a longer document that are read; null: all
     combine: Literal["mean", "max"] = "mean"  # of the scores of several windows
     batch: int | None = None  # windows at a time; null: 1 on processors, 32 on accelerators
-    provider: str = "auto"  # of onnxruntime: cpu, cuda, …; auto: an accelerator, where the installed build has one
+    provider: str = "auto"  # cpu, cuda, …; auto: an accelerator, where the installed library can use one
     threads: int = 1  # of each worker
     workers: int | None = None  # at a time, at most; null: as many as cores allow
 
@@ -57,8 +59,8 @@ class Classifier:
                 raise RecipeError(f"need {name} >= 1, got {value}")
         if not 0 <= self.overlap < self.window:
             raise RecipeError(f"need 0 <= overlap < window, got {self.overlap} and {self.window}")
-        if self.workers is not None and self._scorer().kind != "onnx":
-            raise RecipeError(f"workers is for ONNX models; {self.model} runs in all workers. Leave it out.")
+        if self.workers is not None and self._scorer().kind != "transformer":
+            raise RecipeError(f"workers is for transformers; {self.model} runs in all workers. Leave it out.")
         self._scorer()
 
     def signals(self, docs: pa.RecordBatch) -> Columns:
@@ -70,13 +72,13 @@ class Classifier:
 
     @property
     def extras(self) -> tuple[Extra, ...]:
-        return (ONNX,) if self._scorer().kind == "onnx" else ()
+        return (extra_of(self.model),) if self._scorer().kind == "transformer" else ()
 
     @property
     def own_pass(self) -> Resources | None:
-        if self._scorer().kind != "onnx":
+        if self._scorer().kind != "transformer":
             return None
-        fast = has_accelerator() if self.provider == "auto" else not self.provider.lower().startswith("cpu")
+        fast = is_fast(self.provider, extra_of(self.model))
         return Resources(
             cpus=self.threads, accelerators=float(fast), workers=self.workers or (1 if fast else None), keeps=True
         )

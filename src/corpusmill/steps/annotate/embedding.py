@@ -7,11 +7,11 @@ import numpy as np
 import pyarrow as pa
 
 from corpusmill.assets import digest
-from corpusmill.assets.extras import ONNX, Extra
+from corpusmill.assets.extras import Extra
 from corpusmill.errors import RecipeError
 from corpusmill.models import onnx_encoder
-from corpusmill.models.classifier import files_of, located
-from corpusmill.models.onnx_classifier import ClassifierSettings, has_accelerator
+from corpusmill.models.classifier import extra_of, files_of, located
+from corpusmill.models.onnx_classifier import ClassifierSettings, is_fast
 from corpusmill.models.onnx_encoder import Pooling
 from corpusmill.steps import Columns
 from corpusmill.store.units import Resources
@@ -19,12 +19,12 @@ from corpusmill.store.units import Resources
 
 @dataclass(frozen=True, kw_only=True)
 class Embedding:
-    """Embed each document with an encoder in ONNX, such as those of sentence-transformers.
+    """Embed each document with an encoder, such as those of sentence-transformers.
 
     `model` is as for `annotate/classifier`: a folder or a repository of the Hugging Face hub with `model.onnx` or
-    `onnx/model.onnx`, `tokenizer.json` and `config.json`. Its output `sentence_embedding` is taken if it has one, or
-    else `pooling` makes a vector of its first output: the mean over the tokens, or the first token, as the model's card
-    says.
+    `onnx/model.onnx`, `tokenizer.json` and `config.json`, or `model.safetensors` in place of the first. The output
+    `sentence_embedding` is taken if it has one, or else `pooling` makes a vector of its first output: the mean over the
+    tokens, or the first token, as the model's card says.
 
     Signal: `vector`, a list of float32 of length 1, rounded to 4 digits; None for a text without words. So the dot
     product of two is their cosine, in `corpusmill sql`: array_cosine_similarity. Of a long document `windows` of
@@ -41,7 +41,7 @@ class Embedding:
     window: int = 512  # tokens
     windows: int | None = 1  # of a longer document that are read; null: all
     batch: int | None = None  # windows at a time; null: 1 on processors, 32 on accelerators
-    provider: str = "auto"  # of onnxruntime: cpu, cuda, …; auto: an accelerator, where the installed build has one
+    provider: str = "auto"  # cpu, cuda, …; auto: an accelerator, where the installed library can use one
     threads: int = 1  # of each worker
     workers: int | None = None  # at a time, at most; null: as many as cores allow
 
@@ -70,11 +70,11 @@ class Embedding:
 
     @property
     def extras(self) -> tuple[Extra, ...]:
-        return (ONNX,)
+        return (extra_of(self.model),)
 
     @property
     def own_pass(self) -> Resources | None:
-        fast = has_accelerator() if self.provider == "auto" else not self.provider.lower().startswith("cpu")
+        fast = is_fast(self.provider, extra_of(self.model))
         return Resources(
             cpus=self.threads, accelerators=float(fast), workers=self.workers or (1 if fast else None), keeps=True
         )
