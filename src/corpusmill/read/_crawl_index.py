@@ -149,7 +149,7 @@ def _database(scratch: Path) -> Iterator[Any]:
 
     settings = {"autoinstall_known_extensions": False, "python_enable_replacements": False, "threads": CONNECTIONS}
     scratch.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="corpusmill-index-", ignore_cleanup_errors=True) as other:
+    with tempfile.TemporaryDirectory(prefix="other-", dir=scratch, ignore_cleanup_errors=True) as other:
         try:
             database = duckdb.connect(str(scratch / "found.duckdb"), config=settings)
         except duckdb.Error:
