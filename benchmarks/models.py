@@ -63,7 +63,7 @@ def speed(folder: Path) -> bool:
 
 def capacity(folder: Path, phase_s: float = 6.0) -> bool:
     """The share of what the slots allow, in phases of 60, 6 and 60 slots, each once 15 answers could follow another."""
-    delay, good = 0.2, True
+    delay, good = 0.5, True
     with ModelServer(delay=delay, slots=60) as running, answers_in(str(folder)):
         server = Server(url=running.url, model="m", in_flight=400)
         context = multiprocessing.get_context("spawn")

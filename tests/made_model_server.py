@@ -116,6 +116,7 @@ def serve(settings: dict[str, Any]) -> None:
     times: Counter[str] = Counter()
     answered: set[str] = set()
     busy: list[float] = []  # seconds of each request in its slot
+    begun_at: dict[int, float] = {}  # number of a request that is in its slot -> since when
     at_work = 0
 
     async def chat(request: web.Request) -> web.StreamResponse:
@@ -141,7 +142,8 @@ def serve(settings: dict[str, Any]) -> None:
             return web.json_response({"error": {"message": "too long"}}, status=400)
         at_work += 1
         counts["most"] = max(counts["most"], at_work)
-        begun = time.monotonic()
+        number = counts["asked"]
+        begun_at[number] = time.monotonic()
         try:
             if values["delay"]:
                 await asyncio.sleep(values["delay"])
@@ -180,12 +182,12 @@ def serve(settings: dict[str, Any]) -> None:
             return web.Response(body=result, content_type="application/json")
         finally:
             at_work -= 1
-            busy.append(time.monotonic() - begun)
+            busy.append(time.monotonic() - begun_at.pop(number))
 
     async def told(_: web.Request) -> web.Response:
-        return web.json_response(
-            dict(counts) | {"different": len(answered), "busy_s": sum(busy), "at": time.monotonic()}
-        )
+        now = time.monotonic()
+        busy_s = sum(busy) + sum(now - begun for begun in begun_at.values())
+        return web.json_response(dict(counts) | {"different": len(answered), "busy_s": busy_s, "at": now})
 
     async def models(request: web.Request) -> web.Response:
         if values["key"] and request.headers.get("Authorization") != f"Bearer {values['key']}":
