@@ -58,7 +58,7 @@ class DocxPage:
     notes: Mapping[tuple[str, str], Element] = field(default_factory=dict)
     blocks: list[str] = field(default_factory=list)
     _lists: list[str] = field(default_factory=list)  # tags of the lists that are open, the outermost first
-    _joined: str = ""  # what stands before the next paragraph, because the mark between them was deleted
+    _joined: str = ""  # the text before the next paragraph, because the mark between them was deleted
     _cited: list[tuple[str, str]] = field(default_factory=list)
     _beside: list[Element] = field(default_factory=list)  # text boxes of the present paragraph
 

@@ -24,7 +24,7 @@ PROPERTIES = re.compile(r"\w*Pr")
 def mathml(formula: Element, block: bool = False) -> str:
     """A formula, `m:oMath`, as a `math` element.
 
-    block   whether it stands in lines of its own
+    block   whether it is displayed in lines of its own
     """
     display = ' display="block"' if block else ""
     return f'<math xmlns="http://www.w3.org/1998/Math/MathML"{display}>{_inside(formula)}</math>'

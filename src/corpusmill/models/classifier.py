@@ -1,6 +1,6 @@
 """Classifiers of any kind that this package reads, by one name: ONNX folders, fastText models, and models of our own.
 
-What a name stands for is decided by what is there: a folder or a repository of the hub has a transformer; a file is a
+What a name means depends on what is there: a folder or a repository of the hub has a transformer; a file is a
 fastText model, or one of `corpusmill train quality`, or of scripts/make_toxicity.py.
 """
 

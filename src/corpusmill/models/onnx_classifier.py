@@ -26,6 +26,7 @@ from corpusmill.errors import AssetError, RecipeError, did_you_mean
 from corpusmill.models import torch_session
 from corpusmill.models.model_file import DAMAGE, wrong_value
 from corpusmill.models.token_engines import native
+from corpusmill.store.units import Resources
 from corpusmill.text.array_types import Float32s, Float64s
 
 Activation = Literal["auto", "none", "softmax", "sigmoid"]
@@ -342,11 +343,13 @@ def chosen(provider: str, available: Sequence[str]) -> list[str]:
     return list(dict.fromkeys([short[key], CPU]))
 
 
-def is_fast(provider: str, extra: Extra) -> bool:
-    """Whether a model that needs this extra will run on an accelerator."""
-    if provider != "auto":
-        return not provider.lower().startswith("cpu")
-    return torch_session.has_accelerator() if extra == TRANSFORMERS else _has_accelerator()
+def resources_of(extra: Extra, provider: str, threads: int, workers: int | None) -> Resources:
+    """What a unit of a pass needs that runs a model which needs this extra; on an accelerator one worker at a time."""
+    fast = not provider.lower().startswith("cpu")
+    if provider == "auto":
+        fast = torch_session.has_accelerator() if extra == TRANSFORMERS else _has_accelerator()
+    workers = workers or (1 if fast else None)
+    return Resources(cpus=threads, accelerators=float(fast), workers=workers, keeps=True)
 
 
 def _has_accelerator() -> bool:

@@ -128,7 +128,7 @@ class ReadCounts:
 class ColumnTypes(NamedTuple):
     """The columns of a file that its documents keep.
 
-    schema   their names and types; the column of the text is among them, and of type null: the text goes its own way
+    schema   their names and types; the column of the text is among them, and of type null: texts are carried apart
     text     its name; None if the text is not a column, but made of a page or within a struct
     names    of all columns of the file
 

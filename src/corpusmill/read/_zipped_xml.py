@@ -7,10 +7,13 @@ deal of text: neither is taken further than its bounds.
 import re
 import zipfile
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from xml.etree import ElementTree
 
 from corpusmill.errors import RecordError
 from corpusmill.formats.charset import decode
+from corpusmill.read._documents import DocumentBatches
 
 LARGEST_XML = 4_000_000  # bytes of a list of what is in an archive
 DECLARATION = re.compile(r"^\s*<\?xml[^>]*\?>")
@@ -24,6 +27,19 @@ class Unreadable(RecordError):
         super().__init__(reason)
         self.kind = kind
         self.expected = expected
+
+
+@contextmanager
+def dead_letters(docs: DocumentBatches) -> Iterator[None]:
+    """Meanwhile an archive that cannot be read becomes a dead letter."""
+    try:
+        yield
+    except Unreadable as error:
+        docs.dead(0, error.kind, str(error), expected=error.expected)
+    except RuntimeError as error:  # what zipfile raises where a password is needed
+        docs.dead(0, "encrypted", str(error), expected=True)
+    except ZIP_ERRORS as error:
+        docs.dead(0, "damaged", f"the file cannot be read as a ZIP archive: {error}")
 
 
 def element_name(part: ElementTree.Element) -> str:

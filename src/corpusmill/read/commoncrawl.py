@@ -54,7 +54,7 @@ class CommoncrawlReader:
 
     `where` is a condition in SQL on the columns of the crawl's URL index, such as `url_host_registered_domain`,
     `url_host_tld`, `content_languages`, `content_mime_detected`, `fetch_status`. A run asks the index once and keeps
-    the answer in its folder, so a run that goes on reads the same. Records that lie near each other in a file are
+    the answer in its folder, so a resumed run reads the same. Records that lie near each other in a file are
     fetched together. Each selected record is a document, as `warc` reads it, or a dead letter: besides those of `warc`
     the faults `missing` (no such file, or it ends before), `digest_differs` (SHA-1 of the page is not the index's) and
     `not_a_response`.
@@ -64,7 +64,7 @@ class CommoncrawlReader:
     `paths` is where the crawl is: `https://data.commoncrawl.org/`, `s3://commoncrawl/`, or a folder or bucket with the
     same layout. A server of the web is asked with `contact` in the User-Agent and at most `requests_per_second` times
     by all processes of a machine. After 403, 429 and 503 none of them asks for the time that the server names, or a
-    second; each request is made ten times in two minutes before the run stops, and goes on when it is run again.
+    second; each request is made ten times in two minutes before the run stops; run it again to resume.
 
     Source: https://commoncrawl.org/columnar-index, https://status.commoncrawl.org
     """
@@ -215,7 +215,7 @@ def _refusals(location: str) -> Iterator[None]:
         raise StorageError(
             f"{location}: the server still answers {status}, though it was asked more and more slowly: it is busy, or "
             "this address has asked too much. Wait, and run the same command again: what is committed is not fetched "
-            "again. If it goes on, lower requests_per_second, or read from s3://commoncrawl/"
+            "again. If it keeps refusing, lower requests_per_second, or read from s3://commoncrawl/"
         ) from error
 
 

@@ -15,7 +15,14 @@ from corpusmill.formats.docx_page import DocxPage, formats_of, notes_of, styles_
 from corpusmill.read import HTML_PAGES, FilePiece
 from corpusmill.read._dates import iso
 from corpusmill.read._documents import DocumentBatches, FileReader, as_json
-from corpusmill.read._zipped_xml import LARGEST_XML, ZIP_ERRORS, Unreadable, element_name, parsed, xml_text
+from corpusmill.read._zipped_xml import (
+    LARGEST_XML,
+    Unreadable,
+    dead_letters,
+    element_name,
+    parsed,
+    xml_text,
+)
 from corpusmill.storage import open_read
 
 OLE = b"\xd0\xcf\x11\xe0"  # begins files of Word before 2007, and those with a password
@@ -57,19 +64,12 @@ class DocxReader(FileReader):
     suffixes = (".docx", ".docm")
 
     def documents(self, piece: FilePiece, docs: DocumentBatches) -> Iterator[pa.RecordBatch]:
-        try:
-            with open_read(piece.file.path) as opened:
-                if opened.read(len(OLE)) == OLE:
-                    raise Unreadable("encrypted", "a document with a password, or a .doc of Word before 2007", True)
-                opened.seek(0)
-                with zipfile.ZipFile(opened) as archive:
-                    self._add(archive, docs)
-        except Unreadable as error:
-            docs.dead(0, error.kind, str(error), expected=error.expected)
-        except RuntimeError as error:  # what zipfile raises where a password is needed
-            docs.dead(0, "encrypted", str(error), expected=True)
-        except ZIP_ERRORS as error:
-            docs.dead(0, "damaged", f"the file cannot be read as a ZIP archive: {error}")
+        with dead_letters(docs), open_read(piece.file.path) as opened:
+            if opened.read(len(OLE)) == OLE:
+                raise Unreadable("encrypted", "a document with a password, or a .doc of Word before 2007", True)
+            opened.seek(0)
+            with zipfile.ZipFile(opened) as archive:
+                self._add(archive, docs)
         yield from docs.full()
 
     def _add(self, archive: zipfile.ZipFile, docs: DocumentBatches) -> None:

@@ -14,7 +14,7 @@ import pyarrow as pa
 from corpusmill.formats.charset import decode
 from corpusmill.read import HTML_PAGES, FilePiece
 from corpusmill.read._documents import DocumentBatches, FileReader, as_json, check_choice
-from corpusmill.read._zipped_xml import ZIP_ERRORS, Unreadable, element_name, member, parsed
+from corpusmill.read._zipped_xml import Unreadable, dead_letters, element_name, member, parsed
 from corpusmill.storage import open_read
 
 CONTAINER = "META-INF/container.xml"
@@ -54,15 +54,8 @@ class EpubReader(FileReader):
         check_choice("document", self.document, ("book", "chapter"))
 
     def documents(self, piece: FilePiece, docs: DocumentBatches) -> Iterator[pa.RecordBatch]:
-        try:
-            with open_read(piece.file.path) as opened, zipfile.ZipFile(opened) as archive:
-                yield from self._book(archive, docs)
-        except Unreadable as error:
-            docs.dead(0, error.kind, str(error), expected=error.expected)
-        except RuntimeError as error:  # what zipfile raises where a password is needed
-            docs.dead(0, "encrypted", str(error), expected=True)
-        except ZIP_ERRORS as error:
-            docs.dead(0, "damaged", f"the file cannot be read as a ZIP archive: {error}")
+        with dead_letters(docs), open_read(piece.file.path) as opened, zipfile.ZipFile(opened) as archive:
+            yield from self._book(archive, docs)
         yield from docs.full()
 
     def _book(self, archive: zipfile.ZipFile, docs: DocumentBatches) -> Iterator[pa.RecordBatch]:

@@ -75,7 +75,7 @@ def read(path: str) -> bytes:
 def read_range(path: str, start: int, stop: int) -> bytes:
     if scheme_of(path) in EXTRAS:
         return ask(path, lambda fs, inner: web.read_range(fs, inner, start, stop)) if stop > start else b""
-    # The Hub's files are read 5 MB ahead unless told not to.
+    # The Hub's files are read 5 MB ahead by default.
     options = {"cache_type": "none"} if scheme_of(path) == "hf" else {}
     return ask(path, lambda fs, inner: cast(bytes, fs.cat_file(inner, start=start, end=stop, **options)))
 

@@ -70,7 +70,7 @@ def keeps_columns(source: Source) -> bool:
 
 
 def all_kept(sources: Sequence[Source]) -> bool:
-    """Whether all sources keep columns, and nothing goes into `metadata`."""
+    """Whether all sources keep columns, and `metadata` gets nothing."""
     return all(keeps_columns(source) and not getattr(source.reader, "keep", None) for source in sources)
 
 

@@ -1,7 +1,7 @@
 """Which records of a large collection a run reads: asked once, and kept in the run's folder.
 
-The file is in a folder that is named for the question. A run that goes on finds it there and does not ask, so it reads
-the same records, whatever the collection has become.
+The file is in a folder that is named for the question. A resumed run finds it there and does not ask, so it reads the
+same records, whatever the collection has become.
 """
 
 import shutil

@@ -10,7 +10,7 @@ from corpusmill.assets.extras import Extra
 from corpusmill.errors import RecipeError
 from corpusmill.models.classifier import TextClassifier as Scorer
 from corpusmill.models.classifier import extra_of
-from corpusmill.models.onnx_classifier import ClassifierSettings, is_fast
+from corpusmill.models.onnx_classifier import ClassifierSettings, resources_of
 from corpusmill.steps import Columns
 from corpusmill.store.units import Resources
 
@@ -78,10 +78,7 @@ class Classifier:
     def own_pass(self) -> Resources | None:
         if self._scorer().kind != "transformer":
             return None
-        fast = is_fast(self.provider, extra_of(self.model))
-        return Resources(
-            cpus=self.threads, accelerators=float(fast), workers=self.workers or (1 if fast else None), keeps=True
-        )
+        return resources_of(extra_of(self.model), self.provider, self.threads, self.workers)
 
     def identity(self) -> Any:
         """What of it matters for results: not on how many cores it runs."""

@@ -28,7 +28,7 @@ from corpusmill.text.splitmix64 import chance, mix64
 GROUPS = 8  # of documents; each is an experiment of its own
 HELD_OUT = 0.2  # the share of near-duplicate clusters that no model reads
 ROWS = 4096  # documents in memory at a time, beside those that are drawn
-MAX_BUCKETS = 10  # groups of neighbouring buckets that are told apart
+MAX_BUCKETS = 10  # groups of neighbouring buckets that are distinguished
 SHINGLES = Shingling(5, "words")
 LANES, BANDS = 64, 16
 NEAR = 0.5  # the share of equal lanes from which on two documents are near-duplicates

@@ -95,7 +95,7 @@ class Experiment:
 
 
 def allotted(weights: NDArray[np.float64], limits: NDArray[np.float64], budget: float) -> NDArray[np.float64]:
-    """Divide a budget by weights. What goes beyond the limit of one is divided among the others; less than the budget
+    """Divide a budget by weights. What exceeds the limit of one is divided among the others; less than the budget
     if all are at their limits.
 
     >>> allotted(np.array([3.0, 1.0, 0.0]), np.array([30.0, 100.0, 100.0]), 80.0).tolist()
