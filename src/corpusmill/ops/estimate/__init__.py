@@ -206,8 +206,10 @@ def estimate(
     name = Path(recipe.folder).name
     parent = Path(recipe.folder).parent if is_local(recipe.folder) else Path(tempfile.gettempdir())
     parent.mkdir(parents=True, exist_ok=True)
-    asking = questions.trial(recipe)
-    with asking, tempfile.TemporaryDirectory(prefix=f".{name}-sample-", dir=parent) as folder:
+    with (
+        questions.trial(recipe) as asking,
+        tempfile.TemporaryDirectory(prefix=f".{name}-sample-", dir=parent) as folder,
+    ):
         # A small piece, twice: what a worker loads and sets up once must not be scaled, and what any unit takes not
         # with the bytes.
         smallest = min(((index, piece) for index, piece, _ in pieces if piece.size), key=lambda pair: pair[1].size)

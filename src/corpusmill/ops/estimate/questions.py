@@ -1,9 +1,8 @@
 """How many questions a recipe asks of language models, what the answers cost, and how long they take."""
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from types import TracebackType
 from typing import TYPE_CHECKING
 
 import pyarrow.compute as pc
@@ -19,7 +18,7 @@ from corpusmill.store.units import Results
 
 if TYPE_CHECKING:
     from corpusmill.inference.server import Server
-    from corpusmill.inference.trial import Trial
+    from corpusmill.inference.trial import Asked, Trial
 
 CHARS_PER_TOKEN = 4.0  # of English, about
 
@@ -85,17 +84,20 @@ def most_asked(recipe: Recipe, sizes: Sequence[float], samples: Sequence[SourceS
     return asked
 
 
-def trial(recipe: Recipe) -> "Asking":
-    """While it is entered, steps of the recipe ask a part of what they would."""
+@contextmanager
+def trial(recipe: Recipe) -> "Iterator[Asking]":
+    """Meanwhile steps of the recipe ask a part of what they would."""
     servers = [step.server for step in recipe.steps if isinstance(step, AsksModel)]
     if not servers:
-        return Asking(None)
-    from corpusmill.inference.trial import Trial
+        yield Asking(None)
+        return
+    from corpusmill.inference.trial import Trial, trying
 
     folder = RunFolder(recipe.folder)
     if folder.is_local and not all(server.answers for server in servers):
         folder.make()  # or it would hold answers and be no run's
-    return Asking(Trial(str(folder.path / ANSWERS) if folder.is_local else ""))
+    with trying(Trial(str(folder.path / ANSWERS) if folder.is_local else "")) as begun:
+        yield Asking(begun)
 
 
 class Asking:
@@ -103,21 +105,7 @@ class Asking:
 
     def __init__(self, trial: "Trial | None") -> None:
         self._trial = trial
-        self._entered: AbstractContextManager[Trial] | None = None
-
-    def __enter__(self) -> "Asking":
-        if self._trial is not None:
-            from corpusmill.inference.trial import trying
-
-            self._entered = trying(self._trial)
-            self._entered.__enter__()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._entered is not None:
-            self._entered.__exit__(kind, error, trace)
+        self._counted: dict[Server, Asked] = {}
 
     def without_waiting(self, plan: RunPlan, results: Mapping[str, Results]) -> dict[str, Results]:
         """Results of stages without the seconds that asking took since the last call. Counts anew from here on.
