@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -97,29 +97,36 @@ def whole_run(workload: Workload, steps: str, folder: Path, workers: int | None 
 
     workers   one for each core, if not given
     """
-    workers = workers or os.cpu_count() or 1
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     recipe = folder / "recipe.yaml"
     recipe.write_text(workload.recipe(steps, "whole"), "utf-8")
-    command = [sys.executable, "-m", "corpusmill.cli", "run", str(recipe), "--folder", str(folder / "run")]
+    done = measured(recipe, folder / "run", workers)
+    remove_intermediate(RunFolder(str(folder / "run")))
+    return replace(done, kept=bytes_on_disk(folder / "run"))
+
+
+def measured(recipe: Path, folder: Path, workers: int | None = None) -> Measured:
+    """Runs the recipe in a process of its own, in `folder`, which is left; what it prints is in a file `log` beside it.
+    `kept` is as `disk`."""
+    workers = workers or os.cpu_count() or 1
+    command = [sys.executable, "-m", "corpusmill.cli", "run", str(recipe), "--folder", str(folder)]
     start = time.perf_counter()
-    with (folder / "log").open("w") as log:
-        driver = subprocess.Popen([*command, "--workers", str(workers)], stdout=log, stderr=log)
+    log = folder.with_name("log")
+    with log.open("w") as stream:
+        driver = subprocess.Popen([*command, "--workers", str(workers)], stdout=stream, stderr=stream)
         with watching(driver.pid, own=True) as watch:
             status = driver.wait()
     wall = time.perf_counter() - start
     if status != 0:
-        raise SystemExit(f"{' '.join(command)} ended with status {status}:\n{(folder / 'log').read_text('utf-8')}")
-    flow = Waterfall.from_json(json.loads((folder / "run" / "waterfall.json").read_bytes()))
+        raise SystemExit(f"{' '.join(command)} ended with status {status}:\n{log.read_text('utf-8')}")
+    flow = Waterfall.from_json(json.loads((folder / "waterfall.json").read_bytes()))
     stages = {
-        name: StageSeconds(wall_of(folder / "run" / results.folder), len(results), float(results.seconds.sum()))
-        for name, results in RunFolder(str(folder / "run")).results().items()
+        name: StageSeconds(wall_of(folder / results.folder), len(results), float(results.seconds.sum()))
+        for name, results in RunFolder(str(folder)).results().items()
     }
-    disk = bytes_on_disk(folder / "run")
-    remove_intermediate(RunFolder(str(folder / "run")))
-    kept = bytes_on_disk(folder / "run")
-    return Measured(workers, wall, watch.cpu, watch.rss, watch.pss, disk, kept, flow, stages)
+    disk = bytes_on_disk(folder)
+    return Measured(workers, wall, watch.cpu, watch.rss, watch.pss, disk, disk, flow, stages)
 
 
 def wall_of(stage: Path) -> float:
