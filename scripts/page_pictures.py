@@ -24,7 +24,7 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 WIDTHS = {"desk": (1280, 900), "phone": (390, 844)}  # pixels
 SCHEMES = ("light", "dark")
 PIECE = {"desk": 1300, "phone": 1700}  # pixels of height
-IN_DOCS = {"report": 1300, "inspect-thresholds": 1000}  # view: pixels of height of its picture in the docs
+IN_DOCS = {"report": 960, "inspect-thresholds": 1000}  # view: pixels of height of its picture in the docs
 INSPECT = (  # name of the view, its address, what is there once it is shown
     ("documents", "documents", "table.list tbody tr"),
     ("kept", "documents?outcome=kept&sort=tokens", "table.list tbody tr"),

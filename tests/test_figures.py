@@ -74,3 +74,14 @@ def test_extraction_is_named_with_what_it_is_measured_on():
         cells = section.partition(f"| {group} | all full texts |")[2].split("|")
         blocks, trafilatura = (cell.strip().removeprefix("0") for cell in cells[1:3])
         assert re.search(rf"{blocks} on {where}[^,]*\(trafilatura {trafilatura}\)", line)
+
+
+def test_the_three_numbers_of_the_first_screen_are_those_that_were_measured():
+    first = README.partition("\n## ")[0]
+    (faster,) = (cells[0] for name, cells in MEASURED.items() if name.startswith("a pipeline with the same rules"))
+    (speed,) = (cells[0] for name, cells in MEASURED.items() if name.startswith("clean, language, all rules"))
+    shown = re.findall(r"^\| (.+) times as fast \| (.+) \| (.+) F1 \|$", first, re.MULTILINE)
+    line = next(line for line in README.splitlines() if line.startswith("| [extracts]"))  # compared above
+    extracted = re.findall(r"(\S+) on WCXB's pages[^(]*\(trafilatura (\S+)\)", line)
+    assert [(f"{times} times as long", speed_shown) for times, speed_shown, _ in shown] == [(faster, speed)]
+    assert [(f1, re.findall(r"\(trafilatura: (.+?)\)", first)[0]) for *_, f1 in shown] == extracted
