@@ -168,11 +168,11 @@ def test_workers_carry_on(crawl, corpusmill):
 
 def test_what_is_in_already_is_said_and_passed_over(crawl, corpusmill):
     status, out, err = corpusmill("add", "run", "data/2024-10/part-0.jsonl", crawl / "data" / "2024-10")
-    assert status == 0 and "already in, passed over: data/2024-10/part-0.jsonl" in err
+    assert status == 0 and "already in the run, skipped: data/2024-10/part-0.jsonl" in err
     assert "nothing to do" in out and len(RunFolder("run").record()["inputs"]["jsonl"]) == 2
     os.utime("data/2024-10/part-0.jsonl", ns=(1, 1))
     _, _, err = corpusmill("add", "run", "data/2024-10", "--dry-run")
-    assert "changed since they were read, so read anew: data/2024-10/part-0.jsonl" in err
+    assert "changed since they were read, so read again: data/2024-10/part-0.jsonl" in err
 
 
 def test_what_cannot_be_is_refused_with_what_to_do(crawl, corpusmill):
@@ -201,7 +201,7 @@ def test_of_several_sources_it_is_said_which(tmp_path, monkeypatch, corpusmill):
     Path("web.yaml").write_text(read + STEPS)
     assert corpusmill("run", "web.yaml")[0] == 0
     status, _, err = corpusmill("add", "run", "data/b")
-    assert status == 2 and "Say with --source which one it is to be added to: first, second" in err
+    assert status == 2 and "Name the source to add them to with --source: first, second" in err
     assert corpusmill("add", "run", "data/b", "--source", "second")[0] == 0
     Path("more.txt").write_text("more words of another note\n")
     status, _, err = corpusmill("add", "run", "more.txt")

@@ -188,7 +188,7 @@ NAMED = 'there is no column "mesage" for the text; did you mean "message"? It ha
         ("read: {warc: not.warc}\nsteps: [extract/resiliparse]", "not one record can be read: no record begins here"),
         ("read: {warc: not.warc.gz}\nsteps: [extract/resiliparse]", "It seems to be JSON lines"),
         ("read: {jsonl: not.jsonl}", "It seems to be a Parquet file, which `parquet` reads."),
-        ("read: {jsonl: not.jsonl.gz}", "It is not compressed, against its name"),
+        ("read: {jsonl: not.jsonl.gz}", "It is not compressed, although its name says so"),
         ("read: {jsonl: cut.jsonl.gz}", "the file ends inside its gzip data"),
         ("read: {jsonl: empty.jsonl}", "all input files are empty: empty.jsonl"),
         ("read: {jsonl: nothing/*.jsonl}", "r.yaml:1: nothing/*.jsonl: no file matches"),
@@ -371,7 +371,7 @@ def test_one_bad_file_of_many_is_no_reason_to_refuse(corpusmill, folder, monkeyp
     monkeypatch.chdir(folder)
     (folder / "r.yaml").write_text("read: {jsonl: [good.jsonl, cut.jsonl.gz]}\n")
     status, out, _ = corpusmill("check", "r.yaml")
-    assert status == 0 and "warning: jsonl: of the first 2 records, 1 of them cannot be read: the file ends" in out
+    assert status == 0 and "warning: jsonl: 1 of the first 2 records cannot be read: the file ends" in out
     (folder / "r.yaml").write_text("read: {jsonl: cut.jsonl.gz}\nrun: {error_budget: 1.0}\n")
     assert corpusmill("check", "r.yaml")[0] == 0
 

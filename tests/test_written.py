@@ -143,7 +143,7 @@ def test_an_export_is_what_the_run_wrote(done, tmp_path):
     how: Any = {"name": "all", "single_file": True, "keep_text": True, "signals": ["basic.*"]}
     made = export(done.folder, "tokenized", tmp_path / "tokenized", **how)
     assert (made.folder / "all.parquet").read_bytes() == (done.output / "tokenized" / "all.parquet").read_bytes()
-    with pytest.raises(RecipeError, match=r'no step leaves the signal "basic\.word"; did you mean "basic\.words"'):
+    with pytest.raises(RecipeError, match=r'no step makes the signal "basic\.word"; did you mean "basic\.words"'):
         export(done.folder, "jsonl", tmp_path / "jsonl", signals=["basic.word"])
 
 
@@ -192,7 +192,7 @@ def test_a_new_name_or_column_repeats_the_writing_alone(done, corpus, tmp_path):
 def test_an_unknown_signal_is_found_before_anything_runs(corpus, tmp_path):
     text = STEPS.format(folder=corpus) + "write:\n  - jsonl: {signals: [PATTERNS]}\n"
     with pytest.raises(
-        RecipeError, match=r'jsonl: no step leaves the signal "basic\.wrds"; did you mean "basic\.words"'
+        RecipeError, match=r'jsonl: no step makes the signal "basic\.wrds"; did you mean "basic\.words"'
     ):
         check(Recipe.parse(text.replace("PATTERNS", "basic.wrds")))
     with pytest.raises(RecipeError, match="there is no mix/sources"):

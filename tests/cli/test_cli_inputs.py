@@ -37,9 +37,9 @@ def test_many_files_are_named_in_part(count):
 def test_files_that_are_in_already_are_told_apart_by_what_happens_to_them():
     said = in_words(change(files=(), known=("a", "b"), altered=("b",), left_out=("c",)))
     assert said == [
-        "already in, passed over: a",
+        "already in the run, skipped: a",
         "left out, as they were removed from this run: c",
-        "already in, and changed since they were read, so read anew: b",
+        "changed since they were read, so read again: b",
     ]
 
 

@@ -61,7 +61,7 @@ def test_steps_that_fit_have_nothing_to_say(recipe):
 @pytest.mark.parametrize(
     ("steps", "message"),
     [
-        ([where("basic.words > 3"), Basic()], 'leaves the signal "basic.words"'),
+        ([where("basic.words > 3"), Basic()], 'makes the signal "basic.words"'),
         ([Basic(), where("basic.wrds > 3")], 'did you mean "basic.words"'),
         ([Basic(), Exact(), where("basic.words > 3")], "put the condition above the dedup"),
         ([Basic(), where("basic.words like 'a'")], "No function matches"),

@@ -301,7 +301,7 @@ def test_two_stages_of_a_name_and_stages_without_tokens_are_refused(folder):
 
 def test_what_only_a_run_can_know_is_refused_before_it_starts(folder, tmp_path):
     unknown = "stages: [{name: a, tokens: 1k, batch: 1, where: {language.sgore: {min: 0.5}}}]"
-    with pytest.raises(CorpusmillError, match=r'no step leaves the signal "language.sgore"; did you mean'):
+    with pytest.raises(CorpusmillError, match=r'no step makes the signal "language.sgore"; did you mean'):
         carried_out(recipe(folder, unknown), tmp_path / "a")
     other = "stages: [{name: a, tokens: 1k, batch: 1, tokenize: tokenize/bytes}]"
     with pytest.raises(CorpusmillError, match="another tokenizer than the recipe"):

@@ -216,7 +216,7 @@ def test_a_limit_must_be_positive_and_what_is_above_it_is_expected(tmp_path, nam
         ("a.csv", b' {"text": 1}', "seems to be JSON lines, or one JSON object, which `jsonl` reads", "jsonl"),
         ("a.jsonl", b"[1]", "seems to be a JSON array: write one object per line first", ""),
         ("a.jsonl.gz", gzip.compress(b"PAR1"), "seems to be a Parquet file, which", "parquet"),
-        ("a.jsonl.gz", b"plain text", "is not compressed, against its name, or damaged from its beginning", ""),
+        ("a.jsonl.gz", b"plain text", "is not compressed, although its name says so, or is damaged from the start", ""),
         ("a.jsonl", b"a\0b", "holds bytes that are not text", ""),
         ("a.jsonl", b"words", "", ""),
         ("a.jsonl", b"", "", ""),

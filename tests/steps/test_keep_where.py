@@ -105,8 +105,8 @@ def test_the_reason_is_the_condition():
 @pytest.mark.parametrize(
     ("condition", "message"),
     [
-        ("words > 1", 'no earlier step of this pass leaves the signal "words"; did you mean "basic.words"\\?'),
-        ("basic.wrods > 1", 'leaves the signal "basic.wrods"; did you mean "basic.words"\\? There are: id, source,'),
+        ("words > 1", 'no earlier step of this pass makes the signal "words"; did you mean "basic.words"\\?'),
+        ("basic.wrods > 1", 'makes the signal "basic.wrods"; did you mean "basic.words"\\? There are: id, source,'),
         ("lenght(url) > 1", '"lenght" is not a function of values alone; did you mean "length"\\?'),
         ("bytes >", "syntax error at or near"),
         (" ", "the condition is empty"),

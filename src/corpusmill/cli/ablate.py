@@ -34,13 +34,12 @@ def ablate(
         list[str] | None,
         typer.Option(
             metavar="NAME=PATH",
-            help="Text that models are judged by: the NAME of a source of the run, or files of yours. May be repeated. "
+            help="Held-out text that models are evaluated on: the NAME of a source of the run, or your own files. "
+            "May be repeated. "
             "[default: every source]",
         ),
     ] = None,
-    amount: Annotated[str, typer.Option("--bytes", metavar="N", help="Text that a model is trained on, at most.")] = (
-        "2M"
-    ),
+    amount: Annotated[str, typer.Option("--bytes", metavar="N", help="Most bytes that a model is trained on.")] = "2M",
     out: Annotated[
         Path | None, typer.Option("-o", "--out", metavar="FILE", help="A picture of the effects to write, SVG.")
     ] = None,
@@ -49,8 +48,8 @@ def ablate(
 ) -> None:
     """Measure what each stage, source and bucket of a run is worth, with many small models.
 
-    Models are trained on what is left without some stages, sources and buckets, and judged by text that none of them
-    has read. The worth is in bits per byte of that text, with a 95 % interval; below 0 is better.
+    Trains models on the corpus without some of its stages, sources and buckets, and evaluates them on held-out text.
+    The worth is in bits per byte of that text, with a 95 % interval; below 0 is better.
     """
     from corpusmill.report.tables import RunTables
     from corpusmill.train.ablate.ablation import ablate as measure

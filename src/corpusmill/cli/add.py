@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 MAX_FILES_SHOWN = 5  # files that are named
 
 ToSource = Annotated[
-    str | None, typer.Option("--source", metavar="NAME", help="The source of the recipe that is meant.")
+    str | None, typer.Option("--source", metavar="NAME", help="The source of the recipe that the inputs belong to.")
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would change, and what would be redone.")]
 Prepare = Annotated[
-    bool, typer.Option("--prepare", help="Only plan it, for workers: `corpusmill work RUN` on any machines.")
+    bool, typer.Option("--prepare", help="Only plan the work; then start `corpusmill work RUN` on any machines.")
 ]
 
 
@@ -37,7 +37,7 @@ def add(
         list[str] | None,
         typer.Argument(
             metavar="INPUT",
-            help="Files, folders, patterns or URLs, as in `paths`; none to go on with a run that was stopped.",
+            help="Files, folders, patterns or URLs, as in `paths`; none to resume a run that was stopped.",
             show_default=False,
         ),
     ] = None,
@@ -48,14 +48,14 @@ def add(
     list_inputs: Annotated[
         bool, typer.Option("--list", help="List the inputs by source: size, when added, documents read and kept.")
     ] = False,
-    files: Annotated[bool, typer.Option("--files", help="Of --list: each file, and not each path.")] = False,
+    files: Annotated[bool, typer.Option("--files", help="With --list: list each file instead of each path.")] = False,
     progress: Progress = ProgressStyle.AUTO,
     json: Json = False,
 ) -> None:
-    """Add inputs to a run, and do what they add; or list its inputs.
+    """Add inputs to a run and process them; or list its inputs.
 
-    The run becomes a collection: duplicates are found across all of it, and report, mix and shards are of all. The
-    outputs are those of a run from nothing.
+    The run becomes a collection: duplicates are found across all inputs, and report, mix and shards cover all of them.
+    The outputs are those of a new run over all inputs.
     """
     if list_inputs or files:
         if inputs:
@@ -172,12 +172,12 @@ def in_words(change: "InputChange") -> list[str]:
         lines[-1] += f" ({size(change.bytes)}{' in all' if len(lines) > 1 else ''})"
     same = [path for path in change.known if path not in change.altered]
     if same:
-        lines.append(f"already in, passed over: {first_few(same, MAX_FILES_SHOWN)}")
+        lines.append(f"already in the run, skipped: {first_few(same, MAX_FILES_SHOWN)}")
     if change.left_out:
         lines.append(f"left out, as they were removed from this run: {first_few(change.left_out, MAX_FILES_SHOWN)}")
     if change.altered:
         files = first_few(change.altered, MAX_FILES_SHOWN)
-        lines.append(f"already in, and changed since they were read, so read anew: {files}")
+        lines.append(f"changed since they were read, so read again: {files}")
     return lines
 
 

@@ -27,23 +27,21 @@ def audit(
     bound: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME=LOW..HIGH", help="Another bound for a check: either end may be left out. May be repeated."
+            metavar="NAME=LOW..HIGH", help="Change the bounds of a check: either end may be left out. May be repeated."
         ),
     ] = None,
-    sample: Annotated[
-        int, typer.Option("-n", min=1, metavar="N", help="Documents of the output that are read.")
-    ] = 1000,
+    sample: Annotated[int, typer.Option("-n", min=1, metavar="N", help="Number of output documents to read.")] = 1000,
     prompt: Annotated[
         str | None,
         typer.Option(
             metavar="FILE",
-            help="Write all of it and sample documents as a prompt for a reviewer to this file; - is stdout.",
+            help="Write the results and sample documents to this file, as a prompt for a reviewer; - is stdout.",
             show_default=False,
         ),
     ] = None,
-    samples: Annotated[int, typer.Option(min=0, metavar="N", help="Of the prompt: documents of each kind.")] = 3,
-    chars: Annotated[int, typer.Option(min=1, metavar="N", help="Of the prompt: characters of each document.")] = 800,
-    raw: Annotated[bool, typer.Option("--raw", help="Of the prompt: do not redact personal data.")] = False,
+    samples: Annotated[int, typer.Option(min=0, metavar="N", help="In the prompt: documents of each kind.")] = 3,
+    chars: Annotated[int, typer.Option(min=1, metavar="N", help="In the prompt: characters of each document.")] = 800,
+    raw: Annotated[bool, typer.Option("--raw", help="In the prompt: do not redact personal data.")] = False,
     json: Json = False,
 ) -> None:
     """Check a run for red flags, and say what to change.

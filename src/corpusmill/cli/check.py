@@ -33,7 +33,7 @@ def check(
 ) -> None:
     """Check whether a recipe can run; list its inputs, units and stages. Reads a sample of the input.
 
-    Takes all options of `run`, so that the command is checked that you will type.
+    Takes all options of `run`, so that you can check a command before you run it.
     """
     from corpusmill.ops import checks
     from corpusmill.recipe.extends import base_of
@@ -106,7 +106,7 @@ def _to_do(ahead: "Preview", first: str) -> Iterator[str]:
     from corpusmill.engine.plan.changes import in_words
 
     if ahead.finished:
-        yield "to do: nothing, the run is there already"
+        yield "to do: nothing, the run is finished"
     elif ahead.done:
         remaining = ahead.units - ahead.done
         yield f"to do: {number(remaining)} of {number(ahead.units)} units of {first}, and what depends on them"

@@ -41,17 +41,17 @@ Settings = Annotated[
         help="Change the recipe: --set gopher_quality.min_words=30, --set run.workers=4. May be repeated.",
     ),
 ]
-# Of --steps: what the training job gives its TokenLoader.
+# With --steps: what the training job gives its TokenLoader.
 OfSteps = Annotated[
-    bool, typer.Option("--steps", help="Say which training steps have the documents: give the loader's settings.")
+    bool, typer.Option("--steps", help="List the training steps that read the documents; give the loader's settings.")
 ]
-BatchSize = Annotated[int, typer.Option(min=1, metavar="N", help="Of --steps: batch size per rank, in rows.")]
-World = Annotated[int, typer.Option(min=1, metavar="N", help="Of --steps: number of ranks.")]
-Seed = Annotated[int, typer.Option(metavar="N", help="Of --steps: seed of the loader.")]
+BatchSize = Annotated[int, typer.Option(min=1, metavar="N", help="With --steps: batch size per rank, in rows.")]
+World = Annotated[int, typer.Option(min=1, metavar="N", help="With --steps: number of ranks.")]
+Seed = Annotated[int, typer.Option(metavar="N", help="With --steps: seed of the loader.")]
 SeqLen = Annotated[
-    int | None, typer.Option(metavar="N", help="Of --steps: sequence length. [default: that of the shards]")
+    int | None, typer.Option(metavar="N", help="With --steps: sequence length. [default: that of the shards]")
 ]
-Epochs = Annotated[int, typer.Option(min=1, metavar="N", help="Of --steps: passes over the shards.")]
+Epochs = Annotated[int, typer.Option(min=1, metavar="N", help="With --steps: passes over the shards.")]
 OF_STEPS = "batch world seed seq_len epochs"  # the parameters that these are
 
 PROGRAM = "corpusmill"

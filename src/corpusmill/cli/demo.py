@@ -22,7 +22,7 @@ def demo(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Run a demo: mill a small crawl, which ships, to training shards.
+    """Run a demo that turns the small crawl in this package into training shards.
 
     The run is in runs/demo.
     """
@@ -38,7 +38,7 @@ def next_steps(folder: str) -> str:
     lines = [
         (f"corpusmill peek {quote(folder)} --dropped all", "dropped documents, with their reasons"),
         ("corpusmill new --list", "recipes that ship; `new` writes one to a file"),
-        ("corpusmill new minimal --input 'DATA/*.jsonl.gz'", "a recipe for documents of yours"),
+        ("corpusmill new minimal --input 'DATA/*.jsonl.gz'", "a recipe for your own documents"),
     ]
     width = max(len(command) for command, _ in lines)
     return "\n".join(["\nNext:", *(f"  {command:<{width}}  {purpose}" for command, purpose in lines)])

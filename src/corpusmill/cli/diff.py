@@ -22,13 +22,13 @@ def add_to(app: typer.Typer) -> None:
 
 def diff(
     before: Annotated[str, typer.Argument(metavar="BEFORE", help="The folder of a run.", show_default=False)],
-    after: Annotated[str, typer.Argument(metavar="AFTER", help="That of the other run.", show_default=False)],
+    after: Annotated[str, typer.Argument(metavar="AFTER", help="The folder of the other run.", show_default=False)],
     count: Annotated[int, typer.Option("-n", min=0, metavar="N", help="Example documents per transition.")] = 2,
     json: Json = False,
 ) -> None:
-    """Compare two runs: documents with another outcome, and why.
+    """Compare two runs: documents whose outcome changed, and why.
 
-    Shows how recipes, inputs and versions differ, too.
+    Also shows how recipes, inputs and versions differ.
     """
     from corpusmill.report.diff import diff as compare
 

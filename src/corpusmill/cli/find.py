@@ -51,9 +51,12 @@ def find(
     ] = None,
     canaries: Annotated[
         bool,
-        typer.Option("--canaries", help="Instead of TEXT: find what the run has planted; exits with 1 if not all."),
+        typer.Option(
+            "--canaries",
+            help="Instead of TEXT: find the canaries that the run has planted; exits with 1 if one is missing.",
+        ),
     ] = False,
-    words: Annotated[int, typer.Option(min=1, metavar="N", help="Of --spans: words of a part, at least.")] = 8,
+    words: Annotated[int, typer.Option(min=1, metavar="N", help="With --spans: minimum words of a part.")] = 8,
     limit: Annotated[int, typer.Option("-n", min=0, metavar="N", help="Occurrences to show.")] = 10,
     steps: OfSteps = False,
     batch: BatchSize = 8,
@@ -66,9 +69,9 @@ def find(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Find a text in what a run kept: how often, in which documents, in which training steps.
+    """Find a text in the kept documents of a run: how often, where, and in which training steps.
 
-    The first question makes an index in RUN/find, about twice as large as the text.
+    The first call builds an index in RUN/find, about twice as large as the text.
     """
     from corpusmill import progress
     from corpusmill.ops.find import TextIndex, find_canaries, served

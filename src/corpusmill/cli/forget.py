@@ -40,36 +40,42 @@ def forget(
     run: Folder,
     domain: Annotated[
         list[str] | None,
-        typer.Option(metavar="HOST", help="Documents of this host and all below. May be repeated.", show_default=False),
+        typer.Option(
+            metavar="HOST", help="Documents of this host and its subdomains. May be repeated.", show_default=False
+        ),
     ] = None,
     urls: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Documents with these URLs, one a line.", show_default=False)
+        Path | None, typer.Option(metavar="FILE", help="Documents with these URLs, one per line.", show_default=False)
     ] = None,
     ids: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Documents with these ids, one a line.", show_default=False)
+        Path | None, typer.Option(metavar="FILE", help="Documents with these ids, one per line.", show_default=False)
     ] = None,
     text: Annotated[
         list[Path] | None,
         typer.Option(
             metavar="FILE",
-            help="Kept documents that hold this passage; may be repeated.",
+            help="Kept documents that contain this passage. May be repeated.",
             show_default=False,
         ),
     ] = None,
     copies: Annotated[
-        bool, typer.Option("--copies", help="And what deduplication took for a copy of one, or one for a copy of.")
+        bool, typer.Option("--copies", help="Also their duplicates, as the run's dedup steps found them.")
     ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be forgotten; change nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="List what would be forgotten; change nothing.")] = False,
     purge: Annotated[
         bool,
-        typer.Option("--purge", help="Also remove what the run was made with: stages, indexes, pages that name them."),
+        typer.Option("--purge", help="Also delete the run's stages, indexes and report."),
     ] = False,
     remove: Annotated[
-        bool, typer.Option("--remove", help="Remove output that does not say which documents are in its files.")
+        bool, typer.Option("--remove", help="Delete outputs whose files do not record which documents they contain.")
     ] = False,
     key: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help=f"Sign the manifest with it, or that in {KEY_VARIABLE}.", show_default=False),
+        typer.Option(
+            metavar="FILE",
+            help=f"Sign the manifest with this key, or with the one in {KEY_VARIABLE}.",
+            show_default=False,
+        ),
     ] = None,
     check: Annotated[
         Path | None,
@@ -83,9 +89,9 @@ def forget(
     epochs: Epochs = 1,
     json: Json = False,
 ) -> None:
-    """Take documents out of a finished run, of its output and of all that it will write.
+    """Remove documents from a finished run, its outputs, and everything that it will write later.
 
-    Its loaders leave them out at once. The order of training samples does not change.
+    Loaders skip them at once. The order of training samples does not change.
     """
     from corpusmill.ops import forget as forgetting
 
@@ -154,7 +160,7 @@ def _print(request: "ForgetRequest", served: "list[Served] | None", result: "For
         removal = f"; {', '.join(request.removed)} of the output would be removed" if request.removed else ""
         print(f"nothing is changed: this was only to see{removal}")
         return
-    print(f"written anew or removed: {', '.join(result.changed) or 'nothing'}")
+    print(f"rewritten or removed: {', '.join(result.changed) or 'nothing'}")
     if result.manifest["purged"]:
         print(f"purged: {', '.join(result.manifest['purged'])}")
     if result.manifest["remains"]:

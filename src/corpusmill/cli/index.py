@@ -26,7 +26,7 @@ def index(
 ) -> None:
     """Export dedup keys, so that later runs drop duplicates of this one.
 
-    They are those of the kept documents; a recipe names the folder with `against:`.
+    Exports the keys of the kept documents. A later recipe names the folder in `against:`.
     """
     from corpusmill.report.index import export
 

@@ -13,12 +13,12 @@ def add_to(app: typer.Typer) -> None:
 
 def inspect(
     run: Folder,
-    port: Annotated[int, typer.Option(min=0, max=65535, metavar="PORT", help="0: any that is free.")] = 0,
+    port: Annotated[int, typer.Option(min=0, max=65535, metavar="PORT", help="The port; 0 for any free one.")] = 0,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Print the address, and open no browser.")] = False,
 ) -> None:
     """Look at a finished run in a browser: its documents, its thresholds, a blind review.
 
-    The page is served to this machine alone, until Ctrl-C. It needs the extra `inspect`.
+    The page is served to this machine only, until Ctrl-C. Needs the extra `inspect`.
     """
     from corpusmill.inspect.serve import serve
 

@@ -36,7 +36,7 @@ def new(
         str | None,
         typer.Argument(
             metavar="RECIPE",
-            help="A recipe that ships; without it, they are listed.",
+            help="A recipe in this package; without it, list them.",
             show_default=False,
             autocompletion=completion.recipes,
         ),
@@ -44,7 +44,7 @@ def new(
     file: Annotated[
         str | None,
         typer.Argument(
-            metavar="FILE", help="The file to write; RECIPE.yaml if not given, - prints.", show_default=False
+            metavar="FILE", help="The file to write; - prints it. [default: RECIPE.yaml]", show_default=False
         ),
     ] = None,
     inputs: Annotated[
@@ -52,18 +52,20 @@ def new(
         typer.Option(
             "--input",
             metavar="PATH",
-            help="What to read: a file, a folder, a pattern or a URL. Of a recipe with several sources NAME=PATH, once "
-            "per source.",
+            help="What to read: a file, a folder, a pattern or a URL. For a recipe with several sources: NAME=PATH, "
+            "once per source.",
         ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file if it exists.")] = False,
-    list_all: Annotated[bool, typer.Option("--list", help="List the recipes that ship, as without RECIPE.")] = False,
+    list_all: Annotated[
+        bool, typer.Option("--list", help="List the recipes in this package, as without RECIPE.")
+    ] = False,
     schema: Annotated[
-        bool, typer.Option("--schema", help="Print the JSON Schema of recipes, by which editors complete them.")
+        bool, typer.Option("--schema", help="Print the JSON Schema of recipes, for completion in editors.")
     ] = False,
     json: Json = False,
 ) -> None:
-    """Write a recipe that ships to a file, to change and to run; or list them all."""
+    """Write one of the recipes in this package to a file, to edit and run; or list them all."""
     if schema or list_all or recipe is None:
         why = "is for writing a recipe, and this prints " + ("the schema" if schema else "the list of them")
         refuse_unused("inputs force", why)

@@ -29,7 +29,7 @@ def peek(
     dropped: Annotated[
         str | None,
         typer.Option(
-            metavar="STEP", help="Dropped documents: of a step, of a step.rule, or `all`.", show_default=False
+            metavar="STEP", help="Dropped documents: by a STEP, by a STEP.RULE, or `all`.", show_default=False
         ),
     ] = None,
     dead: Annotated[bool, typer.Option("--dead", help="Records and documents that could not be processed.")] = False,
@@ -48,7 +48,7 @@ def peek(
     count: Annotated[int, typer.Option("-n", min=1, metavar="N", help="How many to show.")] = 5,
     json: Json = False,
 ) -> None:
-    """Show documents: of a run, kept, dropped with their reasons, or failed; of files, as they are read."""
+    """Show documents of a run (kept, dropped with their reasons, or failed) or of files, as they are read."""
     from corpusmill.report import samples
     from corpusmill.report.tables import RunTables
 

@@ -57,7 +57,7 @@ def plan(
 ) -> None:
     """Plan a token budget, or estimate what a run of a recipe takes.
 
-    Gives the tokens for a model size, or the model size for some tokens or compute, and the tokens per source.
+    Prints the tokens for a model size, or the model size for a number of tokens or compute, and the tokens per source.
 
     Compute-optimal is 20 tokens per parameter (Hoffmann et al. 2022, table 3). A smaller model trained on more tokens
     costs more to train to the same loss, and less at inference: --overtrain 10 plans that.
@@ -65,9 +65,9 @@ def plan(
     With a run or a file of stages of training (pre-training, annealing, long context), prints the steps, rows and
     sources of each, and how often each source is read.
 
-    With a recipe, a sample of the input is processed to estimate the documents, tokens, time, memory, disk, shuffles,
+    With a recipe, processes a sample of the input to estimate the documents, tokens, time, memory, disk, shuffles,
     requests and price of a full run, and how far the tokens go in the recipe's stages of training. Items of --prices
-    are put, get (requests), storage (a GB for a month), core (an hour).
+    are put, get (requests), storage (per GB and month), core (per hour).
     """
     has_budget = not (params is flops is tokens is None)
     if target is not None and plan_stages.is_one(target) and not (target.is_dir() and has_budget):

@@ -22,7 +22,7 @@ def push(
         str | None, typer.Argument(metavar="TARGET", help="The data set: hf://datasets/ME/NAME.", show_default=False)
     ] = None,
     revision: Annotated[
-        str | None, typer.Option(metavar="BRANCH", help="The branch, made if it is not there. [default: main]")
+        str | None, typer.Option(metavar="BRANCH", help="The branch, created if missing. [default: main]")
     ] = None,
     private: Annotated[bool, typer.Option("--private", help="Make a new repository private.")] = False,
     license: Annotated[str | None, typer.Option(metavar="NAME", help="For the card: odc-by, cc-by-4.0 …")] = None,
@@ -32,21 +32,21 @@ def push(
             metavar="NAME", help="Push this output of the run. May be repeated. [default: all that are Parquet]"
         ),
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only make the folder, RUN/hub, and list it.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only write the folder RUN/hub, and list it.")] = False,
     card: Annotated[
         bool,
         typer.Option(
             "--card",
-            help="Without TARGET: only write the card into the run's folder, which then is a data set that others can "
-            "load: README.md with a YAML head, and Croissant metadata.",
+            help="Without TARGET: only write the card into the run's folder: README.md with YAML metadata, and "
+            "Croissant metadata. Others can then load the folder as a data set.",
         ),
     ] = False,
     eu_summary: Annotated[
         bool,
         typer.Option(
             "--eu-summary",
-            help="Of --card: draft the public summary of training content of the EU, with what the run knows. No legal "
-            "advice.",
+            help="With --card: draft the EU's public summary of training content from what the run recorded. Not "
+            "legal advice.",
         ),
     ] = False,
     json: Json = False,

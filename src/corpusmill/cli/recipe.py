@@ -23,9 +23,10 @@ def recipe(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Print the recipe of a run, or one in a file, with every value that is used.
+    """Print the recipe of a run or file, with all values filled in.
 
-    It does the same with any version. Of a file that extends another recipe it is all of it.
+    The result does not depend on defaults, which may change between versions. A file that extends another recipe is
+    printed merged with it.
     """
     from corpusmill.errors import InputError
     from corpusmill.recipe.model import Recipe

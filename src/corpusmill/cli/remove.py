@@ -31,17 +31,17 @@ def remove(
     prepare: Prepare = False,
     unused: Annotated[
         bool,
-        typer.Option("--unused", help="Instead: free the disk of what the run, as it is now, does not use."),
+        typer.Option("--unused", help="Instead: delete files that the run, as it is now, does not use."),
     ] = False,
     workers: Workers = None,
     progress: Progress = ProgressStyle.AUTO,
     json: Json = False,
 ) -> None:
-    """Remove inputs from a run, and redo what depends on them; or what it no longer uses.
+    """Remove inputs from a run, and redo what depends on them; or delete files that it no longer uses.
 
-    The outputs are those of a run that never had the inputs. What was read of them is kept in the folder's stages, and
-    so are results with other thresholds and recipes, which a run with these would use again: --unused --dry-run lists
-    them with their sizes, and --unused removes them.
+    The outputs are those of a run that never had the inputs. The run folder still contains what was read from them, and
+    results for other thresholds and recipes, which a run with these would use again: --unused --dry-run lists all of
+    that with its size, and --unused deletes it.
     """
     if unused:
         if patterns:

@@ -25,7 +25,8 @@ def rights(
 ) -> None:
     """Collect robots.txt and tdmrep.json of a crawl's hosts, for annotate/rights and filter/rights.
 
-    The latest capture of a host counts, and redirects are followed. The table is mapped by the workers of a run.
+    The latest capture of a host counts; redirects are followed. The workers of a run share one copy of the table in
+    memory.
     """
     from corpusmill.ops.rights import collect
     from corpusmill.report.numbers import number, plural, size

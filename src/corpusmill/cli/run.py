@@ -59,7 +59,7 @@ def run(
         bool, typer.Option("--restart", help="Start over: delete everything in the run folder first.")
     ] = False,
     retry_aside: Annotated[
-        bool, typer.Option("--retry-aside", help="Try again what was set aside because it had ended its worker.")
+        bool, typer.Option("--retry-aside", help="Try quarantined records again, which crashed their worker before.")
     ] = False,
     progress: Progress = ProgressStyle.AUTO,
     json: Json = False,

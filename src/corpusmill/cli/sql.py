@@ -32,7 +32,7 @@ def sql(
     json: Json = False,
     comma: Annotated[bool, typer.Option("--csv", help="Print comma-separated values instead of a table.")] = False,
 ) -> None:
-    """Query a run in SQL: documents, signals, verdicts, lost records. Read-only."""
+    """Query a run in SQL: documents, signals, verdicts, dead letters. Read-only."""
     from corpusmill.report.tables import RunTables
     from corpusmill.report.views import Views
     from corpusmill.report.views import sql as ask

@@ -26,7 +26,7 @@ def add_to(app: typer.Typer) -> None:
 
 
 def stats(run: FolderOrFiles, json: Json = False) -> None:
-    """Print statistics of a run: lengths, funnel, tokens, packing, time, memory; of files: lengths.
+    """Print statistics of a run (lengths, funnel, tokens, packing, time, memory) or of files (lengths).
 
     In full: characters, words and tokens of the documents, the funnel, vocabulary use, fertility, packing, duplicates
     by step, time and memory by stage, frequent tokens. Files are read as a run without steps reads them.

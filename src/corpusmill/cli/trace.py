@@ -50,8 +50,8 @@ def trace(
 
     Shows their origin, place in the row, and text.
 
-    The order of samples is a function of these options, so give those of the TokenLoader. A run with stages of training
-    says itself what a step reads: of the options only --seed, --rank and --world count for its steps.
+    The order of samples depends on these options, so use those of your TokenLoader. For a run with stages of training,
+    only --seed, --rank and --world count; the rest is in the run.
     """
     from corpusmill.loader import TokenLoader
     from corpusmill.ops import tracing

@@ -24,13 +24,13 @@ def add_to(app: typer.Typer) -> None:
 def quality(
     run: Annotated[
         str | None,
-        typer.Argument(metavar="RUN", help="A run whose documents have been judged.", show_default=False),
+        typer.Argument(metavar="RUN", help="A run with scored documents.", show_default=False),
     ] = None,
     good: Annotated[
         list[str] | None,
         typer.Option(
             metavar="PATH",
-            help="Good documents: files, folders, patterns. Of a RUN: a condition in SQL, as in filter/keep_where.",
+            help="Good documents: files, folders, patterns; with a RUN, an SQL condition, as in filter/keep_where.",
             show_default=False,
         ),
     ] = None,
@@ -38,7 +38,7 @@ def quality(
         list[str] | None,
         typer.Option(
             metavar="PATH",
-            help="Bad documents: the same. Of a RUN, if not given: those for which the condition is false.",
+            help="Bad documents: the same. [default with a RUN: those that do not meet the condition of --good]",
             show_default=False,
         ),
     ] = None,
@@ -65,7 +65,7 @@ def quality(
 ) -> None:
     """Train a classifier for annotate/quality, and evaluate it on held-out documents.
 
-    Of a run in which a language model has scored some documents, it learns to score all as the model would:
+    From a run in which a language model has scored some documents, it learns to score all of them:
     corpusmill train quality RUN --good 'model.score >= 3' --out edu.quality
     """
     from corpusmill.train import quality as trainer

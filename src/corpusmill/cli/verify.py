@@ -20,14 +20,16 @@ def verify(
     ],
     tokenizer: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="The tokenizer that made the shards: a name or path. [default: as they say]"),
+        typer.Option(
+            metavar="NAME", help="The tokenizer that made the shards: a name or path. [default: recorded in the shards]"
+        ),
     ] = None,
     json: Json = False,
 ) -> None:
     """Verify the output of a run or an export.
 
-    Compares sizes, checksums, token ids, BOS and EOS, counts; and the ids of the tokenizer for a thousand texts.
-    Exits with 1 if something is wrong.
+    Checks sizes, checksums, token ids, BOS and EOS, counts, and the tokenizer's ids for a thousand texts. Exits with 1
+    if something is wrong.
     """
     from corpusmill.ops.verify import verify_canaries
     from corpusmill.ops.verify import verify_place as read_back

@@ -14,11 +14,11 @@ def add_to(app: typer.Typer) -> None:
 
 def warm(
     native: Annotated[
-        bool, typer.Option("--native", help="Compile for this very processor, also what came compiled.")
+        bool, typer.Option("--native", help="Compile for exactly this processor, including kernels that came compiled.")
     ] = False,
 ) -> None:
-    """Compile all text kernels for this machine, so that the first run need not: for images, and machines that start
-    anew. Takes minutes; nothing where it was done before, or where the kernels came compiled with the package."""
+    """Compile all text kernels for this machine now, so that the first run starts at once: for container images and new
+    machines. Takes minutes; nothing to do if they are compiled already, or came compiled with the package."""
     from corpusmill.ops.kernels import warm_kernels
     from corpusmill.progress import display
     from corpusmill.text import compile as compiled

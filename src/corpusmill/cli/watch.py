@@ -25,14 +25,14 @@ def add_to(app: typer.Typer) -> None:
 
 def watch(
     run: Folder,
-    once: Annotated[bool, typer.Option("--once", help="Look once, print it and end.")] = False,
+    once: Annotated[bool, typer.Option("--once", help="Print the state once, and exit.")] = False,
     interval: Annotated[
         float | None,
-        typer.Option("--every", min=0.1, metavar="SECONDS", help="Time between two looks, instead of 2 or 10."),
+        typer.Option("--every", min=0.1, metavar="SECONDS", help="Time between two updates, instead of 2 or 10."),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object a line, one for each look.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object per line, one per update.")] = False,
 ) -> None:
-    """Watch a run that is at work, from anywhere: all its workers, how far it is, how long it still takes."""
+    """Watch a run in progress, from anywhere: its workers, how far it is, and the time left."""
     from corpusmill.ops.watch import Watcher
     from corpusmill.store.run_folder import RunFolder
 

@@ -36,7 +36,7 @@ def what_if(
 ) -> None:
     """Show what other thresholds would have kept, without a run.
 
-    The answer is made of the saved signals; no text is read.
+    Computed from the saved signals; no text is read.
     """
     from corpusmill.report.what_if import what_if as ask
 

@@ -32,12 +32,12 @@ def work(
     folder: Annotated[
         str | None,
         typer.Option(
-            "-o", "--folder", metavar="FOLDER", help="The run folder, which all workers reach, instead of run.folder."
+            "-o", "--folder", metavar="FOLDER", help="The run folder, instead of run.folder; all workers must reach it."
         ),
     ] = None,
     index: Annotated[
         int | None,
-        typer.Option(min=0, metavar="I", help="This worker's number, from 0; they begin at different units."),
+        typer.Option(min=0, metavar="I", help="This worker's number, from 0; workers begin at different units."),
     ] = None,
     worker_count: Annotated[
         int | None, typer.Option("--of", min=1, metavar="N", help="How many workers there are.")
@@ -45,20 +45,22 @@ def work(
     workers: Annotated[
         int | None,
         typer.Option(
-            "--processes", min=1, metavar="N", help="Processes of this worker, instead of all processors it may use."
+            "--processes", min=1, metavar="N", help="Processes of this worker. [default: one per available processor]"
         ),
     ] = None,
     lease: Annotated[
         float,
-        typer.Option(min=1.0, metavar="SECONDS", help="After so long without a sign of life others take over."),
+        typer.Option(
+            min=1.0, metavar="SECONDS", help="Other workers take over units of a worker that was silent for so long."
+        ),
     ] = LEASE_SECONDS,
     prepare: Annotated[
-        bool, typer.Option("--prepare", help="Only plan the run, anew if it was planned otherwise, and do nothing.")
+        bool, typer.Option("--prepare", help="Only plan the run, again if its plan differs; run nothing.")
     ] = False,
     progress: Progress = ProgressStyle.AUTO,
     json: Json = False,
 ) -> None:
-    """Take part in a run together with other workers, on any machines; ends when the run is finished."""
+    """Work on a run together with other workers, on any machines, until it is finished."""
     if prepare:
         refuse_unused("index worker_count workers lease progress", "is for workers, and --prepare only plans")
     from corpusmill.execute import warm_start

@@ -137,8 +137,8 @@ def is_hub_name(spec: str) -> bool:
 def unknown(spec: str) -> str:
     """The message for what is no tokenizer."""
     ways = (
-        f"A tokenizer is {' or '.join(SHIPPED)}, which ship; {', '.join(KNOWN)}, of the Hugging Face hub; the name of "
-        "another repository there, as in openai-community/gpt2; or the path of a tokenizer.json, a SentencePiece "
+        f"A tokenizer is {' or '.join(SHIPPED)}, which ship; one of {', '.join(KNOWN)}, from the Hugging Face Hub; "
+        "another repository there, such as openai-community/gpt2; or the path of a tokenizer.json, a SentencePiece "
         ".model or a .tiktoken file, or of the folder with one of the first two."
     )
     if FILE.search(spec) or spec.startswith((".", "/", "~")):

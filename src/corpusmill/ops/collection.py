@@ -211,7 +211,7 @@ def refuse_to_drop(recipe: Recipe, run: RunFolder) -> None:
             f"{run.place}: holds a collection, and this recipe {'; it '.join(findings)}. To go on with the collection: "
             f"corpusmill add {quote(run.place)}. To change its recipe: corpusmill recipe {quote(run.place)} > "
             f"all.yaml, and run that. To undo this: corpusmill {'remove' if lost else 'add'} {quote(run.place)} "
-            f"{quote((*lost, *back)[0])}. To begin anew with this recipe alone: --restart"
+            f"{quote((*lost, *back)[0])}. To start again with only this recipe: --restart"
         )
 
 
@@ -243,8 +243,8 @@ def _chosen(recipe: Recipe, paths: Sequence[str], name: str | None) -> Source:
         return _source_named(recipe, fitting[0].source)
     names = ", ".join(source.source for source in (fitting or recipe.read))
     raise RecipeError(
-        f"{', '.join(paths[:MAX_PATHS_SHOWN])}: {'several sources' if fitting else 'no source'} of the recipe can be "
-        f"told to be of that kind. Say with --source which one it is to be added to: {names}"
+        f"{', '.join(paths[:MAX_PATHS_SHOWN])}: {'several sources' if fitting else 'no source'} of the recipe can read "
+        f"such files. Name the source to add them to with --source: {names}"
     )
 
 

@@ -160,7 +160,7 @@ def _drive(session: Session, ready: preflight.PreflightResult, call: Call, finis
             if begun and not run_folder.exists():
                 raise ResumeError(
                     f"{run_folder.place}: the folder was removed, moved or renamed while the run was at work. Run "
-                    f"again, with its new name as the folder to continue, or with the same command to begin anew."
+                    f"again, with its new name as the folder to continue, or with the same command to start again."
                 ) from error
             if isinstance(error, OSError) and not isinstance(error, StorageError) and is_full(error):
                 raise disk_full(run_folder.place, error) from error

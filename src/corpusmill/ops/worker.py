@@ -225,7 +225,7 @@ def _refuse_others(run: RunFolder, plan: RunPlan, described: dict[str, Any]) -> 
         return
     record = run.record()
     advice = (
-        f"Use the same versions on all machines; or, to have it planned anew with what is here, stop all workers and "
+        f"Use the same versions on all machines; or, to have it planned again with what is here, stop all workers and "
         f"run: corpusmill work RECIPE --folder {quote(run.place)} --prepare"
     )
     before, present = record["versions"], described["versions"]

@@ -30,5 +30,5 @@ def content_of(file: FileInfo, readers: Registry) -> tuple[str, str]:
     if has_ending(file.path, COMPRESSED):
         with open_read(file.path) as raw:
             if not kind_of(raw.read(HEAD)):
-                return "is not compressed, against its name, or damaged from its beginning", ""
+                return "is not compressed, although its name says so, or is damaged from the start", ""
     return ("holds bytes that are not text" if b"\0" in head else ""), ""

@@ -232,7 +232,7 @@ class IndexFiles:
             if path not in self._sizes:
                 size = size_of(path)
                 if size is None:
-                    raise InputError(f"{path}: the crawl lists this file of its index, and it is not there")
+                    raise InputError(f"{path}: the crawl lists this file of its index, but it does not exist")
                 self._sizes[path] = size
             return self._sizes[path]
 

@@ -213,8 +213,8 @@ def _refusals(location: str) -> Iterator[None]:
         if status not in SLOW_DOWN or scheme_of(location) not in WEB:
             raise
         raise StorageError(
-            f"{location}: the server still answers {status}, though it was asked more and more slowly: it is busy, or "
-            "this address has asked too much. Wait, and run the same command again: what is committed is not fetched "
+            f"{location}: the server still answers {status}, even to slower and slower requests: it is busy, or "
+            "this address has sent too many. Wait, then run the same command again: what is committed is not fetched "
             "again. If it keeps refusing, lower requests_per_second, or read from s3://commoncrawl/"
         ) from error
 

@@ -93,7 +93,7 @@ def _step(tables: RunFiles, label: str | None) -> tuple[str, CorpusStep]:
     if label is None:
         raise InputError(f"an index holds the keys of one step that takes `against`: choose it with --dedup. {choices}")
     suggestion = did_you_mean(label, have) or "."
-    raise InputError(f'there is no step "{label}" with keys to compare with{suggestion} {choices}')
+    raise InputError(f'there is no dedup step "{label}" to export{suggestion} {choices}')
 
 
 class _UnitFiles(NamedTuple):

@@ -48,7 +48,7 @@ class Views:
         try:
             statements = self.database.extract_statements(sql)
             if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
-                raise InputError(f"sql takes one SELECT, which changes nothing; got: {sql}")
+                raise InputError(f"sql takes one SELECT, because it only reads; got: {sql}")
             return self.database.sql(self._spelled(sql)).to_arrow_table()
         except duckdb.Error as error:
             raise InputError(f"sql: {self._advice(str(error), sql)}") from None

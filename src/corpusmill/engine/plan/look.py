@@ -89,15 +89,15 @@ def look(
     reason = _printable(next(iter(sample.lost))).rstrip(".")
     allowed = budget if isinstance(budget, int) else budget * sample.records
     if sample.documents or sample.faults <= allowed:
-        share = "it" if sample.records == 1 else f"{sample.faults} of them"
-        first = "the first record" if sample.records == 1 else f"the first {sample.records} records"
-        return sample, [*warnings, f"{source.source}: of {first}, {share} cannot be read: {reason}"]
+        many = f"{sample.faults} of the first {sample.records} records"
+        which = "the first record" if sample.records == 1 else many
+        return sample, [*warnings, f"{source.source}: {which} cannot be read: {reason}"]
     which = chosen[0].path if len(chosen) == 1 else f"{chosen[0].path} and {len(chosen) - 1} more files looked into"
     description, reader = content_of(chosen[0])
     hint = f" It {description}." if description and reader != short_name(name_of(source.reader)) else ""
     raise InputError(
-        f"{which}: not one record can be read: {reason}.{hint} If they are to be passed over, "
-        f"{setting('run.error_budget', 1)} allows it."
+        f"{which}: not one record can be read: {reason}.{hint} To skip such records, use "
+        f"{setting('run.error_budget', 1)}."
     )
 
 

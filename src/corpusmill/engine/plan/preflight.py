@@ -229,7 +229,7 @@ def _idle_steps(recipe: Recipe) -> Iterator[str]:
         return
     because = f", and {' and '.join(idle)} {'does' if len(idle) == 1 else 'do'} nothing" if idle else ""
     yield (
-        f"the recipe has no `write:`, so that a run writes no output{because}. Add `write: [shards]` for rows of "
+        f"the recipe has no `write:`, so a run writes no output{because}. Add `write: [shards]` for rows of "
         "tokens, or `write: [jsonl]` for the text of the kept documents"
     )
 

@@ -92,5 +92,5 @@ def check_signals(passes: Sequence[LeavesSignals], requests: Sequence[tuple[str,
             if not matching((pattern,), names):
                 available = f"There are: {', '.join(names)}." if names else "No step measures anything."
                 raise RecipeError(
-                    f'{label}: no step leaves the signal "{pattern}"{did_you_mean(pattern, names) or "."} {available}'
+                    f'{label}: no step makes the signal "{pattern}"{did_you_mean(pattern, names) or "."} {available}'
                 )

@@ -45,5 +45,5 @@ def reading_warnings(tables: RunTables) -> list[str]:
             sentences.append(f"{name}: the date of {plural(count, 'document')} cannot be read and is null")
         if count := source.get("broken_texts", 0):
             documents = f"{plural(count, 'document')} ({share(count, source['documents'])})"
-            sentences.append(f"{name}: {documents} had bytes that are not in its charset, and have U+FFFD instead")
+            sentences.append(f"{name}: {documents} had bytes that are not in its charset; they became U+FFFD")
     return sentences

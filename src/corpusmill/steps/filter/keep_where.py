@@ -232,7 +232,7 @@ def unknown(name: str, signals: Collection[str]) -> str:
     same = [signal for signal in signals if signal.rpartition(".")[2] == column]
     hint = f'; did you mean "{same[0]}"?' if same else did_you_mean(name, signals) or "."
     return (
-        f'filter/keep_where: no earlier step of this pass leaves the signal "{name}"{hint} '
+        f'filter/keep_where: no earlier step of this pass makes the signal "{name}"{hint} '
         f"There are: {', '.join(signals)}. Signals of steps before a dedup are in an earlier pass: put the condition "
         "above the dedup."
     )
