@@ -200,9 +200,7 @@ def test_the_verb(corpusmill, run):
     listed.write_text(f"{URL}\nhttp://made.org/none\n")
     status, out, _ = corpusmill("forget", run, "--urls", listed, "--steps", "--batch", 2)
     assert status == 0 and "not in this run: http://made.org/none" in out and "served in step" in out
-    assert (
-        "rewritten or removed: " in out and "shards/00000.bin" in out and "may still hold their text: stages" in out
-    )
+    assert "rewritten or removed: " in out and "shards/00000.bin" in out and "may still hold their text: stages" in out
     status, out, _ = corpusmill("forget", run, "--check", run / "forget/0001.json")
     assert (status, out) == (0, "as the manifest says\n")
     status, out, _ = corpusmill("find", run, "the", "-n", 1000)

@@ -136,7 +136,7 @@ def test_offline_mode_is_a_reason(cache, monkeypatch):
     [
         (
             "gtp2",
-            r'there is no tokenizer "gtp2"; did you mean "gpt2"\? A tokenizer is gpt2 or bytes, which ship; cl100k, o200k, ',
+            r'there is no tokenizer "gtp2"; did you mean "gpt2"\? A tokenizer is gpt2 or bytes, which ship; one of cl100k, o200k, ',
         ),
         ("lid.176.ftz", r'there is no tokenizer "lid.176.ftz"\. A tokenizer is gpt2'),
         ("models/tokenizer.json", r"models/tokenizer.json: no such file or folder\. A tokenizer is gpt2"),

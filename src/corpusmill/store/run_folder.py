@@ -278,8 +278,8 @@ class RunFolder:
             before = plan_of.get(entry["folder"])
             if before and entry["plan"] and before != entry["plan"]:
                 raise ResumeError(
-                    f"{self.place}: {entry['stage']} was planned from other input than is there now: were files added, "
-                    f"changed or removed since? Put them back; or stop all workers, and have the run planned again with "
+                    f"{self.place}: {entry['stage']} was planned from other input than there is now: were files added, "
+                    f"changed or removed since? Put them back; or stop all workers and plan the run again with "
                     f"corpusmill work RECIPE --folder {quote(self.place)} --prepare."
                 )
         merged = [{**entry, "plan": entry["plan"] or plan_of.get(entry["folder"])} for entry in stages]

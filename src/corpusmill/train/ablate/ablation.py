@@ -131,7 +131,9 @@ def ablate(
     keeping = [name for name in read if not last or last.get(name, {}).get("documents_out")]
     for name in targets:
         if name not in read:
-            raise InputError(f'the run has no source "{name}"{did_you_mean(name, read) or "."} It has: {", ".join(read)}')
+            raise InputError(
+                f'the run has no source "{name}"{did_you_mean(name, read) or "."} It has: {", ".join(read)}'
+            )
         if name not in keeping:
             raise InputError(f'the run keeps no documents of "{name}", so models cannot be judged by it')
     judges = list(dict.fromkeys(targets)) or ([] if own else keeping)
