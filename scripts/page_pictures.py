@@ -98,7 +98,7 @@ def views(page: Any, run: Path, address: str, only: str) -> Iterator[str]:
             page.click("table.list a")
             page.wait_for_selector(".columns")
         if name == "duplicate":
-            page.click("text=Compare with the duplicate that is kept")
+            page.click("text=Compare with the kept document")
             page.wait_for_selector(".columns.even")
         if name == "thresholds":
             move(page, *MOVED)

@@ -124,7 +124,7 @@ def licences_of(figures: Sequence[Licences], license: str | None) -> str:
         head = (f"`{figure.column}`", "documents", "share", "text")
         parts.append(f"Of the documents that were kept, as the sources say it:\n\n{table(head, rows)}")
     if not figures:
-        parts.append("Licences of single documents are not known: no column of the run says them.")
+        parts.append("Licences of single documents are not known: no column of the run records them.")
     return "\n\n".join(parts)
 
 
@@ -146,9 +146,9 @@ def rights_of(figures: Sequence[RightsFigure]) -> str:
         ]
         head = ("signal", "documents read", "share", "tokens", "dropped for it", "their tokens", "tokens for it alone")
         parts.append(
-            f"As the step `{figure.step}` read robots.txt, HTTP headers, meta elements, tdmrep.json, Content-Signal, "
-            "Content-Usage, RSL and licence links; documents that say it and were not dropped are in the data set, "
-            f"unless other steps dropped them. This is what pages say, and no legal advice.\n\n{table(head, rows)}"
+            f"The step `{figure.step}` read robots.txt, HTTP headers, meta elements, tdmrep.json, Content-Signal, "
+            "Content-Usage, RSL and licence links. Documents with a signal are in the data set if no step dropped "
+            f"them. This is what pages declare, and no legal advice.\n\n{table(head, rows)}"
             if rows
             else f"The step `{figure.step}` found no reservation in any document."
         )

@@ -20,7 +20,7 @@ from corpusmill.store.run_folder import CANARIES_RECORD
 
 # How the first line of the text begins. A card without it has been edited by somebody, and is not written again.
 MARK = "<!-- Written by corpusmill"
-MARK_LINE = f"{MARK}, and anew by the next card or push. To keep changes of yours, remove this line. -->"
+MARK_LINE = f"{MARK}, and again by the next card or push. To keep your changes, remove this line. -->"
 LANGUAGE_CODE = re.compile(r"[a-z]{2,3}")  # ISO 639
 CANARIES, CANARY = 20, 80  # that are listed, and characters of each
 MIN_LANGUAGE_SHARE = 0.01  # of the documents: a language that is named in the metadata

@@ -98,7 +98,7 @@ function agreement(said) {
     h("h2", {}, "Agreement"),
     h("div", { class: "wide" }, h("table", {}, h("thead", {}, h("tr", {}, ["Pass or rule", "Marked", "Run drops", "Agree", "Kappa"].map((name, at) => h("th", { scope: "col", class: at > 0 && "number" }, name)))), h("tbody", {}, said.agreement.map(row)))),
     h("div", { class: "wide" }, h("table", {}, h("thead", {}, h("tr", {}, ["Pass", "Precision", "Recall"].map((name) => h("th", { scope: "col" }, name)))), h("tbody", {}, said.accuracy.map(accuracyRow)))),
-    h("p", {}, "Precision is the share of good documents in what the pass kept, recall the share of the good documents that it kept, with intervals at 95 %; kept and dropped documents count as often as the run has them."),
+    h("p", {}, "Precision is the share of good documents in what the pass kept, recall the share of the good documents that it kept, with intervals at 95 %; kept and dropped documents are weighted by their numbers in the run."),
     h("p", {}, "Cohen's kappa is 1 for full agreement and 0 for agreement by chance. A round has as many dropped as kept documents, where there are enough."),
     h("p", {}, `Marks are saved in ${said.file}.`),
   );
