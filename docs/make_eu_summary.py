@@ -13,9 +13,9 @@ from corpusmill.recipe.shipped import shipped
 PAGE = Path(__file__).parent / "guide" / "eu-summary.md"
 INTRODUCTION = """# A filled summary of training content
 
-What `corpusmill push runs/demo --card --eu-summary` drafts of the demo's run, by the template of the European
-Commission of 24 July 2025 (Article 53(1)(d) of the AI Act): see [the Hub](hub.md). The run fills in what it knows; the
-rest is for a person to say.
+This is the draft that `corpusmill push runs/demo --card --eu-summary` writes for the demo, by the European
+Commission's template of 24 July 2025 (Article 53(1)(d) of the AI Act): see [the Hub](hub.md). The run fills in what
+it knows; a person must add the rest.
 """
 
 
