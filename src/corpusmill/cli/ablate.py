@@ -105,7 +105,7 @@ def show(answer: "Ablation") -> None:
             print_table((kind, column, "bits per byte", "95 % interval", ""), rows(effects), styles=styles)
     print_lines("\n".join(["", *conclusions(answer)]))
     if answer.mix is not None:
-        heading("the mix that follows")
+        heading("suggested mix")
         before, weights = answer.mix.before, answer.mix.weights
         cells = [(name, share(before[name], 1), share(weights[name], 1)) for name in weights]
         print_table(("source", "as it is", "weight"), cells)
