@@ -34,7 +34,9 @@ MAX_CARD = 16 << 20  # bytes of README.md that are looked at
 WILD = set("*?[")
 ENDINGS = tuple(
     f".{name}{packed}"
-    for name in ("parquet", "jsonl", "json", "ndjson", "jsonlines", "jl", "csv", "tsv", "arrow", "txt", "warc", "wet")
+    for name in (
+        *("parquet", "jsonl", "json", "ndjson", "jsonlines", "jl", "csv", "tsv", "arrow", "txt", "warc", "wet", "wat"),
+    )
     for packed in ("", ".gz", ".zst", ".bz2", ".xz", ".lz4")
 )  # of files, which are no folders
 SUFFIXES = (".parquet", ".jsonl", ".json", ".csv", ".arrow")  # of a reader that takes any
