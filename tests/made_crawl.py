@@ -262,6 +262,20 @@ class FileHandler(http.server.BaseHTTPRequestHandler):
         else:
             self.wfile.write(data)
 
+    def give(self, value, status=200, fields=()):
+        """Answer in JSON."""
+        body = json.dumps(value).encode()
+        self.send_response(status)
+        for name, content in {
+            "Content-Type": "application/json",
+            "Content-Length": str(len(body)),
+            **dict(fields),
+        }.items():
+            self.send_header(name, content)
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
     def log_message(self, *_):
         pass
 
@@ -286,11 +300,3 @@ class BucketHandler(FileHandler):
         if path.is_dir():
             return {"type": "directory", "path": name}
         return {"type": "file", "path": name, "size": path.stat().st_size, "xetHash": "0" * 64}
-
-    def give(self, value):
-        body = json.dumps(value).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)

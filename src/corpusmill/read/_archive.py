@@ -17,7 +17,6 @@ starts LOOK_BACK bytes earlier and follows the chain of records from there; an a
 record, where the chain breaks and is picked up again.
 """
 
-import contextlib
 import io
 import re
 from collections.abc import Callable, Iterator
@@ -28,7 +27,6 @@ from typing import IO, Literal
 from corpusmill.errors import RecordError
 from corpusmill.read import END, FilePiece
 from corpusmill.read._bytes import (
-    ERRORS,
     FEED,
     HEAD,
     SLICE,
@@ -37,6 +35,7 @@ from corpusmill.read._bytes import (
     Truncated,
     WindowTooLarge,
     blocks,
+    damage_aside,
     dictionary_of,
     inflated,
     inflater,
@@ -153,7 +152,7 @@ def packing(path: str) -> str:
 
 def _holds_compressed(path: str, kind: str) -> bool:
     """Whether the first member of a file begins as a compressed file does."""
-    with contextlib.suppress(*ERRORS, RecordError), open_read(path) as file:
+    with damage_aside(), open_read(path) as file:
         member = inflater(kind)
         head, bite = b"", 64
         while len(head) < HEAD and not member.eof and file.tell() < BEGINS_WITHIN[kind] and (data := file.read(bite)):
@@ -284,7 +283,7 @@ class ArchiveMembers:
         member = inflater(self.kind, self.dictionary)
         head, bite, budget = b"", 64, BEGINS_WITHIN[self.kind]
         # A few bytes at a time, because damage further on does not matter here.
-        with contextlib.suppress(*ERRORS, RecordError):
+        with damage_aside():
             while len(head) < PROBE and budget > 0 and not member.eof and (data := self.file.read(bite)):
                 head += member.decompress(data, PROBE)
                 if RECORD.match(head):

@@ -6,6 +6,7 @@ twice FEED, and time in proportion to what is read and what it holds.
 """
 
 import bz2
+import contextlib
 import lzma
 import re
 import struct
@@ -16,7 +17,7 @@ from typing import IO, Any, Protocol, cast
 import zstandard
 from isal import isal_zlib
 
-from corpusmill.errors import RecordError
+from corpusmill.errors import RecordError, StorageError
 from corpusmill.storage import BLOCK, open_read
 
 # Bytes of compressed input at a time. The rest after each member is copied, so more is slower:
@@ -78,6 +79,17 @@ class Truncated(RecordError):
 
 class WindowTooLarge(RecordError):
     """The compressed bytes can only be read with more memory than a reader may take."""
+
+
+@contextlib.contextmanager
+def damage_aside() -> Iterator[None]:
+    """Pass over what is wrong with compressed bytes, and not over a place that cannot be read."""
+    try:
+        yield
+    except StorageError:
+        raise
+    except (*ERRORS, RecordError):
+        pass
 
 
 class Inflater(Protocol):

@@ -113,6 +113,8 @@ def _chosen(
         # Of the cached commit, where there is one: files of two commits must not meet.
         listing = listed(repo if local is None else hub.Repo(repo.kind, repo.name, local.commit))
     except hub.Unreachable as error:
+        if local is None and error.status is not None:
+            raise InputError(_refused(repo, error)) from error
         if local is None:
             pattern = f"--include '{path}'" if path else ""
             raise InputError(_missing(repo, pattern, str(error))) from error
@@ -354,6 +356,14 @@ def _lost(names: Sequence[str]) -> list[str]:
                 listed_names.add(sibling)
                 lost.append(sibling)
     return lost
+
+
+def _refused(repo: hub.Repo, error: hub.Unreachable) -> str:
+    """The message for a data set that the hub says it does not have, or does not give."""
+    return (
+        f"{SCHEME}{str(repo).removeprefix('datasets/')}: {error}. A private or gated data set needs a token of an account "
+        "that may read it: set HF_TOKEN, or hf auth login; a gated one also wants its terms accepted on its page."
+    )
 
 
 def _missing(repo: hub.Repo, pattern: str, why: str) -> str:
