@@ -250,7 +250,7 @@ def test_a_run_reads_splits_without_a_network_and_records_the_commit(cache, tmp_
 # ------------------------------------------------------------------ from a hub on this machine
 
 
-COMMITS = {"main": "a" * 40, "v1": "b" * 40}
+COMMITS = DatasetHandler.revisions
 ROWS = 40
 
 
@@ -274,9 +274,7 @@ def hub(repository, cache, monkeypatch):
     monkeypatch.delenv("HF_HUB_OFFLINE")
     monkeypatch.delenv("HF_TOKEN", raising=False)
     monkeypatch.setattr(retry, "FIRST_WAIT", 0.001)
-    handler = type("Handler", (DatasetHandler,), {"revisions": dict(COMMITS)})
-    with serving_faults(repository, handler) as server:
-        server.handler = handler
+    with serving_faults(repository, DatasetHandler) as server:
         monkeypatch.setenv("HF_ENDPOINT", server.url.rstrip("/"))
         monkeypatch.setitem(fsspec.config.conf, "hf", {"endpoint": server.url.rstrip("/")})
         yield server
@@ -314,7 +312,7 @@ def test_what_the_hub_has_not_or_does_not_give_is_said_with_what_to_do(hub, monk
         InputError, match=f"^hf://datasets/org/other: the hub has no such repository, or it is private.*{needs}"
     ):
         texts("hf://datasets/org/other/data", reader)
-    hub.handler.private = True
+    monkeypatch.setattr(DatasetHandler, "private", True)
     with pytest.raises(InputError, match=f"^{ORG}: the hub has no such repository, or it is private.*{needs}"):
         texts(f"{ORG}/data", reader)
     monkeypatch.setenv("HF_TOKEN", "hf_another")
@@ -337,7 +335,7 @@ def test_a_run_that_lost_its_access_goes_on_and_keeps_to_its_revision(hub, repos
         package.run(recipe, folder=tmp_path / folder, progress=False)
         return [row["text"] for row in package.open(tmp_path / folder).to_arrow().to_pylist()]
 
-    asked = Counter()
+    asked: Counter[str] = Counter()
     looks = 7  # requests for the second file before a unit reads it
 
     def fault(number, path):

@@ -24,18 +24,18 @@ from dataclasses import dataclass
 from itertools import count
 from typing import IO, Literal
 
-from corpusmill.errors import RecordError
+from corpusmill.errors import RecordError, StorageError
 from corpusmill.read import END, FilePiece
 from corpusmill.read._bytes import (
     FEED,
     HEAD,
+    READ_ERRORS,
     SLICE,
     ByteStream,
     Inflater,
     Truncated,
     WindowTooLarge,
     blocks,
-    damage_aside,
     dictionary_of,
     inflated,
     inflater,
@@ -152,14 +152,20 @@ def packing(path: str) -> str:
 
 def _holds_compressed(path: str, kind: str) -> bool:
     """Whether the first member of a file begins as a compressed file does."""
-    with damage_aside(), open_read(path) as file:
-        member = inflater(kind)
-        head, bite = b"", 64
-        while len(head) < HEAD and not member.eof and file.tell() < BEGINS_WITHIN[kind] and (data := file.read(bite)):
-            head += member.decompress(data, HEAD)
-            bite *= 2
-        return bool(kind_of(head))
-    return False
+    try:
+        with open_read(path) as file:
+            member = inflater(kind)
+            head, bite = b"", 64
+            while (
+                len(head) < HEAD and not member.eof and file.tell() < BEGINS_WITHIN[kind] and (data := file.read(bite))
+            ):
+                head += member.decompress(data, HEAD)
+                bite *= 2
+            return bool(kind_of(head))
+    except StorageError:
+        raise
+    except READ_ERRORS:
+        return False
 
 
 def _compressed(
@@ -283,13 +289,17 @@ class ArchiveMembers:
         member = inflater(self.kind, self.dictionary)
         head, bite, budget = b"", 64, BEGINS_WITHIN[self.kind]
         # A few bytes at a time, because damage further on does not matter here.
-        with damage_aside():
+        try:
             while len(head) < PROBE and budget > 0 and not member.eof and (data := self.file.read(bite)):
                 head += member.decompress(data, PROBE)
                 if RECORD.match(head):
                     return True
                 budget -= bite
                 bite = min(2 * bite, budget) if head else 2 * bite
+        except StorageError:
+            raise
+        except READ_ERRORS:
+            pass
         return False
 
     def _compressed(self) -> bytes:

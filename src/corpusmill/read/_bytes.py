@@ -6,7 +6,6 @@ twice FEED, and time in proportion to what is read and what it holds.
 """
 
 import bz2
-import contextlib
 import lzma
 import re
 import struct
@@ -17,7 +16,7 @@ from typing import IO, Any, Protocol, cast
 import zstandard
 from isal import isal_zlib
 
-from corpusmill.errors import RecordError, StorageError
+from corpusmill.errors import RecordError
 from corpusmill.storage import BLOCK, open_read
 
 # Bytes of compressed input at a time. The rest after each member is copied, so more is slower:
@@ -43,6 +42,7 @@ ERRORS = cast(
     tuple[type[Exception], ...],
     (isal_zlib.error, OSError, EOFError, lzma.LZMAError, zstandard.ZstdError, ValueError),
 )
+READ_ERRORS: tuple[type[Exception], ...] = (*ERRORS, RecordError)  # StorageError is among them: it is no damage
 MAGIC = {
     b"\x1f\x8b\x08": "gzip",
     ZSTD: "zstd",
@@ -79,17 +79,6 @@ class Truncated(RecordError):
 
 class WindowTooLarge(RecordError):
     """The compressed bytes can only be read with more memory than a reader may take."""
-
-
-@contextlib.contextmanager
-def damage_aside() -> Iterator[None]:
-    """Pass over what is wrong with compressed bytes, and not over a place that cannot be read."""
-    try:
-        yield
-    except StorageError:
-        raise
-    except (*ERRORS, RecordError):
-        pass
 
 
 class Inflater(Protocol):

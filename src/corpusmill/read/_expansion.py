@@ -1,13 +1,12 @@
 """How much text a byte of a file gives, from a look at its beginning."""
 
 from corpusmill.errors import RecordError, StorageError
-from corpusmill.read._bytes import ERRORS, LARGEST_WINDOW, SLICE, dictionary_of, inflater, kind_of
+from corpusmill.read._bytes import LARGEST_WINDOW, READ_ERRORS, SLICE, dictionary_of, inflater, kind_of
 from corpusmill.read._ipc import open_ipc
 from corpusmill.storage import FileInfo, open_read, read_range
 
 LOOK_BYTES = 1 << 18  # bytes of the file that are looked at
 MAX_INFLATED = 8 << 20  # bytes that are inflated at most, and a block
-READ_ERRORS: tuple[type[Exception], ...] = (*ERRORS, RecordError)
 TYPICAL_EXPANSION = 4.0  # where a look tells nothing
 
 

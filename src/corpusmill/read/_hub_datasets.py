@@ -360,9 +360,10 @@ def _lost(names: Sequence[str]) -> list[str]:
 
 def _refused(repo: hub.Repo, error: hub.Unreachable) -> str:
     """The message for a data set that the hub says it does not have, or does not give."""
+    url = f"{SCHEME}{str(repo).removeprefix('datasets/')}"
     return (
-        f"{SCHEME}{str(repo).removeprefix('datasets/')}: {error}. A private or gated data set needs a token of an "
-        "account that may read it: set HF_TOKEN, or hf auth login; a gated one also wants its terms accepted on its page."
+        f"{url}: {error}. A private or gated data set needs a token of an account that may read it: set "
+        "HF_TOKEN, or hf auth login. A gated one also wants its terms accepted on its page."
     )
 
 
