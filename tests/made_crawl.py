@@ -57,19 +57,34 @@ def page(number: int, host: str, noise: int = 0) -> tuple[str, bytes, bytes]:
     return url, payload, warc("response", answer(payload, content_type="text/html; charset=utf-8"), url)
 
 
+def wat(kind: str, url: str, status: int, mime: str, number: int, place: dict[str, Any]) -> bytes:
+    """A record of a WAT file: what is known of a record of a WARC file."""
+    header = {"WARC-Type": kind, "WARC-Date": "2026-06-01T00:00:00Z", "WARC-Target-URI": url}
+    answer: dict[str, Any] = {"Response-Message": {"Status": str(status)}, "Headers": {"Content-Type": mime}}
+    if mime == "text/html":
+        image = {"path": "IMG@/src", "url": f"/{number}.png", "alt": f"Picture {number}"}
+        links = [image, {"path": "A@/href", "url": f"/{number + 1}", "text": prose(number)[:100]}]
+        head = {"Title": f"Page {number}", "Metas": [{"name": "description", "content": f"About page {number}"}]}
+        answer["HTML-Metadata"] = {"Head": head, "Links": links}
+    about = {"HTTP-Response-Metadata": answer} if kind == "response" else {}
+    envelope = {"Format": "WARC", "WARC-Header-Metadata": header, "Payload-Metadata": about}
+    record = warc("metadata", json.dumps({"Container": place, "Envelope": envelope}).encode(), url)
+    return record.replace(b"Content-Type: text/plain", b"Content-Type: application/json", 1)
+
+
 def make(folder: Path, files: int = 4, pages: int = 30, noise: int = 0) -> Path:
-    """Write a crawl: so many WARC and WET files of so many pages, and an index of two files by domain.
+    """Write a crawl: so many WARC, WET and WAT files of so many pages, and an index of two files by domain.
 
     Every third page is of example.is, in Icelandic; every fifth is a PDF, every seventh a 404. Of the third file one
     record's digest is another than the index says; one row names a file that is not there, one a place behind the end
     of a file, one a request record.
     """
     rows: list[dict[str, Any]] = []
-    names: dict[str, list[str]] = {"warc": [], "wet": []}
+    names: dict[str, list[str]] = {"warc": [], "wet": [], "wat": []}
     for file in range(files):
         name = f"{FOLDER}/warc/CC-MAIN-20260601000000-{file:05d}.warc.gz"
         names["warc"].append(name)
-        parts, texts, at = [], [], 0
+        parts, texts, known, at = [], [], [], 0
         for number in range(file * pages, (file + 1) * pages):
             host = "www.example.is" if number % 3 == 0 else f"site{number % 11}.example.com"
             url, payload, record = page(number, host, noise)
@@ -85,6 +100,10 @@ def make(folder: Path, files: int = 4, pages: int = 30, noise: int = 0) -> Path:
             request = gzip.compress(warc("request", b"GET / HTTP/1.1\r\n\r\n", url), mtime=0)
             member = gzip.compress(record, mtime=0)
             parts += [request, member]
+            for kind, start, stored in (("request", at, request), ("response", at + len(request), member)):
+                place: dict[str, Any] = {"Filename": Path(name).name, "Offset": str(start)}
+                place |= {"Gzip-Metadata": {"Deflate-Length": str(len(stored))}}
+                known.append(gzip.compress(wat(kind, url, status, mime, number, place), mtime=0))
             digest = sha1(payload)
             if number == 2 * pages + 3:
                 digest = sha1(b"something else")
@@ -99,9 +118,10 @@ def make(folder: Path, files: int = 4, pages: int = 30, noise: int = 0) -> Path:
             rows.append(row)
             at += len(request) + len(member)
         _write(folder / name, b"".join(parts))
-        wet = name.replace("/warc/", "/wet/").replace(".warc.gz", ".warc.wet.gz")
-        names["wet"].append(wet)
-        _write(folder / wet, b"".join(texts))
+        for other, records in (("wet", texts), ("wat", known)):
+            path = name.replace("/warc/", f"/{other}/").replace(".warc.gz", f".warc.{other}.gz")
+            names[other].append(path)
+            _write(folder / path, b"".join(records))
     gone = dict(rows[0], url="https://www.example.is/gone", warc_filename=f"{FOLDER}/warc/CC-MAIN-gone.warc.gz")
     behind = dict(rows[0], url="https://www.example.is/behind", warc_record_offset=at + 10_000_000, warc_filename=name)
     asked = dict(rows[0], url="https://www.example.is/asked", warc_record_offset=0)
@@ -242,6 +262,20 @@ class FileHandler(http.server.BaseHTTPRequestHandler):
         else:
             self.wfile.write(data)
 
+    def give(self, value, status=200, fields=()):
+        """Answer in JSON."""
+        body = json.dumps(value).encode()
+        self.send_response(status)
+        for name, content in {
+            "Content-Type": "application/json",
+            "Content-Length": str(len(body)),
+            **dict(fields),
+        }.items():
+            self.send_header(name, content)
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
     def log_message(self, *_):
         pass
 
@@ -266,11 +300,3 @@ class BucketHandler(FileHandler):
         if path.is_dir():
             return {"type": "directory", "path": name}
         return {"type": "file", "path": name, "size": path.stat().st_size, "xetHash": "0" * 64}
-
-    def give(self, value):
-        body = json.dumps(value).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)

@@ -7,7 +7,12 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
+from typing import Any, ClassVar
+from urllib.parse import parse_qs, unquote, urlsplit
 
+from made_crawl import FileHandler
+
+TOKEN = "hf_made"
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 
@@ -75,3 +80,58 @@ def serving(files: Mapping[str, bytes], gated: bool = False) -> Iterator[tuple[s
     finally:
         server.shutdown()
         server.server_close()
+
+
+class DatasetHandler(FileHandler):
+    """A folder as the data set org/name of a hub, with a folder below it for each commit, and the server's faults.
+
+    revisions   branch or tag -> commit
+    private     whether only TOKEN may read
+    """
+
+    revisions: ClassVar[dict[str, str]] = {"main": "a" * 40, "v1": "b" * 40}
+    private: ClassVar[bool] = False
+
+    def do_GET(self) -> None:
+        path = unquote(urlsplit(self.path).path)
+        sent = self.headers.get("Authorization")
+        if (self.private and not sent) or sent not in (None, f"Bearer {TOKEN}"):
+            why = "Invalid credentials in Authorization header" if sent else "Invalid username or password."
+            # Without a token, the hub does not tell a private repository from none.
+            self.give(
+                {"error": why}, 401, {"X-Error-Message": why} | ({} if sent else {"X-Error-Code": "RepoNotFound"})
+            )
+        elif path.startswith(resolved := "/datasets/org/name/resolve/"):
+            revision, _, name = path.removeprefix(resolved).partition("/")
+            commit = self.revisions.get(revision, revision)
+            self.path = f"/{commit}/{name}"
+            super().do_GET()
+        elif not path.startswith("/api/datasets/org/name"):
+            self.give({"error": "Repository not found"}, 404, {"X-Error-Code": "RepoNotFound"})
+        else:
+            self._answer_about(path.removeprefix("/api/datasets/org/name").strip("/"))
+
+    do_POST = do_GET
+
+    def _answer_about(self, question: str) -> None:
+        verb, _, rest = question.partition("/")
+        revision, _, path = rest.partition("/")
+        commit = self.revisions.get(revision or "main", revision)
+        if commit not in self.revisions.values():
+            self.give({"error": "Invalid rev id"}, 404, {"X-Error-Code": "RevisionNotFound"})
+            return
+        files = [file for file in sorted((self.crawl.folder / commit).rglob("*")) if file.is_file()]
+        entries = [self._entry(file, file.relative_to(self.crawl.folder / commit).as_posix()) for file in files]
+        if verb in ("", "revision"):
+            siblings = [{"rfilename": e["path"], "size": e["size"], "blobId": e["oid"]} for e in entries]
+            self.give({"id": "org/name", "sha": commit, "private": self.private, "siblings": siblings})
+        elif verb == "tree":
+            self.give([entry for entry in entries if entry["path"].startswith(path)])
+        else:
+            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            asked = parse_qs(body.decode())["paths"] if not body.startswith(b"{") else json.loads(body)["paths"]
+            self.give([entry for entry in entries if entry["path"] in asked])
+
+    def _entry(self, file: Path, name: str) -> dict[str, Any]:
+        data = file.read_bytes()
+        return {"type": "file", "path": name, "size": len(data), "oid": hashlib.sha1(data).hexdigest()}

@@ -34,6 +34,7 @@ def fuzz(*words: object, **variables: str) -> "subprocess.CompletedProcess[str]"
                 "read-html",
                 "read-warc",
                 "read-wet",
+                "read-wat",
                 "decompress",
                 "extract-blocks",
             ],

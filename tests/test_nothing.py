@@ -37,6 +37,7 @@ from corpusmill.steps.describe import kinds
 from corpusmill.write.megatron import read_index
 from fuzz.seeds import record
 from inspected import asking
+from made_crawl import wat
 from made_pdf import made_pdf
 from made_run import prose
 from test_every_step import MADE
@@ -232,6 +233,7 @@ FILES: dict[str, tuple[str, bytes, bytes, tuple[str, ...]]] = {
     ),
     "text": ("in.txt", BLANK, TEXT.encode(), ()),
     "warc": ("in.warc", BLANK, record("response", HTTP), ("extract/blocks",)),
+    "wat": ("in.warc.wat", BLANK, wat("response", "http://made.org/one", 200, "text/html", 1, {}), ()),
     "wet": ("in.warc.wet", BLANK, record("conversion", TEXT.encode(), Content_Type="text/plain"), ()),
 }
 

@@ -8,7 +8,7 @@ from fuzz.case import Files, Wrong
 from fuzz.mutate import BYTES, JSON, NUMBERS, mutated, replaced
 from fuzz.seeds import PACKINGS, bomb, packed, record, seeds
 
-ENDS = {"text": "txt", "warc": "warc", "wet": "warc.wet"}
+ENDS = {"text": "txt", "warc": "warc", "wet": "warc.wet", "wat": "warc.wat"}
 OWN_PACKING = ("arrow", "parquet")  # compressed inside, if at all
 # What is changed on purpose: a pattern whose last group is replaced, and values.
 KNOWN: dict[str, list[tuple[str, list[str]]]] = {
@@ -30,7 +30,7 @@ HEADS = [
     (r"(?m)^([0-9a-f]+)\r\n", ["0", "-1", "fffffffff", "1;x=y", "g", ""]),
     (r"(text/html [0-9]+)\n", ["text/html -1", "text/html 99999999999", "text/html", "\0"]),
 ]
-KNOWN |= {"warc": HEADS, "wet": HEADS}
+KNOWN |= {"warc": HEADS, "wet": HEADS, "wat": [*HEADS, *KNOWN["jsonl"]]}
 WORDS = {
     "warc": [record("response", b"x"), b"WARC/1.0\r\n\r\n", b"Content-Length: 5\r\n"],
     "jsonl": [b"\\ud800", b"{", b"[[["],
@@ -68,7 +68,7 @@ class Read:
                 data = replaced(random, data, *random.choice(KNOWN[self.format]))
         elif inside:
             data = mutated(random, data, seeds(self.format), WORDS.get(self.format, BYTES))
-        if how and self.format in ("warc", "wet") and random.random() < 0.6:
+        if how and self.format in ("warc", "wet", "wat") and random.random() < 0.6:
             parts = [b"WARC/" + part for part in data.split(b"WARC/")]
             data = b"".join(packed(part, how) for part in parts[1:] or [data])
         else:
@@ -172,5 +172,5 @@ class Blocks:
 
 
 def targets() -> list[Any]:
-    formats = ("jsonl", "csv", "text", "html", "warc", "wet", "arrow", "parquet")
+    formats = ("jsonl", "csv", "text", "html", "warc", "wet", "wat", "arrow", "parquet")
     return [*map(Read, formats), Blocks(), Expands()]

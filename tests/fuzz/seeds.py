@@ -34,6 +34,7 @@ def seeds(format_: str) -> tuple[bytes, ...]:
         "html": _html,
         "warc": _warc,
         "wet": _wet,
+        "wat": _wat,
         "arrow": _arrow,
         "parquet": _parquet,
     }
@@ -143,6 +144,32 @@ def _wet(random: Random) -> list[bytes]:
     texts = [record("conversion", prose(random, 40).encode(), Content_Type="text/plain") for _ in range(6)]
     info = record("warcinfo", b"software: made\r\n", Content_Type="application/warc-fields")
     return [info + b"".join(texts), b"".join(texts), record("conversion", b""), record("conversion", b"\xff\xfe" * 9)]
+
+
+def _wat(random: Random) -> list[bytes]:
+    links = [
+        {"path": "A@/href", "url": "/a", "text": prose(random, 5)},
+        {"path": "IMG@/src", "url": "b.png", "alt": "&lt;"},
+    ]
+    head = {"Title": prose(random, 4), "Metas": [{"name": "description", "content": prose(random)}], "Base": "/"}
+    known = {"HTML-Metadata": {"Head": head, "Links": links * 3}}
+    records = []
+    for kind, status, page in (
+        ("response", "200", known),
+        ("request", "", {}),
+        ("response", "404", {}),
+        ("response", "200", {}),
+    ):
+        answer = {
+            "Response-Message": {"Status": status},
+            "Headers": {"Content-Type": ["text/html"], "X-Robots-Tag": "a"},
+        }
+        header = {"WARC-Type": kind, "WARC-Target-URI": "http://made.org/", "WARC-Date": "2024-05-01T00:00:00Z"}
+        about = {"WARC-Header-Metadata": header, "Payload-Metadata": {"HTTP-Response-Metadata": answer | page}}
+        place = {"Filename": "a.warc.gz", "Offset": "3", "Gzip-Metadata": {"Deflate-Length": "9"}}
+        body = json.dumps({"Container": place, "Envelope": about}).encode()
+        records.append(record("metadata", body, Content_Type="application/json"))
+    return [b"".join(records), records[0] * 4, record("metadata", b"{}", Content_Type="application/json")]
 
 
 def _tables(random: Random) -> list[pa.Table]:

@@ -14,7 +14,7 @@ from reading import read_all
 
 from corpusmill import retry
 from corpusmill.errors import InputError, RecipeError, StorageError
-from corpusmill.read import CommoncrawlReader, ReadCounts, WarcReader, WetReader, _selections, files_at
+from corpusmill.read import CommoncrawlReader, ReadCounts, WarcReader, WatReader, WetReader, _selections, files_at
 from corpusmill.read._selections import GAP, FetchedRange, SelectedRecord, ranges
 from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.parts import Source
@@ -97,11 +97,13 @@ def test_a_selection_of_several_row_groups_is_the_same(crawl, monkeypatch):
 
 
 @pytest.mark.parametrize("fault", ["403", "429", "503", "cut", "wrong range", "slow", None])
-def test_a_server_with_faults_gives_the_same(crawl, asked, fault):
+@pytest.mark.parametrize("parameters", [{"where": ICELANDIC}, {"format": "wet"}, {"format": "wat"}])
+def test_a_server_with_faults_gives_the_same(crawl, asked, fault, parameters):
     drawn = random.Random(fault)
     asked.fault = lambda number, path: fault if drawn.random() < 0.4 else None
-    rows, dead, _ = read(asked.url, where=f"{ICELANDIC} -- {fault}", **CONTACT)
-    here, dead_here, _ = read(crawl, where=ICELANDIC)
+    again = {name: f"{value} -- {fault}" for name, value in parameters.items() if name == "where"}  # a new question
+    rows, dead, _ = read(asked.url, **CONTACT | parameters | again)
+    here, dead_here, _ = read(crawl, **parameters)
     assert without_place(rows) == without_place(here) and without_place(dead) == without_place(dead_here)
     assert not fault or asked.faults[fault]
     assert all(agent.startswith("corpusmill/") and agent.endswith(" (+made@example.org)") for agent in asked.agents)
@@ -165,7 +167,7 @@ def test_a_record_that_is_cut_off_or_damaged_in_the_file_is_a_dead_letter(tmp_pa
     assert len(again) == len(rows) or {"damaged", "digest_differs", "truncated"} & {letter["kind"] for letter in dead}
 
 
-@pytest.mark.parametrize(("kind", "reader"), [("warc", WarcReader()), ("wet", WetReader())])
+@pytest.mark.parametrize(("kind", "reader"), [("warc", WarcReader()), ("wet", WetReader()), ("wat", WatReader())])
 @pytest.mark.parametrize("files", [None, 2])
 def test_without_a_condition_whole_files_are_read(crawl, asked, kind, reader, files):
     folder = crawl / FOLDER / kind
@@ -190,7 +192,8 @@ def test_whether_pages_must_be_extracted_depends_on_the_format(crawl):
     text = "read: {{commoncrawl: {{crawl: {}, paths: {}, format: {}}}}}\nsteps: [filter/c4]\nwrite: jsonl"
     with pytest.raises(RecipeError, match="commoncrawl gives HTML pages, and no step extracts their text"):
         Recipe.parse(text.format(CRAWL, crawl, "warc"))
-    assert Recipe.parse(text.format(CRAWL, crawl, "wet")).read[0].reader.format == "wet"
+    for kind in ("wet", "wat"):
+        assert Recipe.parse(text.format(CRAWL, crawl, kind)).read[0].reader.format == kind
 
 
 def test_in_python_a_crawl_needs_no_paths_and_a_recipe_is_written_as_it_was():
@@ -213,6 +216,7 @@ def test_in_python_a_crawl_needs_no_paths_and_a_recipe_is_written_as_it_was():
         ({"where": "url_host_tld = "}, "where: url_host_tld = : syntax error at or near .*as after WHERE in SQL"),
         ({"where": "1=1) UNION SELECT (1"}, "it holds more than a condition"),
         ({"where": "true", "format": "wet"}, "where selects records of WARC files, and the index knows no wet"),
+        ({"where": "true", "format": "wat"}, "where selects records of WARC files, and the index knows no wat"),
         ({"where": "true", "files": 3}, "where selects records, files takes whole files"),
         ({"files": 0}, "need files >= 1, got 0"),
         ({"requests_per_second": 0.0}, "need requests_per_second > 0"),
@@ -345,7 +349,11 @@ def test_a_bucket_gives_the_same(store_server, crawl, monkeypatch):
         if path.is_file():
             upload(path, f"{store_server.root}/crawl/{path.relative_to(crawl).as_posix()}")
     store_server.faults.append(faults.Fault(faults.refuse(503, "SlowDown"), every=3, times=4))
-    for parameters in ({"where": f"{ICELANDIC} AND 2 = 2"}, {"format": "wet", "files": 2}):
+    for parameters in (
+        {"where": f"{ICELANDIC} AND 2 = 2"},
+        {"format": "wet", "files": 2},
+        {"format": "wat", "files": 2},
+    ):
         rows, dead, _ = read(f"{store_server.root}/crawl", **parameters)
         here, dead_here, _ = read(crawl, **parameters)
         assert without_place(rows) == without_place(here) and without_place(dead) == without_place(dead_here)
@@ -355,7 +363,11 @@ def test_a_bucket_of_the_hub_gives_the_same_and_no_more_is_fetched_than_is_meant
     pytest.importorskip("huggingface_hub._buckets")
     with serving(crawl, BucketHandler) as hub:
         monkeypatch.setitem(fsspec.config.conf, "hf", {"endpoint": hub.url.rstrip("/"), "token": False})
-        for parameters in ({"where": f"{ICELANDIC} AND 3 = 3"}, {"format": "wet", "files": 2}):
+        for parameters in (
+            {"where": f"{ICELANDIC} AND 3 = 3"},
+            {"format": "wet", "files": 2},
+            {"format": "wat", "files": 2},
+        ):
             rows, dead, _ = read("hf://buckets/org/crawl", **parameters)
             here, dead_here, _ = read(crawl, **parameters)
             assert without_place(rows) == without_place(here) and without_place(dead) == without_place(dead_here)

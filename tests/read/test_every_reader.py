@@ -19,6 +19,7 @@ from corpusmill import read
 from corpusmill.errors import InputError, RecipeError
 from corpusmill.read import GivesPages, content_of
 from corpusmill.storage import stat
+from made_crawl import wat
 
 
 def parquet(table: pa.Table) -> bytes:
@@ -65,6 +66,7 @@ SAMPLES = {
     "stackexchange": ("Posts.xml", POSTS.encode(), 1),
     "text": ("a.txt", "one ü\n\ntwo\n".encode(), 1),
     "warc": ("a.warc", page("one") + page("two") + warc("request", b"GET /"), 2),
+    "wat": ("a.wat", wat("response", "http://a.org/", 200, "text/html", 1, {}) * 2, 2),
     "wet": ("a.wet", warc("conversion", b"one") + warc("conversion", b"two"), 2),
 }
 NEEDED = {"commoncrawl": {"crawl": "CC-MAIN-2026-25"}}  # parameters that must be given

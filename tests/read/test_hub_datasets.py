@@ -1,21 +1,28 @@
 """Data sets of the Hugging Face hub: which files are a split's, from the cache without a network, or from a hub."""
 
 import doctest
+import hashlib
 import json
+from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 
+import fsspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from reading import read_all
 
 import corpusmill as package
-from corpusmill.errors import InputError, RecipeError
+from corpusmill import retry
+from corpusmill.errors import InputError, RecipeError, StorageError
 from corpusmill.read import _hub_datasets as datasets
 from corpusmill.read import dataset_files
+from corpusmill.read.jsonl import JsonlReader
 from corpusmill.read.parquet import ParquetReader
-from corpusmill.recipe.parts import Source
-from made_hub import COMMIT, serving, write_cache
+from corpusmill.recipe.parts import RunSettings, Source
+from made_crawl import serving as serving_faults
+from made_hub import COMMIT, TOKEN, DatasetHandler, serving, write_cache
 
 PARQUET = (".parquet",)
 ORG = "hf://datasets/org/name"
@@ -238,6 +245,110 @@ def test_a_run_reads_splits_without_a_network_and_records_the_commit(cache, tmp_
     commit = next((cache / "datasets--org--name" / "snapshots").iterdir()).name
     assert all(commit in file["path"] for files in record["inputs"].values() for file in files)
     assert "split: test" in record["recipe"] and run.waterfall is not None
+
+
+# ------------------------------------------------------------------ from a hub on this machine
+
+
+COMMITS = DatasetHandler.revisions
+ROWS = 40
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory):
+    """Two revisions of a data set: two files of Parquet with 8 MB of text each, and one of JSON lines."""
+    folder = tmp_path_factory.mktemp("repository")
+    for revision, commit in COMMITS.items():
+        (folder / commit / "data").mkdir(parents=True)
+        texts = [f"{revision} {number} {hashlib.sha256(b'%d' % number).hexdigest() * 6400}" for number in range(ROWS)]
+        for name, part in (("a", texts[::2]), ("b", texts[1::2])):
+            (folder / commit / f"data/{name}.parquet").write_bytes(table(*part))
+        lines = "".join(json.dumps({"text": text[:9999]}) + "\n" for text in texts)
+        (folder / commit / "lines.jsonl").write_text(lines)
+    return folder
+
+
+@pytest.fixture
+def hub(repository, cache, monkeypatch):
+    pytest.importorskip("huggingface_hub")
+    monkeypatch.delenv("HF_HUB_OFFLINE")
+    monkeypatch.delenv("HF_TOKEN", raising=False)
+    monkeypatch.setattr(retry, "FIRST_WAIT", 0.001)
+    with serving_faults(repository, DatasetHandler) as server:
+        monkeypatch.setenv("HF_ENDPOINT", server.url.rstrip("/"))
+        monkeypatch.setitem(fsspec.config.conf, "hf", {"endpoint": server.url.rstrip("/")})
+        yield server
+
+
+def texts(url, reader):
+    files = dataset_files(url, "", "", reader.suffixes)
+    rows, dead, _ = read_all(reader, *files, target=100_000)
+    assert dead == []
+    return [" ".join(row["text"].split()[:2]) for row in rows], {row["file"].partition("@")[2][:40] for row in rows}
+
+
+@pytest.mark.parametrize(
+    ("at", "revision"), [("", "main"), ("@main", "main"), ("@v1", "v1"), (f"@{COMMITS['v1']}", "v1")]
+)
+@pytest.mark.parametrize("fault", [None, "503", "cut"])
+def test_a_reader_takes_the_files_of_a_revision_from_the_hub(hub, at, revision, fault):
+    seen = iter(range(1 << 60))
+    hub.fault = lambda number, path: fault if next(seen) == 1 else None
+    found, commits = texts(f"{ORG}{at}/data/*.parquet", ParquetReader())
+    assert found == [f"{revision} {number}" for number in (*range(0, ROWS, 2), *range(1, ROWS, 2))]
+    assert commits == {COMMITS[revision]}
+    assert texts(f"{ORG}{at}/lines.jsonl", JsonlReader())[0] == [f"{revision} {number}" for number in range(ROWS)]
+    assert not fault or hub.faults[fault] == 1
+
+
+def test_what_the_hub_has_not_or_does_not_give_is_said_with_what_to_do(hub, monkeypatch):
+    reader = ParquetReader()
+    with pytest.raises(InputError, match=r'name@v1: nothing matches data/c.parquet; did you mean "data/.\.parquet"'):
+        texts(f"{ORG}@v1/data/c.parquet", reader)
+    with pytest.raises(InputError, match=rf"^{ORG}@v9: the repository has no such revision"):
+        texts(f"{ORG}@v9/data", reader)
+    needs = "needs a token of an account that may read it: set HF_TOKEN, or hf auth login"
+    with pytest.raises(
+        InputError, match=f"^hf://datasets/org/other: the hub has no such repository, or it is private.*{needs}"
+    ):
+        texts("hf://datasets/org/other/data", reader)
+    monkeypatch.setattr(DatasetHandler, "private", True)
+    with pytest.raises(InputError, match=f"^{ORG}: the hub has no such repository, or it is private.*{needs}"):
+        texts(f"{ORG}/data", reader)
+    monkeypatch.setenv("HF_TOKEN", "hf_another")
+    with pytest.raises(InputError, match=rf"^{ORG}: the hub gave no access \(127.*401.*{needs}"):
+        texts(f"{ORG}/data", reader)
+    monkeypatch.setenv("HF_TOKEN", TOKEN)
+    assert len(texts(f"{ORG}/data", reader)[0]) == ROWS
+
+
+def bytes_of(hub, name):
+    """How many bytes of a file were asked for."""
+    ranges = [part.removeprefix("bytes=").split("-") for _, path, part in hub.requests if part and path.endswith(name)]
+    return sum(int(stop) - int(start) + 1 for start, stop in ranges)
+
+
+def test_a_run_that_lost_its_access_goes_on_and_keeps_to_its_revision(hub, repository, tmp_path):
+    def run(paths, folder):
+        settings = RunSettings(unit_mb=4, executor="serial")
+        recipe = package.Recipe(read={"parquet": paths}, write="jsonl", run=settings)
+        package.run(recipe, folder=tmp_path / folder, progress=False)
+        return [row["text"] for row in package.open(tmp_path / folder).to_arrow().to_pylist()]
+
+    asked: Counter[str] = Counter()
+    looks = 7  # requests for the second file before a unit reads it
+
+    def fault(number, path):
+        asked[path] += 1
+        return "403" if path.endswith("b.parquet") and asked[path] > looks else None
+
+    hub.fault = fault
+    with pytest.raises(StorageError, match=r"b\.parquet: no access to .*set HF_TOKEN"):
+        run(f"{ORG}@v1/data", "run")
+    before = bytes_of(hub, "a.parquet")
+    hub.reset()
+    assert run(f"{ORG}@v1/data", "run") == run(str(repository / COMMITS["v1"] / "data"), "here")
+    assert bytes_of(hub, "a.parquet") < before  # what is committed is not read again
 
 
 def test_the_examples_in_the_docstrings_hold():

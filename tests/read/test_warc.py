@@ -343,7 +343,9 @@ def test_the_charset_is_what_the_header_says(tmp_path, content_type, charset):
 
 def test_names_and_finds_every_format():
     markup = ["commoncrawl", "docx", "dolma", "epub", "latex", "mediawiki", "pdf", "redpajama", "stackexchange"]
-    assert names() == sorted(["arrow", "code", "csv", "html", "jsonl", "parquet", "text", "warc", "wet", *markup])
+    assert names() == sorted(
+        ["arrow", "code", "csv", "html", "jsonl", "parquet", "text", "warc", "wat", "wet", *markup]
+    )
     for name in names():
         reader = find(name)(**({"crawl": "CC-MAIN-2026-25"} if name == "commoncrawl" else {}))
         assert type(reader).__name__ == f"{name.title()}Reader" and all("." in suffix for suffix in reader.suffixes)

@@ -158,7 +158,8 @@ def info(repo: Repo, sizes: bool = False) -> Any:
             _may_pass,
         )
     except Exception as error:
-        raise Unreachable(_why(error)) from error
+        status = http_status(error)
+        raise Unreachable(_why(error), status if status in (401, 403, 404) else None) from error
 
 
 def _may_pass(error: Exception) -> bool:
@@ -167,7 +168,14 @@ def _may_pass(error: Exception) -> bool:
 
 
 class Unreachable(Exception):
-    """The hub did not answer, or has no such thing: why, in words for a message."""
+    """The hub did not answer, or has no such thing: why, in words for a message.
+
+    status   of its answer: 401, 403 or 404; None if it gave none of these
+    """
+
+    def __init__(self, why: str, status: int | None = None) -> None:
+        super().__init__(why)
+        self.status = status
 
 
 def _download(repo: Repo, names: Sequence[str], companions: Sequence[str]) -> None:

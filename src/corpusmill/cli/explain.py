@@ -26,7 +26,9 @@ def explain(
     name: Annotated[
         str,
         typer.Argument(
-            metavar="DOCUMENT", help="An id or a prefix of one, a URL, or FILE:POSITION.", show_default=False
+            metavar="DOCUMENT",
+            help="An id or a prefix of one, a URL, FILE:POSITION, or FILE if it is one document.",
+            show_default=False,
         ),
     ],
     json: Json = False,

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 # Readers that take the place of each other, by the endings of files: those that give text, and those that give pages.
-TEXT_READERS = ("jsonl", "parquet", "arrow", "csv", "text", "wet")
+TEXT_READERS = ("jsonl", "parquet", "arrow", "csv", "text", "wet", "wat")
 PAGE_READERS = ("warc", "html")
 ANY_NUMBER = 1 << 60  # of records that cannot be read: they are a part of what is asked
 

@@ -24,6 +24,7 @@ import pyarrow as pa
 
 from corpusmill.hidden import masked
 from corpusmill.read import _content
+from corpusmill.read._content import reader_of_records
 from corpusmill.read._expansion import expansion
 from corpusmill.read._hub_datasets import dataset_files, is_dataset, is_whole
 from corpusmill.read._values import numbered, to_python
@@ -57,6 +58,7 @@ __all__ = [
     "is_whole",
     "names",
     "plain_rows",
+    "reader_of_records",
     "split_bytes",
     "whole_file",
 ]

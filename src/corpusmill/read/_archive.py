@@ -17,7 +17,6 @@ starts LOOK_BACK bytes earlier and follows the chain of records from there; an a
 record, where the chain breaks and is picked up again.
 """
 
-import contextlib
 import io
 import re
 from collections.abc import Callable, Iterator
@@ -25,12 +24,12 @@ from dataclasses import dataclass
 from itertools import count
 from typing import IO, Literal
 
-from corpusmill.errors import RecordError
+from corpusmill.errors import RecordError, StorageError
 from corpusmill.read import END, FilePiece
 from corpusmill.read._bytes import (
-    ERRORS,
     FEED,
     HEAD,
+    READ_ERRORS,
     SLICE,
     ByteStream,
     Inflater,
@@ -153,14 +152,20 @@ def packing(path: str) -> str:
 
 def _holds_compressed(path: str, kind: str) -> bool:
     """Whether the first member of a file begins as a compressed file does."""
-    with contextlib.suppress(*ERRORS, RecordError), open_read(path) as file:
-        member = inflater(kind)
-        head, bite = b"", 64
-        while len(head) < HEAD and not member.eof and file.tell() < BEGINS_WITHIN[kind] and (data := file.read(bite)):
-            head += member.decompress(data, HEAD)
-            bite *= 2
-        return bool(kind_of(head))
-    return False
+    try:
+        with open_read(path) as file:
+            member = inflater(kind)
+            head, bite = b"", 64
+            while (
+                len(head) < HEAD and not member.eof and file.tell() < BEGINS_WITHIN[kind] and (data := file.read(bite))
+            ):
+                head += member.decompress(data, HEAD)
+                bite *= 2
+            return bool(kind_of(head))
+    except StorageError:
+        raise
+    except READ_ERRORS:
+        return False
 
 
 def _compressed(
@@ -284,13 +289,17 @@ class ArchiveMembers:
         member = inflater(self.kind, self.dictionary)
         head, bite, budget = b"", 64, BEGINS_WITHIN[self.kind]
         # A few bytes at a time, because damage further on does not matter here.
-        with contextlib.suppress(*ERRORS, RecordError):
+        try:
             while len(head) < PROBE and budget > 0 and not member.eof and (data := self.file.read(bite)):
                 head += member.decompress(data, PROBE)
                 if RECORD.match(head):
                     return True
                 budget -= bite
                 bite = min(2 * bite, budget) if head else 2 * bite
+        except StorageError:
+            raise
+        except READ_ERRORS:
+            pass
         return False
 
     def _compressed(self) -> bytes:

@@ -42,6 +42,7 @@ ERRORS = cast(
     tuple[type[Exception], ...],
     (isal_zlib.error, OSError, EOFError, lzma.LZMAError, zstandard.ZstdError, ValueError),
 )
+READ_ERRORS: tuple[type[Exception], ...] = (*ERRORS, RecordError)  # StorageError is among them: it is no damage
 MAGIC = {
     b"\x1f\x8b\x08": "gzip",
     ZSTD: "zstd",

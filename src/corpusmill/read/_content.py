@@ -1,11 +1,14 @@
 """What a file seems to hold, by its first bytes: for messages about files of another kind than the recipe says."""
 
+from collections.abc import Collection
+
 from corpusmill.errors import RecordError
 from corpusmill.read._bytes import HEAD, blocks, kind_of
 from corpusmill.registry import Registry
 from corpusmill.storage import FileInfo, has_ending, open_read
 
 JSON_ARRAY = {b"[": ("a JSON array: write one object per line first", "")}
+RECORD_TYPES = {"warc_response": "warc", "warc_conversion": "wet", "warc_metadata": "wat"}  # the readers of archives
 COMPRESSED = (".gz", ".zst", ".bz2", ".xz", ".lz4", ".lzma")
 
 
@@ -32,3 +35,8 @@ def content_of(file: FileInfo, readers: Registry) -> tuple[str, str]:
             if not kind_of(raw.read(HEAD)):
                 return "is not compressed, although its name says so, or is damaged from the start", ""
     return ("holds bytes that are not text" if b"\0" in head else ""), ""
+
+
+def reader_of_records(skipped: Collection[str]) -> str:
+    """The reader of the records of an archive of which another makes no documents, by their types; "" if of none."""
+    return next((reader for kind, reader in RECORD_TYPES.items() if kind in skipped), "")

@@ -1,6 +1,6 @@
 """What a crawl of Common Crawl has, by its lists of files and its columnar URL index.
 
-    crawl-data/CRAWL/warc.paths.gz             the names of all WARC files, one a line; likewise wet.paths.gz
+    crawl-data/CRAWL/warc.paths.gz             the names of all WARC files, one a line; likewise wet, wat
     crawl-data/CRAWL/cc-index-table.paths.gz   those of the index: Parquet, by domain; a row is a capture
     cc-index/table/cc-main/warc/crawl=CRAWL/subset=warc/part-….parquet
 
@@ -36,7 +36,7 @@ SELECT = "SELECT warc_filename, warc_record_offset, warc_record_length, url, con
 
 
 def files_of_crawl(location: str, crawl: str, kind: str) -> list[str]:
-    """The names of all files of a kind ("warc", "wet", "cc-index-table"), as the crawl lists them."""
+    """The names of all files of a kind ("warc", "wet", "wat", "cc-index-table"), as the crawl lists them."""
     path = join(location, "crawl-data", crawl, f"{kind}.paths.gz")
     try:
         data = read_bytes(path)
@@ -66,7 +66,7 @@ def whole_files(location: str, crawl: str, kind: str, count: int | None) -> Iter
         raise InputError(
             f"{join(location, lost[0])}: the crawl lists this file, and it is not there, nor are {len(lost) - 1} of "
             f"{len(chosen) - 1} others that were looked for. `files:` takes the first ones alone; files that you have "
-            "are read by `warc` or `wet`"
+            "are read by `warc`, `wet` or `wat`"
         )
     mean = sum(size or 0 for size in sizes.values()) // len(sizes)
     for start in range(0, len(names), BATCH):

@@ -1,13 +1,12 @@
 """How much text a byte of a file gives, from a look at its beginning."""
 
-from corpusmill.errors import RecordError
-from corpusmill.read._bytes import ERRORS, LARGEST_WINDOW, SLICE, dictionary_of, inflater, kind_of
+from corpusmill.errors import RecordError, StorageError
+from corpusmill.read._bytes import LARGEST_WINDOW, READ_ERRORS, SLICE, dictionary_of, inflater, kind_of
 from corpusmill.read._ipc import open_ipc
 from corpusmill.storage import FileInfo, open_read, read_range
 
 LOOK_BYTES = 1 << 18  # bytes of the file that are looked at
 MAX_INFLATED = 8 << 20  # bytes that are inflated at most, and a block
-READ_ERRORS: tuple[type[Exception], ...] = (*ERRORS, RecordError)
 TYPICAL_EXPANSION = 4.0  # where a look tells nothing
 
 
@@ -41,6 +40,8 @@ def _inflated(head: bytes, kind: str, path: str) -> float:
                 out += len(member.decompress(fed, SLICE))
             if member.eof:
                 data = member.unused_data + data
+    except StorageError:
+        raise
     except READ_ERRORS:
         pass
     read = len(head) - len(data)
@@ -57,6 +58,8 @@ def _parquet(file: FileInfo) -> float:
         groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
         decoded: int = sum(group.total_byte_size for group in groups)
         return max(decoded / file.size, 0.1)
+    except StorageError:
+        raise
     except (pa.ArrowException, OSError, ValueError):
         return TYPICAL_EXPANSION
 
@@ -71,5 +74,7 @@ def _arrow(file: FileInfo) -> float:
                 return 1.0
             first: int = table.read(blocks[0], list(range(len(table.schema)))).nbytes
             return max(first * len(blocks) / file.size, 0.1)
+    except StorageError:
+        raise
     except (pa.ArrowException, RecordError, OSError, ValueError, KeyError):  # KeyError: a type that pyarrow has not
         return TYPICAL_EXPANSION

@@ -20,6 +20,7 @@ from corpusmill.read.redpajama import RedpajamaReader
 from corpusmill.read.stackexchange import StackexchangeReader
 from corpusmill.read.text import TextReader
 from corpusmill.read.warc import WarcReader
+from corpusmill.read.wat import WatReader
 from corpusmill.read.wet import WetReader
 
 __all__ = [
@@ -40,5 +41,6 @@ __all__ = [
     "StackexchangeReader",
     "TextReader",
     "WarcReader",
+    "WatReader",
     "WetReader",
 ]

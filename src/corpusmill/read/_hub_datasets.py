@@ -34,7 +34,9 @@ MAX_CARD = 16 << 20  # bytes of README.md that are looked at
 WILD = set("*?[")
 ENDINGS = tuple(
     f".{name}{packed}"
-    for name in ("parquet", "jsonl", "json", "ndjson", "jsonlines", "jl", "csv", "tsv", "arrow", "txt", "warc", "wet")
+    for name in (
+        *("parquet", "jsonl", "json", "ndjson", "jsonlines", "jl", "csv", "tsv", "arrow", "txt", "warc", "wet", "wat"),
+    )
     for packed in ("", ".gz", ".zst", ".bz2", ".xz", ".lz4")
 )  # of files, which are no folders
 SUFFIXES = (".parquet", ".jsonl", ".json", ".csv", ".arrow")  # of a reader that takes any
@@ -111,6 +113,8 @@ def _chosen(
         # Of the cached commit, where there is one: files of two commits must not meet.
         listing = listed(repo if local is None else hub.Repo(repo.kind, repo.name, local.commit))
     except hub.Unreachable as error:
+        if local is None and error.status is not None:
+            raise InputError(_refused(repo, error)) from error
         if local is None:
             pattern = f"--include '{path}'" if path else ""
             raise InputError(_missing(repo, pattern, str(error))) from error
@@ -352,6 +356,15 @@ def _lost(names: Sequence[str]) -> list[str]:
                 listed_names.add(sibling)
                 lost.append(sibling)
     return lost
+
+
+def _refused(repo: hub.Repo, error: hub.Unreachable) -> str:
+    """The message for a data set that the hub says it does not have, or does not give."""
+    url = f"{SCHEME}{str(repo).removeprefix('datasets/')}"
+    return (
+        f"{url}: {error}. A private or gated data set needs a token of an account that may read it: set "
+        "HF_TOKEN, or hf auth login. A gated one also wants its terms accepted on its page."
+    )
 
 
 def _missing(repo: hub.Repo, pattern: str, why: str) -> str:

@@ -17,7 +17,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from corpusmill.errors import RecordError
+from corpusmill.errors import RecordError, StorageError
 from corpusmill.storage import is_local, local_path, open_read
 
 MAGIC = b"ARROW1"
@@ -82,6 +82,8 @@ class Ipc:
         if block.dictionaries and block.problem is None:
             try:
                 self._get(block)
+            except StorageError:
+                raise
             except (pa.ArrowException, RecordError, OSError):
                 return  # reported where it is read
 

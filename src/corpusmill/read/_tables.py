@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 import pyarrow as pa
 
-from corpusmill.errors import InputError, RecordError
+from corpusmill.errors import InputError, RecordError, StorageError
 from corpusmill.read import ColumnTypes, FilePiece, whole_file
 from corpusmill.read._columns import TEXT, ColumnReader, Roles, RowReader
 from corpusmill.read._documents import DocumentBatches
@@ -26,8 +26,8 @@ FAULTS = (pa.ArrowException, OSError, ValueError, OverflowError, RecordError)
 
 
 def is_damage(error: BaseException) -> bool:
-    """Whether one of FAULTS means bad content, rather than a failure to read."""
-    return not (isinstance(error, OSError) and error.errno is not None)
+    """Whether one of FAULTS means bad content, rather than a failure to read: of a disk, or of a remote place."""
+    return not (isinstance(error, StorageError) or (isinstance(error, OSError) and error.errno is not None))
 
 
 @dataclass(frozen=True, kw_only=True)

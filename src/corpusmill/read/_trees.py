@@ -22,7 +22,7 @@ from typing import IO, Any, TypeVar, cast
 
 import xxhash
 
-from corpusmill.errors import InputError, RecordError
+from corpusmill.errors import InputError, RecordError, StorageError
 from corpusmill.read._bytes import Damaged, blocks, sniff
 from corpusmill.storage import (
     FOLDER,
@@ -300,6 +300,8 @@ class TarMembers:
                         if member.isreg() and not member.issparse():
                             at[_plain(member.name)] = (member.offset_data, member.size)
                         cast(Any, archive).members.clear()  # of which each takes a kilobyte
+                except StorageError:
+                    raise
                 except (tarfile.TarError, OSError, ValueError) as error:
                     broken = Damaged(f"the archive is damaged after {len(at)} files: {error}")
                 return TarMembers(at, archive.pax_headers.get("comment", ""), broken)
@@ -336,6 +338,8 @@ def _tar(file: IO[bytes], members: TarMembers, broken: RecordError | None) -> Tr
 def _zip(held: IO[bytes], stack: contextlib.ExitStack, broken: RecordError | None) -> Tree:
     try:
         archive = stack.enter_context(zipfile.ZipFile(held))
+    except StorageError:
+        raise
     except (zipfile.BadZipFile, OSError, ValueError) as error:
         raise broken or Damaged(f"not a zip archive, or its end is missing: {error}") from error
     # Type 0xA in the mode of a file is a link.
@@ -350,6 +354,8 @@ def _zip(held: IO[bytes], stack: contextlib.ExitStack, broken: RecordError | Non
         try:
             with archive.open(members_by_path[entry.path]) as file:
                 return file.read(entry.size + 1)
+        except StorageError:
+            raise
         except (zipfile.BadZipFile, RuntimeError, NotImplementedError, EOFError, OSError, ValueError) as error:
             raise Damaged(f"{entry.path}: {error}") from error
         except Exception as error:  # zlib, bz2 and lzma have errors of their own

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from xml.etree import ElementTree
 
-from corpusmill.errors import RecordError
+from corpusmill.errors import RecordError, StorageError
 from corpusmill.formats.charset import decode
 from corpusmill.read._documents import DocumentBatches
 
@@ -38,6 +38,8 @@ def dead_letters(docs: DocumentBatches) -> Iterator[None]:
         docs.dead(0, error.kind, str(error), expected=error.expected)
     except RuntimeError as error:  # what zipfile raises where a password is needed
         docs.dead(0, "encrypted", str(error), expected=True)
+    except StorageError:
+        raise
     except ZIP_ERRORS as error:
         docs.dead(0, "damaged", f"the file cannot be read as a ZIP archive: {error}")
 

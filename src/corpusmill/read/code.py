@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 
 import pyarrow as pa
 
-from corpusmill.errors import RecipeError, RecordError, did_you_mean
+from corpusmill.errors import RecipeError, RecordError, StorageError, did_you_mean
 from corpusmill.formats.code.code_files import KINDS, find_language, kind_of, language_of, languages, marks_of
 from corpusmill.formats.code.gitignore import LONGEST_PATH, Attributes, Ignored
 from corpusmill.formats.code.imports import RepositoryPaths, go_module, in_order, needed_by
@@ -346,6 +346,8 @@ class Repository:
     def _bytes(self, entry: TreeFile) -> bytes:
         try:
             return self.tree.read(entry)
+        except StorageError:
+            raise
         except (RecordError, OSError) as error:
             raise NotRead("damaged", str(error)) from error
 

@@ -37,6 +37,7 @@ from corpusmill.read._selections import (
     write,
 )
 from corpusmill.read.warc import MAX_HTTP_HEAD, WarcReader
+from corpusmill.read.wat import WatReader
 from corpusmill.read.wet import WetReader
 from corpusmill.retry import http_status
 from corpusmill.storage import FileInfo, PassedOver, name_of, read_range
@@ -46,6 +47,7 @@ from corpusmill.storage.places import register_address, scheme_of
 NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
 CONTACT = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?")  # what a field of HTTP can hold
 WEB = ("http", "https")
+READERS: dict[str, type[WarcReader | WetReader | WatReader]] = {"warc": WarcReader, "wet": WetReader, "wat": WatReader}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +61,8 @@ class CommoncrawlReader:
     the faults `missing` (no such file, or it ends before), `digest_differs` (SHA-1 of the page is not the index's) and
     `not_a_response`.
 
-    Without `where`, all files of the crawl are read, or the first `files`: pages (`warc`) or extracted text (`wet`).
+    Without `where`, all files of the crawl are read, or the first `files`: pages (`warc`), extracted text (`wet`), or
+    titles, descriptions and links (`wat`), as the readers of these names read them.
 
     `paths` is where the crawl is: `https://data.commoncrawl.org/`, `s3://commoncrawl/`, or a folder or bucket with the
     same layout. A server of the web is asked with `contact` in the User-Agent and at most `requests_per_second` times
@@ -71,7 +74,7 @@ class CommoncrawlReader:
 
     crawl: str  # its name: CC-MAIN-2026-25
     where: str = ""  # which pages, in SQL: content_languages = 'isl' AND fetch_status = 200
-    format: Literal["warc", "wet"] = "warc"  # pages, or the text that Common Crawl has extracted
+    format: Literal["warc", "wet", "wat"] = "warc"  # pages; the text that Common Crawl has extracted; titles and links
     files: int | None = None  # how many files to read, the first ones; None: all
     contact: str = ""  # mail address or page for the server's administrators; must be given for https://
     requests_per_second: float = 10.0  # to a server of the web
@@ -103,8 +106,8 @@ class CommoncrawlReader:
         return self._reader
 
     @property
-    def _reader(self) -> WarcReader | WetReader:
-        return WarcReader() if self.format == "warc" else WetReader()
+    def _reader(self) -> WarcReader | WetReader | WatReader:
+        return READERS[self.format]()
 
     # ------------------------------------------------------------- which records
 

@@ -89,10 +89,7 @@ class JsonlReader(ColumnReader):
                 docs.dead(position, KINDS[type(line)], str(line))
                 continue
             if has_too_many_values(line):
-                reason = (
-                    f"the values of the line may take more than {MAX_VALUE_BYTES / 1e6:.0f} MB of memory: {shown(line)}"
-                )
-                docs.dead(position, "too_many_values", reason)
+                docs.dead(position, "too_many_values", _too_many(line))
                 continue
             try:
                 row = loads(line)
@@ -183,6 +180,15 @@ def has_too_many_values(line: bytes) -> bool:
         return False
     strings = (line.count(b'"') - line.count(b'\\"')) // 2
     return 240 * line.count(b"{") + 80 * (line.count(b"[") + strings) > MAX_VALUE_BYTES
+
+
+def _too_many(line: bytes) -> str:
+    return f"the values of the line may take more than {MAX_VALUE_BYTES / 1e6:.0f} MB of memory: {shown(line)}"
+
+
+def json_object(line: bytes) -> dict[str, Any] | Unfit:
+    """The object in a line, or in a record that is one line; Unfit if it is none."""
+    return Unfit("too_many_values", _too_many(line)) if has_too_many_values(line) else _record(line.removeprefix(BOM))
 
 
 def records_of(line: bytes) -> Iterator[tuple[int, dict[str, Any] | Unfit]]:

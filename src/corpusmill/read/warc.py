@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pyarrow as pa
 
@@ -171,6 +171,11 @@ def date(record: Record) -> str | None:
 
 
 def metadata(record: Record, response: _http.Response | None = None) -> bytes | None:
+    """What is kept of a record's header, and of the answer's, as JSON."""
+    return as_json(header_fields(record, response))
+
+
+def header_fields(record: Record, response: _http.Response | None = None) -> dict[str, Any]:
     """The fields of a record's header that are kept, and those of the answer that say what may be done with it."""
     fields = {
         "warc_record_id": record.fields.get("warc-record-id"),
@@ -181,7 +186,7 @@ def metadata(record: Record, response: _http.Response | None = None) -> bytes | 
         fields |= {f"http_{name.replace('-', '_')}": response.fields.get(name) for name in RIGHTS_FIELDS}
         if RSL in (links := response.fields.get("link", "")):
             fields["http_link"] = links
-    return as_json({name: value for name, value in fields.items() if value})
+    return {name: value for name, value in fields.items() if value}
 
 
 Warc = WarcReader  # its name before 1.0

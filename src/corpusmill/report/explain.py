@@ -130,15 +130,22 @@ class DocumentHistory:
 def explain(folder: str | PathLike[str], key: str) -> list[DocumentHistory]:
     """The histories of all documents and lost records with a name, in the order in which they were read.
 
-    key   an id, a URL, or FILE:POSITION as histories and dead letters give them; the folders of FILE may be left out.
-          If nothing has this name: the prefix of one id, of four digits or more
+    key   an id, a URL, or FILE:POSITION as histories and dead letters give them; FILE alone of a file that holds one.
+          The folders of FILE may be left out. If nothing has this name: the prefix of one id, of four digits or more
 
     Raises ResumeError if the run is not finished, InputError if nothing has this name, or several ids have the prefix:
     it suggests names.
     """
     tables = RunTables(Path(folder))
     tables.files.must_be_finished()
-    matches = _by_name(tables, key) or _by_prefix(tables, key)
+    in_file = _in_file(tables, key)
+    named = _by_name(tables, key)
+    matches = list(dict.fromkeys([*named, *in_file])) if len(in_file) == 1 else named or _by_prefix(tables, key)
+    if not matches and in_file:
+        raise InputError(
+            f"{tables.folder}: {key} holds several documents and lost records: give FILE:POSITION, such as "
+            f"{in_file[0][1]}:{in_file[0][2]}, an id or a URL."
+        )
     if not matches:
         suggestions = _similar_names(tables, key)
         hint = f" Similar names: {', '.join(suggestions)}." if suggestions else ""
@@ -164,6 +171,16 @@ def _by_name(tables: RunTables, key: str) -> list[Match]:
         rows = tables.tuples(f"{query} ORDER BY {', '.join(ROW_LOCATION)} LIMIT {MAX_SAME_NAME}", values)
         matches |= dict.fromkeys((name, path, at) for name, path, at in rows)
     return list(matches)
+
+
+def _in_file(tables: RunTables, key: str) -> list[Match]:
+    """The document or lost record of a file; two where it holds more."""
+    matches: dict[Match, None] = {}
+    for kind, number in [("signals", 0), *(("dead", number) for number in range(len(tables.passes)))]:
+        query = f"SELECT DISTINCT {', '.join(ADDRESS)} FROM ({tables.table(kind, number)})"
+        rows = tables.tuples(f"{query} WHERE file = ? OR ends_with(file, ?) ORDER BY ALL LIMIT 2", [key, f"/{key}"])
+        matches |= dict.fromkeys((name, path, at) for name, path, at in rows)
+    return list(matches)[:2]
 
 
 def _by_prefix(tables: RunTables, key: str) -> list[Match]:

@@ -1,5 +1,6 @@
 """A look at the first records of a few files of each source: can what is in them be read at all?"""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -8,7 +9,7 @@ import pyarrow as pa
 
 from corpusmill.display import setting
 from corpusmill.errors import CorpusmillError, InputError, RecipeError, StorageError, raised
-from corpusmill.read import FilePiece, ReadCounts, content_of
+from corpusmill.read import FilePiece, ReadCounts, content_of, reader_of_records
 from corpusmill.recipe.names import name_of, short_name
 from corpusmill.recipe.parts import Source
 from corpusmill.storage import FileInfo
@@ -30,6 +31,7 @@ class SourceSample:
     unread_dates, unread_date   documents with something else where their date should be, and the first of that
     broken_texts   documents with bytes that are not in their charset
     lost       reason -> of these, how many that are faults
+    skipped    kind -> of these, how many that could not be documents
     """
 
     batches: list[pa.RecordBatch] = field(default_factory=list)
@@ -39,6 +41,7 @@ class SourceSample:
     unread_date: str = ""
     broken_texts: int = 0
     lost: dict[str, int] = field(default_factory=dict)
+    skipped: Counter[str] = field(default_factory=Counter)
 
     @property
     def documents(self) -> int:
@@ -84,6 +87,11 @@ def look(
             f"{source.source}: of the first {sample.documents} documents, {sample.broken_texts} have bytes that are not"
             " in the charset of the source, UTF-8 unless it names another (charset: cp1252); they become U+FFFD"
         )
+    if sample.records and sample.records == sum(sample.skipped.values()):
+        reader = reader_of_records(sample.skipped)
+        hint = f". `{reader}` reads such files" if reader not in ("", short_name(name_of(source.reader))) else ""
+        kinds = ", ".join(f"{kind} {count}" for kind, count in sample.skipped.most_common())
+        warnings.append(f"{source.source}: of the first {sample.records} records, none is a document: {kinds}{hint}")
     if not sample.faults:
         return sample, warnings
     reason = _printable(next(iter(sample.lost))).rstrip(".")
@@ -120,6 +128,7 @@ def _read(source: Source, file: FileInfo, sample: SourceSample) -> None:
         sample.batches.append(batch)
     sample.files += 1
     sample.records += counts.records
+    sample.skipped.update(counts.skipped)
     sample.unread_dates += counts.unread_dates
     sample.broken_texts += counts.broken_texts
     sample.unread_date = sample.unread_date or counts.unread_dates_sample
