@@ -73,9 +73,7 @@ def of_survival(figure: Survival) -> str:
         documents += f", a sample of {number(figure.removed - figure.earlier)}"
     if figure.compared:
         words += f"{share(figure.lost, figure.pieces)}{interval} of the {figure.unit} of {documents}. "
-        words += (
-            f"The others are in runs of {figure.ngram} {figure.unit} or more that the document kept instead has, too."
-        )
+        words += f"All other {figure.unit} are in runs of {figure.ngram} or more that the kept document has, too."
     else:
         words += "not measured."
     if figure.earlier:
