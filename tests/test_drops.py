@@ -41,6 +41,7 @@ def test_verdicts_of_the_pages_give_shares_of_wrong_removals(tmp_path, monkeypat
         "rule: contained, keep: longest": {"removed": 8, "wrong": 0},
     }
     assert [pair["also"] for pair in pairs] == [["threshold: 0.9"]] * 8  # the longer one is kept otherwise
+    assert head.pop("lost") == {"words": 8 * 123, "in_cluster": 8 * 3, "anywhere": 8 * 3}
     assert head == {
         "documents": {"first": 12, "second": 8},
         "equal": 0,

@@ -21,7 +21,7 @@ Write the reader's verdicts by a line a page to OUT/verdicts.jsonl, and call aga
     {"page": 17, "mark": "wrong", "why": "passage"}
 
 A mark is wrong, right, or unsure, which counts in no share; why, of a wrong one, is passage (content of its own), other
-(about another thing, in the same frame) or language. Once all pages are judged, the share of wrong removals is
+(about another thing, in the same template) or language. Once all pages are judged, the share of wrong removals is
 printed, each set weighted by what was removed of it, with an interval at 95 % (Wilson's, of as many pairs as a plain
 sample would need for the same variance), and how often the judges agree. All verdicts are written to OUT/judged.jsonl:
 hashes and no texts, so it can be published.
@@ -43,19 +43,22 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks.common import ROOT, row, table
 from benchmarks.quality import manuals
 from benchmarks.quality.copies import rows
-from benchmarks.quality.dedup import band_keys, components, decide
+from benchmarks.quality.dedup import Decided, band_keys, components, decide
 from benchmarks.quality.eyes import read_lines
 from corpusmill.read import ReadCounts, whole_file
 from corpusmill.read.wet import WetReader
 from corpusmill.report.figures.sampled import wilson
+from corpusmill.report.figures.survival import not_surviving
 from corpusmill.steps.dedup.minhash import Minhash
 from corpusmill.steps.extract.blocks import Blocks
 from corpusmill.storage import expand
+from corpusmill.text.shingles import Shingling
 
 MANUALS = (
     *("erlang-doc", "racket-doc", "linux-doc-6.1", "twisted-doc", "libreoffice-help-en-us", "nodejs-doc"),
@@ -121,6 +124,8 @@ def sets(data: Path) -> Iterator[tuple[str, list[str]]]:
     yield "Reuters", [story for path in sorted(data.glob("text/reuters21578/*.sgm.gz")) for story in stories(path)]
     if shutil.which("apt-get") and shutil.which("dpkg-deb"):
         yield "manuals", [text for package in MANUALS for text in pages_of(package)]
+    else:
+        print("manuals are left out: they come as Debian packages, and apt-get and dpkg-deb are not here")
 
 
 def crawl(folder: Path) -> list[str]:
@@ -194,11 +199,31 @@ def draw(documents: Mapping[str, Sequence[str]], out: Path) -> None:
         line["also"] = [name for name, hashes in others.items() if line["pair"] in hashes]
     head = {
         "settings": settings,
+        "lost": lost_words(texts, decided),
         "documents": {name: len(own) for name, own in documents.items()},
         "equal": int((decided.step == 1).sum()),
         "removed": {kind: {name: len(own) for name, own in zip(documents, sets)} for kind, sets in by_set.items()},
     }
     (out / "drawn.jsonl").write_text("".join(json.dumps(line) + "\n" for line in [head, *lines]), "utf-8")
+
+
+def lost_words(texts: Sequence[str], decided: Decided) -> dict[str, int]:
+    """The words of all removed near-duplicates; those that do not survive in the document kept instead, as the report
+    counts them; and in no kept document at all."""
+    near = np.flatnonzero(decided.step == 2).tolist()
+    removed, kept = (pa.array([texts[n] for n in side], pa.large_string()) for side in (near, decided.kept[near]))
+    output = pa.array([text for text, step in zip(texts, decided.step) if step == 0], pa.large_string())
+    lost, words_of = not_surviving(removed, kept, "words", NGRAM)
+    known = np.unique(Shingling(NGRAM, "words", numbers=False, gaps="symbols").hashes(output)[0])
+    hashes, offsets = Shingling(NGRAM, "words", numbers=False, gaps="symbols").hashes(removed)
+    is_known = known[np.searchsorted(known, hashes).clip(max=len(known) - 1)] == hashes
+    anywhere = 0
+    for start, stop, count in zip(offsets[:-1].tolist(), offsets[1:].tolist(), words_of.tolist()):
+        survives = np.zeros(count, bool)
+        for k in range(NGRAM):
+            survives[k : k + stop - start] |= is_known[start:stop][: count - k]
+        anywhere += count - int(survives.sum())
+    return {"words": int(words_of.sum()), "in_cluster": int(lost.sum()), "anywhere": anywhere}
 
 
 def first_of(sets: Sequence[Sequence[Pair]], number: int) -> list[Pair]:
@@ -238,9 +263,11 @@ def surviving(own: Sequence[str], other: Sequence[str]) -> list[bool]:
 def passages(survives: Sequence[bool]) -> list[tuple[int, int]]:
     """Where words in a row begin and end that do not survive."""
     found: list[tuple[int, int]] = []
-    for i, lives in enumerate(survives):
-        if not lives:
-            found[-1:] = [(found[-1][0], i + 1)] if found and found[-1][1] == i else [*found[-1:], (i, i + 1)]
+    for i in (i for i, lives in enumerate(survives) if not lives):
+        if found and found[-1][1] == i:
+            found[-1] = found[-1][0], i + 1
+        else:
+            found.append((i, i + 1))
     return found
 
 
@@ -298,9 +325,9 @@ def cut_out(text: str, found: Sequence[re.Match[str]], places: Iterable[tuple[in
 
 def verdicts(path: Path, pages: int) -> dict[int, dict[str, str]]:
     """page -> `reader`, and `why` of a wrong one."""
-    marks = {}
+    marks: dict[int, dict[str, str]] = {}
     for number, line in enumerate(read_lines(path) if path.exists() else (), 1):
-        page, mark, why = (line.get(name) for name in ("page", "mark", "why"))
+        page, mark, why = line.get("page", 0), line.get("mark", ""), line.get("why", "")
         if page not in range(1, pages + 1) or mark not in MARKS or (why in WHY) != (mark == "wrong"):
             raise SystemExit(
                 f'{path}:{number}: need "page", from 1 to {pages}, "mark", {", ".join(MARKS)}, and of a wrong one '
@@ -315,6 +342,10 @@ def show(head: Mapping[str, Any], judged: Sequence[Mapping[str, Any]]) -> None:
     print("## drops: wrong removals of near-duplicates\n")
     counts = ", ".join(f"{count:,} {name}" for name, count in head["documents"].items())
     print(f"Documents: {counts}; {head['equal']:,} of them equal another.\n")
+    lost = head["lost"]
+    in_cluster, anywhere = (f"{lost[name] / max(lost['words'], 1):.2%}" for name in ("in_cluster", "anywhere"))
+    print(f"Of {lost['words']:,} words that dedup/minhash removed, {in_cluster} are not in the document kept instead,")
+    print(f"and {anywhere} in no kept document.\n")
     names = [*head["documents"]]
     table("removed", "documents", "judge", "judged", "wrong", "95 %", *names)
     for kind, about in KINDS.items():
