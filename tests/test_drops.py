@@ -3,6 +3,7 @@
 import json
 import sys
 from itertools import pairwise
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -125,3 +126,12 @@ def test_agreement_beyond_chance():
     assert agreement([(True, True), (False, False)]) == "1.000, kappa 1.00"
     assert agreement([(True, False), (False, True)]) == "0.000, kappa -1.00"
     assert agreement([(False, False)]) == "1.000"
+
+
+def test_the_committed_verdicts_give_the_published_tables(monkeypatch, capsys):
+    folder = Path(drops.__file__).parents[1]
+    monkeypatch.setattr(sys, "argv", ["drops", "--judged", str(folder / "quality" / "drops.jsonl")])
+    assert drops.main() == 0
+    rows = [line for line in capsys.readouterr().out.splitlines() if line.startswith("|")]
+    published = (folder / "RESULTS.md").read_text("utf-8")
+    assert len(rows) == 13 and not [line for line in rows if line not in published]
