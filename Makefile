@@ -41,7 +41,7 @@ DATA ?=
 # Of the model that `ablation` trains: large takes five minutes on an H100, small half an hour on two cores.
 SIZE ?= small
 
-.PHONY: demo help setup test unit kernels test-lowest test-newest lint chaos cluster store fuzz cases golden bench bench-needs bench-quick figures bench-linear bench-peers roofline scale planned simulate scale-plan scale-long parity conformance quality eyes fineweb-text ablation interop layouts trainers trackers torch seeds names hands web wheel wheel-test release screenshots docs docs-serve clean data-given models
+.PHONY: demo help setup test unit kernels test-lowest test-newest lint chaos cluster store fuzz cases golden bench bench-needs bench-quick figures bench-linear bench-peers roofline scale planned simulate scale-plan scale-long parity conformance quality eyes drops fineweb-text ablation interop layouts trainers trackers torch seeds names hands web wheel wheel-test release screenshots docs docs-serve clean data-given models
 
 demo: $(PACKAGE) ## mill the demo's small crawl to training shards
 	$(BIN)/corpusmill demo
@@ -168,6 +168,9 @@ fineweb-text: data-given build/names/.ready $(OLD_TRAFILATURA:%=%/.ready) ## the
 RECIPE ?= web-en
 eyes: data-given $(READY) ## draw 200 pages that a recipe keeps or drops, blind; once they are judged, its precision and recall; needs DATA=DIR; RECIPE=fineweb
 	$(BIN)/python -m benchmarks.quality.eyes --data $(DATA) --recipe $(RECIPE)
+
+drops: data-given $(READY) ## draw 1,000 documents that near dedup removed beside those kept instead, blind; once they are judged, how many removals were wrong; needs DATA=DIR
+	$(BIN)/python -m benchmarks.quality.drops --data $(DATA)
 
 ablation: data-given $(READY) build/torch/.ready ## train a small GPT on what each stage keeps, and compare its loss on held-out text; needs DATA=DIR; SIZE=large for an accelerator
 	$(BIN)/python -m benchmarks.ablation prepare --data $(DATA) --out build/ablation

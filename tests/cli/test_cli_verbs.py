@@ -195,6 +195,10 @@ def test_report_writes_the_page_and_prints_the_waterfall(corpusmill, run):
         ("exact", 5, 10),
         ("minhash", 3, 6),
     ]
+    assert [(one["step"], one["removed"], one["lost"]) for one in said["survival"]] == [
+        ("exact", 5, 0),
+        ("minhash", 3, 8),
+    ]
 
 
 def test_report_of_a_run_that_is_not_finished_says_what_is_missing(corpusmill, tmp_path):

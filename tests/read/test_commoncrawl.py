@@ -134,7 +134,7 @@ def test_a_server_that_refuses_whatever_one_does_stops_the_run(asked, monkeypatc
     asked.fault = lambda number, path: "403" if path.endswith(".warc.gz") else None
     with pytest.raises(
         StorageError,
-        match=r"the server still answers 403, .* Wait, and run the same command again.*lower requests_per_second",
+        match=r"the server still answers 403, .* Wait, then run the same command again.*lower requests_per_second",
     ):
         read(asked.url, where=ICELANDIC, **CONTACT)
     assert len([path for _, path, _ in asked.requests if path.endswith("-00000.warc.gz")]) >= 10

@@ -36,6 +36,7 @@ def report(run: Folder, json: Json = False) -> None:
     from corpusmill.report.figures.resources import resources
     from corpusmill.report.figures.sampled import sampled
     from corpusmill.report.figures.scores import scores
+    from corpusmill.report.figures.survival import survival
     from corpusmill.report.figures.texts import texts
     from corpusmill.report.figures.together import MAX_RULE_PAIRS, together
     from corpusmill.report.figures.training import training
@@ -61,6 +62,7 @@ def report(run: Folder, json: Json = False) -> None:
                 "scores": [score.to_json() for score in scores(tables)],
                 "duplicates": [asdict(step) for step in copies],
                 "clusters": [step.to_json() for step in clusters(tables)],
+                "survival": [step.to_json() for step in survival(tables)],
                 "together": [{**asdict(pair), "of_fewer": pair.of_fewer} for pair in together(tables, MAX_RULE_PAIRS)],
                 "domains": asdict(domains(tables)),
                 "duplicates_left": remaining.to_json() if remaining else None,

@@ -160,7 +160,7 @@ def pairs(tables: RunTables, step: str, n: int) -> list[dict[str, Any]]:
     """Documents that a corpus step drops or marks, beside the duplicate that is kept, the least similar first: each a
     dict of `similarity`, `lost` (the share of the document's n-grams that the other lacks; None if the step does not
     say), `document` and `duplicate_of`, with the texts that were compared."""
-    number = next((i for i, (_, labels) in enumerate(tables.passes) if step in labels), 0)
+    number = _pass_of(tables, step)
     if number == 0 or f"{step}.duplicate_of" not in tables.columns(number):
         return []
     names = {"kept_id": f"{step}.duplicate_of", "similarity": f"{step}.similarity"}
@@ -176,10 +176,31 @@ def pairs(tables: RunTables, step: str, n: int) -> list[dict[str, Any]]:
     return _side_by_side(tables, rows, by_id, n)
 
 
+def removed(tables: RunTables, step: str, n: int) -> list[tuple[str, str]]:
+    """Texts of documents that a corpus step has dropped, each beside that of the document kept instead, as they were
+    compared: of the first row groups, no more than MAX_SEARCHED_GROUPS, the pairs with the smallest ids of which both
+    documents are there. Those dropped for documents of earlier runs are left out: their texts are not in this run."""
+    number = _pass_of(tables, step)
+    name = f"{step}.duplicate_of"
+    if number == 0 or name not in tables.columns(number):
+        return []
+    groups = (group for path in tables.files.paths("signals", number) for group in _groups_of(path))
+    columns = [*ORDER_COLUMNS, name, "dropped_by", "reasons"]
+    signals = _columns(islice(groups, MAX_SEARCHED_GROUPS), columns)
+    in_run = pc.and_(pc.equal(signals["dropped_by"], step), pc.not_equal(signals["reasons"], f"{step}.against"))
+    dropped = signals.filter(pc.and_(in_run, signals[name].is_valid()))
+    rows = _first_rows(dropped, n * PAIRS_TRIED_PER_PAIR, [(column, "ascending") for column in ORDER_COLUMNS])
+    ids = list(zip(rows["id"].to_pylist(), rows[name].to_pylist()))
+    by_id = _by_id(tables, number - 1, {document_id for pair in ids for document_id in pair})
+    places = [(by_id[a], by_id[b]) for a, b in ids if a in by_id and b in by_id][:n]
+    texts = _rows(tables, list(dict.fromkeys(place for pair in places for place in pair)), ["text"])
+    return [(texts[a]["text"] or "", texts[b]["text"] or "") for a, b in places]
+
+
 def rejected(tables: RunTables, step: str, n: int) -> list[dict[str, Any]]:
     """Pairs that near deduplication compared and that did not pass: the most similar of a random sample, as `pairs`
     gives them, with `lost`."""
-    number = next((i for i, (_, labels) in enumerate(tables.passes) if step in labels), 0)
+    number = _pass_of(tables, step)
     paths = tables.files.outputs(f"{step}-decide", "rejected")
     if number == 0 or not paths:
         return []
@@ -195,7 +216,7 @@ def rejected(tables: RunTables, step: str, n: int) -> list[dict[str, Any]]:
 
 def rewritten(tables: RunTables, step: str, n: int) -> list[tuple[Document, Document]]:
     """Documents and what a step has made of them, where that is kept by its pass: those with the smallest ids."""
-    number = next((i for i, (_, labels) in enumerate(tables.passes) if step in labels), 0)
+    number = _pass_of(tables, step)
     origin = f"{step}.made_from"
     if number == 0 or origin not in tables.columns(number):
         return []
@@ -209,6 +230,11 @@ def rewritten(tables: RunTables, step: str, n: int) -> list[tuple[Document, Docu
     found = [(original, made) for original, made in pairs if original and made][:n]
     entries = _read(tables, list(dict.fromkeys(place for pair in found for place in pair)))
     return [(entries[original], entries[made]) for original, made in found]
+
+
+def _pass_of(tables: RunTables, step: str) -> int:
+    """The number of the pass that a step is in; 0 if it is in none that has begun."""
+    return next((i for i, (_, labels) in enumerate(tables.passes) if step in labels), 0)
 
 
 def _side_by_side(

@@ -40,15 +40,8 @@ class Share:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Wilson's interval at 95 % (Wilson 1927, doi:10.1080/01621459.1927.10502953); the share itself where
-        everything was looked at."""
-        if not self.sampled or not self.of:
-            return self.value, self.value
-        z = 1.959964
-        middle = (self.value + z * z / (2 * self.of)) / (1 + z * z / self.of)
-        spread = self.value * (1 - self.value) / self.of + z * z / (4 * self.of**2)
-        half = z * math.sqrt(spread) / (1 + z * z / self.of)
-        return max(middle - half, 0.0), min(middle + half, 1.0)
+        """Wilson's at 95 %; the share itself where everything was looked at."""
+        return wilson(self.value, self.of) if self.sampled and self.of else (self.value, self.value)
 
     def to_json(self) -> dict[str, Any]:
         low, high = self.interval
@@ -59,6 +52,19 @@ class Share:
             "share": round(self.value, 6),
             "interval": [round(low, 6), round(high, 6)],
         }
+
+
+def wilson(share: float, of: float) -> tuple[float, float]:
+    """The interval at 95 % of a share that was measured on so many (Wilson 1927, doi:10.1080/01621459.1927.10502953).
+
+    >>> low, high = wilson(0.1, 100)
+    >>> round(low, 3), round(high, 3)
+    (0.055, 0.174)
+    """
+    z = 1.959964
+    middle = (share + z * z / (2 * of)) / (1 + z * z / of)
+    half = z * math.sqrt(share * (1 - share) / of + z * z / (4 * of**2)) / (1 + z * z / of)
+    return max(middle - half, 0.0), min(middle + half, 1.0)
 
 
 Compared = Mapping[str, tuple[Share, Share]]  # what -> input, output

@@ -4,10 +4,11 @@ from corpusmill.report.figures.clusters import ClusterFigures, clusters
 from corpusmill.report.figures.duplicates import dedup_steps, dedup_table
 from corpusmill.report.figures.emptied import warnings
 from corpusmill.report.figures.pairs import Pairs, pairs
+from corpusmill.report.figures.survival import Survival, survival
 from corpusmill.report.html import cards
 from corpusmill.report.html.charts import histogram
 from corpusmill.report.html.markup import HtmlText, Inside, table, tag
-from corpusmill.report.numbers import number, plural
+from corpusmill.report.numbers import number, plural, share
 from corpusmill.report.tables import RunTables
 
 PAIRS_PER_STEP = 4  # per step
@@ -17,7 +18,12 @@ def section(tables: RunTables) -> list[Inside]:
     warned = [tag("p", f"{warning[0].upper()}{warning[1:]}.") for warning in warnings(tables)]
     clusters_by_step = {cluster_figures.step: cluster_figures for cluster_figures in clusters(tables)}
     figures = pairs(tables, PAIRS_PER_STEP)
-    steps = (part for figure in figures for part in of_step(figure, clusters_by_step.get(figure.step)))
+    survival_by_step = {survived.step: survived for survived in survival(tables)}
+    steps = (
+        part
+        for figure in figures
+        for part in of_step(figure, clusters_by_step.get(figure.step), survival_by_step.get(figure.step))
+    )
     return [*warned, *compared(tables), *steps]
 
 
@@ -31,7 +37,7 @@ def compared(tables: RunTables) -> list[Inside]:
     return [table(head, rows, words=(0,)), tag("p", note, class_="note")]
 
 
-def of_step(figure: Pairs, cluster_figures: ClusterFigures | None) -> list[Inside]:
+def of_step(figure: Pairs, cluster_figures: ClusterFigures | None, survived: Survival | None) -> list[Inside]:
     """How similar the pairs of a step are, and the least similar of them."""
     step = figure.step
     parts: list[Inside] = [tag("h3", step)]
@@ -50,8 +56,29 @@ def of_step(figure: Pairs, cluster_figures: ClusterFigures | None) -> list[Insid
         words = f"Share of a dropped document's n-grams that the kept one lacks: none for {none} documents, up to 2 % "
         words += f"for {few}, up to 10 % for {moderate}, more for {many}."
         parts.append(tag("p", words))
+    if survived:
+        parts.append(tag("p", of_survival(survived)))
     of_all = of_clusters(cluster_figures) if cluster_figures else []
     return [*parts, *of_all, *dropped_pairs(figure), *rejected_pairs(figure)]
+
+
+def of_survival(figure: Survival) -> str:
+    """The share of the removed text that survives in no kept document of its cluster, in words."""
+    words = "Removed text that survives nowhere in its cluster: "
+    documents = plural(figure.compared, "removed document")
+    interval = ""
+    if figure.is_sample:
+        low, high = (share(end, 1) for end in figure.interval)
+        interval = f" ({low} to {high} with 95 % confidence)"
+        documents += f", a sample of {number(figure.removed - figure.earlier)}"
+    if figure.compared:
+        words += f"{share(figure.lost, figure.pieces)}{interval} of the {figure.unit} of {documents}. "
+        words += f"All other {figure.unit} are in runs of {figure.ngram} or more that the kept document has, too."
+    else:
+        words += "not measured."
+    if figure.earlier:
+        words += f" Not compared: {plural(figure.earlier, 'document')} dropped for documents of earlier runs."
+    return words
 
 
 def of_clusters(figure: ClusterFigures) -> list[Inside]:
