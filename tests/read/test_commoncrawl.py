@@ -272,14 +272,14 @@ def test_a_list_or_an_index_that_is_damaged_is_named(tmp_path):
     with pytest.raises(InputError, match=f"{index.name}: the index cannot be read with where: true: "):
         read(folder, where="true")
     index.unlink()
-    with pytest.raises(InputError, match=f"{index.name}: the crawl lists this file of its index, and it is not there"):
+    with pytest.raises(InputError, match=f"{index.name}: the crawl lists this file of its index, but it does not exist"):
         read(folder, where="1 = 1")
 
 
 def test_a_question_that_broke_off_goes_on_with_the_next_file_of_the_index(asked, tmp_path):
     reader = CommoncrawlReader(crawl=CRAWL, where=ICELANDIC, contact="me", requests_per_second=8_000.0)
     asked.fault = lambda number, path: "404" if "part-00001" in path else None
-    with pytest.raises(InputError, match=r"part-00001.c000.gz.parquet: the crawl lists this file of its index, and it"):
+    with pytest.raises(InputError, match=r"part-00001.c000.gz.parquet: the crawl lists this file of its index, but it"):
         reader.select(asked.url, tmp_path / "first", tmp_path / "scratch")
     asked.reset()
     reader.select(asked.url, tmp_path / "second", tmp_path / "scratch")
