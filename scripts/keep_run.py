@@ -5,7 +5,6 @@ Once a version, before its release. Writes tests/data/kept/VERSION.tar.xz, and V
 
 import json
 import os
-import shutil
 import sys
 import tarfile
 import tempfile

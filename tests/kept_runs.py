@@ -131,8 +131,12 @@ def observed(folder: Path) -> dict[str, Any]:
             "sql": done.sql(
                 'select dropped_by, count(*) as n, sum("gopher_quality.content_words")::bigint as words from documents group by 1 order by 1'
             ).to_pylist(),
-            "explain": [history(f"http://made.org/documents/{name}") for name in ("a.jsonl/1", "a.jsonl/8", "a.jsonl/10")],
-            "verify": [[entry.folder.name, entry.format, entry.compared, *entry.problems] for entry in verify(RunFolder("run"))],
+            "explain": [
+                history(f"http://made.org/documents/{name}") for name in ("a.jsonl/1", "a.jsonl/8", "a.jsonl/10")
+            ],
+            "verify": [
+                [entry.folder.name, entry.format, entry.compared, *entry.problems] for entry in verify(RunFolder("run"))
+            ],
             "training": digest(StageLoader("run", seed=5), 4),
         }
         loader = TokenLoader("run/output/shards", **LOADER)
@@ -170,7 +174,10 @@ def digest(loader: Any, steps: int) -> list[str]:
 def history(name: str) -> dict[str, Any]:
     """What `explain` says of a document, as far as it is promised."""
     (told,) = explain("run", name)
-    steps = [[s.step, s.verdict, *s.reasons, s.duplicate_of and [s.duplicate_of.id, s.duplicate_of.similarity]] for s in told.steps]
+    steps = [
+        [s.step, s.verdict, *s.reasons, s.duplicate_of and [s.duplicate_of.id, s.duplicate_of.similarity]]
+        for s in told.steps
+    ]
     places = [[p.shard, p.start, p.stop] for p in told.shards]
     return {"id": told.id, "dropped_by": told.dropped_by, "steps": steps, "shards": places, "text": told.text}
 

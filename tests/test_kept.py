@@ -3,7 +3,6 @@ refused, with words. docs/promises.md says what is promised.
 """
 
 import json
-import os
 import tarfile
 from contextlib import chdir
 from pathlib import Path
@@ -22,8 +21,9 @@ from corpusmill.ops import forget
 from corpusmill.ops.verify import verify
 from corpusmill.recipe import Recipe
 from corpusmill.report.page import write_page
-from corpusmill.steps.captures import Captures, CapturedAnswer, collect
+from corpusmill.steps.captures import CapturedAnswer, Captures, collect
 from corpusmill.store.run_folder import RunFolder
+from inspected import Walk
 from kept_runs import KEPT, LOADER, add, digest, observed, write_input
 
 VERSIONS = sorted(path.name.removesuffix(".tar.xz") for path in KEPT.glob("*.tar.xz"))
@@ -77,11 +77,17 @@ def test_the_same_is_seen_of_it(kept, seen):
     assert "near_copy" in Path("run/report.html").read_text("utf-8")
 
 
+def test_the_inspector_answers_for_it(kept):
+    pytest.importorskip("starlette", reason="the extra inspect is not installed")
+    assert Walk("run").all()["stages"]
+
+
 @pytest.mark.parametrize("against", ["run", "index"])
 def test_a_new_run_is_compared_with_what_it_kept(kept, seen, against):
     done = run(Recipe.parse(AGAIN % against))
     assert done.waterfall.documents_out == 0
-    assert done.waterfall.rows[-1].reasons == {"against": len(seen["kept"])}
+    forgotten = 1  # its key stays: a copy of it is dropped, too
+    assert done.waterfall.rows[-1].reasons == {"against": len(seen["kept"]) + forgotten}
 
 
 def test_input_is_added_and_what_is_forgotten_stays_away(kept, seen):
@@ -140,11 +146,11 @@ def test_the_folder_of_a_newer_version_is_refused_and_not_touched(newest):
         with pytest.raises(errors.ResumeError, match=rf"run/run\.json: {wrote}"):
             ask("run")
     changed(Path("run/.corpusmill"), version=2)
-    before = sorted(os.stat(path).st_mtime_ns for path in Path("run").rglob("*"))
-    for ask in (corpusmill.run, corpusmill.check):
+    before = sorted(path.stat().st_mtime_ns for path in Path("run").rglob("*"))
+    for plan in (corpusmill.run, corpusmill.check):
         with pytest.raises(errors.CorpusmillError, match=rf"run/\.corpusmill: {UNKNOWN}"):
-            ask("kept.yaml")
-    assert sorted(os.stat(path).st_mtime_ns for path in Path("run").rglob("*")) == before
+            plan("kept.yaml")
+    assert sorted(path.stat().st_mtime_ns for path in Path("run").rglob("*")) == before
 
 
 @pytest.mark.parametrize(

@@ -87,7 +87,7 @@ def test_two_minor_versions_later_it_is_an_error_that_says_what_to_write(since):
         Recipe.parse(OLD, "r.yaml")
     assert [problem.line for problem in error.value.problems] == [1, 3, 3, 5, 5, 7, 8]
     assert "dedup/identical is called dedup/exact since" in str(error.value)
-    assert not any(entry.is_gone() for entry in OPTIONS), "an option has no record to be read in: take the entry out"
+    assert not any(entry.is_removed() for entry in OPTIONS), "an option has no record to be read in: take the entry out"
 
 
 def test_what_a_run_has_recorded_is_read_for_good(since, tmp_path, monkeypatch):

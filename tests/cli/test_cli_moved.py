@@ -57,7 +57,9 @@ def test_an_option_answers_to_its_old_name(corpusmill, entry):
     assert f"{entry.new} " in help and f"{old} " not in help
     for words in ([old, "0"], [f"{old}=0"]):
         _, _, err = corpusmill(verb, "nosuch", *words)
-        assert err.startswith(f"warning: {old} is called {entry.new} since {entry.since}, and goes in {entry.gone}\n")
+        assert err.startswith(
+            f"warning: {old} is called {entry.new} since {entry.since}, and goes in {entry.removed_in}\n"
+        )
         assert "No such option" not in err
 
 

@@ -16,11 +16,15 @@ sys.argv = ["corpusmill", *sys.argv[1:]]
 from corpusmill.cli import main
 main()
 """
-SAID = "gigatoken is not installed: the same token ids take up to a hundred times as long. pip install 'corpusmill[fast]'"
+SAID = (
+    "gigatoken is not installed: the same token ids take up to a hundred times as long. pip install 'corpusmill[fast]'"
+)
 
 
 def command(*words: object) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run([sys.executable, "-c", BLOCKED, *map(str, words)], capture_output=True, text=True, check=False)
+    return subprocess.run(
+        [sys.executable, "-c", BLOCKED, *map(str, words)], capture_output=True, text=True, check=False
+    )
 
 
 def digests(folder):

@@ -94,9 +94,9 @@ class Verb(TyperCommand):
     def _renamed(self, argument: str) -> list[str]:
         name, equals, value = argument.partition("=")
         now, entry = SPELLINGS.get(name), renamed(f"{self.name} {name}")
-        if entry and not entry.is_gone():
+        if entry and not entry.is_removed():
             now = entry.new
-            say(f"warning: {name} is called {now} since {entry.since}, and goes in {entry.gone}")
+            say(f"warning: {name} is called {now} since {entry.since}, and goes in {entry.removed_in}")
         if now is None or not any(now in each.opts for each in self.params):
             return [argument]
         return [now, value] if equals else [now]

@@ -2,7 +2,8 @@
 
     tokenizers      the Hugging Face library; the reference for a tokenizer.json and for tiktoken's ranks
     sentencepiece   the reference for SentencePiece models (the extra `sentencepiece`)
-    gigatoken       fast, for both (the extra `fast`): 290 MB/s on one core, against 2.6 of tokenizers, on web text with GPT-2's vocabulary
+    gigatoken       fast, for both (the extra `fast`): 290 MB/s on one core, against 2.6 of tokenizers, on web text with
+                    GPT-2's vocabulary
     tiktoken        for byte-level BPE (the extra `tiktoken`)
 
 None turns text into a control token or adds a token at either end. All run on the calling thread: workers are processes

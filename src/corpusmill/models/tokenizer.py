@@ -154,8 +154,8 @@ def load(
     spec     "gpt2", which ships; or the path of a tokenizer.json (or .json.gz), a SentencePiece .model, a .tiktoken
              file named after a known encoding, or a folder with one of the first two; or a repository of the Hugging
              Face hub, "org/name" or "org/name@revision", from its cache or from the hub
-    engine   by name, as in `token_engines`; or "auto": gigatoken if it is installed, can load this tokenizer and encodes
-             the probe strings like the reference, else the reference
+    engine   by name, as in `token_engines`; or "auto": gigatoken if it is installed, can load this tokenizer and gives
+             the ids of the reference for the probe strings, else the reference
     eos      the special token that ends a document; by default the configured one, or the first with a usual name
     bos      the special token that begins a document; by default none
     controls  more tokens that no text may become, whether or not the file calls them special

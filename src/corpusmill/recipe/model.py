@@ -141,9 +141,7 @@ class Recipe:
         return cls._from_text(text, where, overrides, "recipe", recorded)
 
     @classmethod
-    def _from_text(
-        cls, text: str, where: str, overrides: Overrides, name: str, recorded: bool = False
-    ) -> "Recipe":
+    def _from_text(cls, text: str, where: str, overrides: Overrides, name: str, recorded: bool = False) -> "Recipe":
         recipe = cls(**parse(text, where, overrides, name, recorded)._asdict())
         object.__setattr__(recipe, "written", Written(text, where, tuple(settings(overrides))))
         return recipe

@@ -111,9 +111,7 @@ def _renamed_part(node: Node, kind: str, problems: Problems, recorded: bool) -> 
     return replace(node, entries={name: entry})
 
 
-def _renamed_keys(
-    of: str, entries: Mapping[str, KeyValue], problems: Problems, recorded: bool
-) -> dict[str, KeyValue]:
+def _renamed_keys(of: str, entries: Mapping[str, KeyValue], problems: Problems, recorded: bool) -> dict[str, KeyValue]:
     keys: dict[str, KeyValue] = {}
     for name, entry in entries.items():
         key = _new_name(of, name, entry.at, problems, recorded)
@@ -130,10 +128,11 @@ def _new_name(of: str, name: str, at: Position, problems: Problems, recorded: bo
     if recorded:
         return entry.new
     message = f"{of.partition(' ')[2]}{name} is called {entry.new} since {entry.since}"
-    if entry.is_gone():
+    if entry.is_removed():
         problems.add(at, f"{message}. Write {entry.new}")
     else:
-        warnings.warn(f"{at}: {message}, and goes in {entry.gone}. Write {entry.new}", RenamedWarning, stacklevel=2)
+        advice = f"{at}: {message}, and goes in {entry.removed_in}. Write {entry.new}"
+        warnings.warn(advice, RenamedWarning, stacklevel=2)
     return entry.new
 
 
