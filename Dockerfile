@@ -9,7 +9,7 @@ ENV PIP_NO_CACHE_DIR=1 PYTHONDONTWRITEBYTECODE=1 CORPUSMILL_CACHE=/mill/cache
 COPY pyproject.toml hatch_build.py constraints.txt README.md LICENSE NOTICE ./
 COPY demo/LICENSES.md ./demo/
 COPY src ./src
-RUN pip install -c constraints.txt .
+RUN pip install -c constraints.txt '.[fast]'
 
 USER 1000
 RUN corpusmill warm

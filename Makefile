@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-# The package alone, which is all that the demo needs.
+# The package with its fast tokenizer, which is all that the demo needs.
 PACKAGE := $(VENV)/.package
 PEER := build/parity/bin/python
 INTEROP := build/interop/bin/python
@@ -239,7 +239,7 @@ release: wheel build/release/.ready ## sources, wheels, SBOM, licences and check
 
 build/release/.ready: Makefile pyproject.toml constraints.txt
 	$(PYTHON) -m venv build/release
-	build/release/bin/python $(PIP) -c constraints.txt . build 'hatchling>=1.25'
+	build/release/bin/python $(PIP) -c constraints.txt '.[fast]' build 'hatchling>=1.25'
 	@touch $@
 
 clean: ## remove .venv, build, runs and caches
@@ -265,7 +265,7 @@ INSTALL = if command -v uv >/dev/null 2>&1; then \
 	fi
 
 $(PACKAGE): pyproject.toml hatch_build.py $(CONSTRAINTS)
-	@$(call INSTALL,.)
+	@$(call INSTALL,.[fast])
 	@touch $@
 
 $(READY): pyproject.toml hatch_build.py $(CONSTRAINTS)
@@ -323,14 +323,14 @@ TORCH ?= torch==2.13.0+cpu
 build/torch/.ready: Makefile pyproject.toml constraints.txt
 	$(PYTHON) -m venv build/torch
 	$(TORCH_PYTHON) $(PIP) '$(TORCH)' || $(TORCH_PYTHON) $(PIP) torch
-	$(TORCH_PYTHON) $(PIP) -c constraints.txt -e '.[models]' pytest hypothesis 'transformers[serving]'
+	$(TORCH_PYTHON) $(PIP) -c constraints.txt -e '.[fast,models]' pytest hypothesis 'transformers[serving]'
 	@touch $@
 
 # Without what their training needs, but not their loaders. Of OLMo-core and torchtitan each module imports all it has.
 build/trainers/.ready: Makefile pyproject.toml constraints.txt
 	$(PYTHON) -m venv build/trainers
 	$(TRAINERS) $(PIP) '$(TORCH)' || $(TRAINERS) $(PIP) torch
-	$(TRAINERS) $(PIP) -c constraints.txt -e .
+	$(TRAINERS) $(PIP) -c constraints.txt -e '.[fast]'
 	$(TRAINERS) $(PIP) 'grain==0.2.*' 'torchdata==0.11.*'
 	$(TRAINERS) $(PIP) --no-deps 'torchtitan==0.3.*' 'ai2-olmo-core==3.*' 'megatron-core==0.16.*'
 	$(TRAINERS) $(PIP) cached-path bettermap dataclass-extensions importlib_resources pandas requests safetensors tyro
@@ -368,13 +368,13 @@ build/seeds/.ready: Makefile pyproject.toml
 # Without constraints.txt: they and it do not agree on versions.
 build/trackers/.ready: Makefile pyproject.toml
 	$(PYTHON) -m venv build/trackers
-	$(TRACKERS) $(PIP) -e . 'mlflow-skinny==3.*' 'wandb>=0.20' \
+	$(TRACKERS) $(PIP) -e '.[fast]' 'mlflow-skinny==3.*' 'wandb>=0.20' \
 		prometheus_client 'argilla==2.8.*' requests 'label-studio-sdk==2.*'
 	@touch $@
 
 build/interop/.ready: Makefile pyproject.toml
 	$(PYTHON) -m venv build/interop
-	$(INTEROP) $(PIP) -c constraints.txt -e . 'datasets==5.*' 'transformers>=5'
+	$(INTEROP) $(PIP) -c constraints.txt -e '.[fast]' 'datasets==5.*' 'transformers>=5'
 	$(INTEROP) $(PIP) '$(TORCH)' || $(INTEROP) $(PIP) torch
 	$(INTEROP) $(PIP) --no-deps 'mosaicml-streaming==0.13.*' 'litdata==0.2.*' 'megatron-core==0.16.*'
 	$(INTEROP) $(PIP) \

@@ -34,7 +34,7 @@ def main(wheels: Path, constraints: Path) -> int:
         root = Path(folder)
         venv.create(root / "env", with_pip=True)
         python = root / "env" / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-        install = [str(python), "-m", "pip", "install", "--quiet", "-c", str(constraints), str(wheel)]
+        install = [str(python), "-m", "pip", "install", "--quiet", "-c", str(constraints), f"{wheel}[fast]"]
         subprocess.run(install, check=True)
         where = [str(python), "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]
         site = Path(subprocess.run(where, check=True, capture_output=True, text=True).stdout.strip())

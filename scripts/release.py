@@ -31,11 +31,12 @@ PLACEHOLDER = (
     "https://repository.invalid/corpusmill"  # in pyproject.toml: where the repository is, once it is somewhere
 )
 KERNELS = ROOT / "build" / "kernels"
+FAST = re.compile(r"extra == ['\"]fast['\"]")  # as the README installs it
 NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
 
 
 class Component(NamedTuple):
-    """A package that the base installation needs, or a file of others that ships.
+    """A package that `corpusmill[fast]` needs, or a file of others that ships.
 
     kind      of CycloneDX: library, or file
     licence   as its makers say it
@@ -105,7 +106,8 @@ def built(folder: Path, repository: str) -> dict[str, bytes]:
 
 
 def needed(package: str) -> Iterator[Component]:
-    """What the base installation of a package installs, in this environment, by name."""
+    """What the installation of a package, with its extra `fast` where it has one, installs in this environment, by
+    name."""
     found: dict[str, Component] = {}
     waiting = [package]
     while waiting:
@@ -113,7 +115,7 @@ def needed(package: str) -> Iterator[Component]:
         for requirement in about.requires or ():
             name, _, condition = requirement.partition(";")
             match = NAME.match(name)
-            if not match or "extra" in condition:
+            if not match or ("extra" in condition and not FAST.search(condition)):
                 continue
             key = re.sub(r"[-_.]+", "-", match[0]).lower()
             try:

@@ -41,3 +41,21 @@ def test_an_extra_promises_the_same_in_the_environment_for_tests():
 
 def test_every_dependency_has_the_version_that_is_installed_here():
     assert lowest(PROJECT["dependencies"]).keys() <= pinned("constraints.txt").keys()
+
+
+def test_an_upper_bound_names_the_test_that_shows_the_break():
+    for number, line in enumerate((ROOT / "pyproject.toml").read_text("utf-8").splitlines(), 1):
+        code, _, comment = line.partition("  # ")
+        for bound in re.findall(r'"[\w.-]+(?:\[\w+\])?[^";]*(<[\d.]+)', code):
+            named = re.search(rf"{re.escape(bound)}: (tests/\S+\.py)", comment)
+            assert named and (ROOT / named[1]).is_file(), f"pyproject.toml:{number}: {bound}"
+
+
+def test_install_says_why_each_dependency_is_there_and_what_if_it_dies():
+    page = (ROOT / "docs" / "start" / "dependencies.md").read_text("utf-8")
+    rows = [line.split("|")[1:-1] for line in page.splitlines() if line.startswith("| `")]
+    told = {canonical(name) for cells in rows for name in re.findall(r"`([\w.-]+)`", cells[0])}
+    optional = PROJECT["optional-dependencies"]
+    required = PROJECT["dependencies"] + [line for name in optional if name != "dev" for line in optional[name]]
+    assert told == lowest(required).keys()
+    assert all(len(cells) == 3 and all(cell.strip() for cell in cells) for cells in rows)

@@ -45,7 +45,7 @@ def test_the_ratio_to_datatrove_is_that_of_its_own_table():
 def test_what_is_installed_is_what_was_measured():
     said = " ".join(INSTALL.split())
     packages, size, wheel = (MEASURED[name][0] for name in ("packages", "MB in all", "wheel, MB"))
-    assert f"The base installation is {packages} packages, {size} MB on Linux" in said
+    assert f"`corpusmill[fast]` is {packages} packages, {size} MB on Linux" in said
     assert f"a wheel of {wheel} MB" in said
     sizes = {name.lower(): float(cells[0]) for name, cells in MEASURED.items() if name.endswith(", MB")}
     for names, cells in rows(INSTALL.partition("## What comes with it")[2].partition("## The first run")[0]).items():

@@ -21,13 +21,13 @@ def built() -> Path:
 @pytest.fixture(scope="session")
 def user(built: Path) -> Path:
     """The commands of an environment that has the wheel and what it needs."""
-    return environment("user", [built])
+    return environment("user", [f"{built}[fast]"])
 
 
 @pytest.fixture(scope="session")
 def notebook(built: Path) -> Path:
     """The commands of an environment with Jupyter and data frames beside the wheel."""
-    return environment("notebook", [built, *NOTEBOOK])
+    return environment("notebook", [f"{built}[fast]", *NOTEBOOK])
 
 
 @pytest.fixture(scope="session")

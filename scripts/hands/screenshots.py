@@ -44,7 +44,7 @@ def main() -> None:
 def commands(name: str, packages: tuple[str, ...]) -> Path:
     """The commands of an environment as `make hands` left it, or of a new one."""
     place = PLACE / name / "bin"
-    return place if (place / "corpusmill").exists() else environment(name, [wheel(), *packages])
+    return place if (place / "corpusmill").exists() else environment(name, [f"{wheel()}[fast]", *packages])
 
 
 def progress(command: Path, desk: Path, env: dict[str, str]) -> None:

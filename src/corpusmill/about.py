@@ -4,7 +4,7 @@ import re
 from functools import cache
 from pathlib import Path
 
-__version__ = "0.9.0"
+__version__ = "1.0.0rc1"
 PACKAGE = Path(__file__).parent
 _TYPES_ONLY = re.compile(r"^if TYPE_CHECKING:.*\n(?:(?:[ \t]+.*)?\n)*", re.MULTILINE)
 _OURS = re.compile(r"^\s*from (corpusmill[\w.]*) import (\([^)]*\)|[^\n]*)", re.MULTILINE)

@@ -26,6 +26,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from corpusmill.about import __version__
 from corpusmill.hidden import masked
 
 LIBRARIES = (str(Path(__file__).parent), str(Path(traceback.__file__).parent), *site.getsitepackages())
@@ -78,6 +79,10 @@ def _rebuild(kind: type[CorpusmillError], args: tuple[Any, ...], attributes: dic
     error.args = args  # one that is an OSError, too, takes none where it is made
     vars(error).update(attributes)
     return error
+
+
+class RenamedWarning(FutureWarning):
+    """A recipe has a name that another one has replaced; two minor versions later it is an error."""
 
 
 class RecipeError(CorpusmillError, ValueError):
@@ -169,6 +174,22 @@ def of_problems(problems: Iterable[Problem], kind: type[CorpusmillError] = Recip
     )
     vars(error)["_problems"] = ordered
     return error
+
+
+def other_format(name: str, found: object, known: int, wrote: str | None = None) -> str:
+    """The message about something kept whose format has a number that this version does not know.
+
+    name    what it is, and where
+    known   the number of the format that is written now: it and all before are read
+    wrote   the version that wrote it, where that is known
+
+    >>> other_format("runs/web/run.json", 2, 1, "2.1.0").partition(";")[0]
+    'runs/web/run.json: has format 2'
+    """
+    by = f"Version {wrote} wrote it" if wrote else "A newer version wrote it, or it is damaged"
+    newer = f"pip install 'corpusmill>={wrote}'" if wrote else "pip install --upgrade corpusmill"
+    here = f"this is corpusmill {__version__}, which reads up to {known}"
+    return f"{name}: has format {str(found)[:40]}; {here}. {by}: {newer}"
 
 
 def raised(error: BaseException) -> str:

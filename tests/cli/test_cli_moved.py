@@ -7,7 +7,8 @@ import pytest
 from typer.main import get_command
 
 from corpusmill.cli.app import VERB_MODULES, app
-from corpusmill.cli.help import ABSENT_OPTIONS, MOVED_VERBS, RENAMED_OPTIONS, SHELL_SYNONYMS, SYNONYMS
+from corpusmill.cli.help import ABSENT_OPTIONS, MOVED_VERBS, SHELL_SYNONYMS, SYNONYMS
+from corpusmill.recipe.renamed import OPTIONS
 from made_run import made_corpus
 
 
@@ -49,15 +50,17 @@ def test_no_answer_to_a_word_removes_anything(corpusmill):
         assert "remove'" not in corpusmill(word)[2] and "corpusmill remove R" not in corpusmill(word)[2]
 
 
-@pytest.mark.parametrize("verb", [verb for verb in RENAMED_OPTIONS if verb])
-def test_an_option_answers_to_its_old_name(corpusmill, verb):
-    for old, new in RENAMED_OPTIONS[verb].items():
-        help = corpusmill(verb, "-h")[1]
-        assert f"{new} " in help and f"{old} " not in help
-        for words in ([old, "0"], [f"{old}=0"]):
-            _, _, err = corpusmill(verb, "nosuch", *words)
-            assert err.startswith(f"{old} is {new} now, and will be gone in the next version\n")
-            assert "No such option" not in err
+@pytest.mark.parametrize("entry", OPTIONS, ids=lambda entry: entry.old)
+def test_an_option_answers_to_its_old_name(corpusmill, entry):
+    verb, old = entry.old.split()
+    help = corpusmill(verb, "-h")[1]
+    assert f"{entry.new} " in help and f"{old} " not in help
+    for words in ([old, "0"], [f"{old}=0"]):
+        _, _, err = corpusmill(verb, "nosuch", *words)
+        assert err.startswith(
+            f"warning: {old} is called {entry.new} since {entry.since}, and goes in {entry.removed_in}\n"
+        )
+        assert "No such option" not in err
 
 
 @pytest.mark.parametrize(

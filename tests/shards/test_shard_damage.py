@@ -108,7 +108,7 @@ def change_index(folder, **values):
     ("values", "message"),
     [
         ({"format": "other"}, '"format" is not "corpusmill-shards"'),
-        ({"version": 2}, "version 2 of the format; this program reads version 1"),
+        ({"version": 2}, "has format 2; this is corpusmill"),
         ({"dtype": "float32"}, 'dtype is "float32", must be "uint16" or "uint32"'),
         ({"vocabulary": -1}, "vocabulary must be a whole number that is not negative, is -1"),
         ({"vocabulary": 1 << 20}, "a vocabulary of 1048576 uint16 cannot have the control tokens"),

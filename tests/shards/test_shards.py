@@ -248,7 +248,7 @@ def test_a_folder_without_index_does_not_open(tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"version": 2}, "version 2 of the format; this program reads version 1"),
+        ({"version": 2}, r"has format 2; this is corpusmill .*, which reads up to 1"),
         ({"format": "other"}, "not an index of shards"),
         ({"dtype": "int8"}, 'dtype is "int8"'),
         ({"eos_id": None, "shards": [{"number": 0}]}, "an entry is missing or unknown"),

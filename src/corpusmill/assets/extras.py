@@ -29,6 +29,7 @@ class Extra:
         return MissingExtraError(feature, self.name, libraries=self.missing or self.modules)
 
 
+FAST = Extra("fast", ("gigatoken", "awkward"))  # the second is what the first returns
 KENLM = Extra("kenlm", ("kenlm",))
 TIKTOKEN = Extra("tiktoken", ("tiktoken",))
 SENTENCEPIECE = Extra("sentencepiece", ("sentencepiece",))

@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 import traceback
+import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,6 +21,7 @@ from corpusmill.errors import (
     MissingExtraError,
     RecipeError,
     RefusedFolder,
+    RenamedWarning,
 )
 from corpusmill.execute import termination
 from corpusmill.hidden import masked
@@ -150,6 +152,17 @@ def _words() -> list[str]:
 def say(message: str) -> None:
     """A line for people, on stderr: stdout is for results."""
     print(message, file=sys.stderr, flush=True)
+
+
+def show_warning(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+    """A warning that is for whoever wrote the recipe, as a line; others as Python shows them."""
+    if issubclass(category, RenamedWarning):
+        say(f"warning: {message}")
+    else:
+        _show_warning(message, category, *where, **more)
+
+
+_show_warning = warnings.showwarning
 
 
 def print_json(value: Any) -> None:

@@ -8,6 +8,7 @@ from typer.core import TyperArgument, TyperCommand, TyperGroup
 
 from corpusmill.cli.common import note_options, say
 from corpusmill.errors import InputError
+from corpusmill.recipe.renamed import renamed
 
 VERB_GROUPS = {
     "Start": ("demo", "new"),
@@ -58,15 +59,7 @@ SHELL_SYNONYMS = {
         "documents.",
     ),
 }
-# Options that have another name now: they answer for one version. Of all verbs under "".
-RENAMED_OPTIONS = {
-    "": {"--licence": "--license", "--out": "--folder"},
-    "find": {"--limit": "-n"},
-    "audit": {"--sample": "-n"},
-    "export": {"--sample": "-n"},
-    "index": {"--step": "--dedup"},
-    "work": {"--workers": "--processes"},
-}
+SPELLINGS = {"--licence": "--license", "--out": "--folder"}  # of options of all verbs
 # Options of `run` in other programs -> what does it here.
 ABSENT_OPTIONS = {
     "--dry-run": "`corpusmill check RECIPE` says what it would do, `corpusmill plan RECIPE` what that would take",
@@ -100,12 +93,13 @@ class Verb(TyperCommand):
 
     def _renamed(self, argument: str) -> list[str]:
         name, equals, value = argument.partition("=")
-        for verb in ("", self.name or ""):
-            if (now := RENAMED_OPTIONS.get(verb, {}).get(name)) and any(now in each.opts for each in self.params):
-                if verb:
-                    say(f"{name} is {now} now, and will be gone in the next version")
-                return [now, value] if equals else [now]
-        return [argument]
+        now, entry = SPELLINGS.get(name), renamed(f"{self.name} {name}")
+        if entry and not entry.is_removed():
+            now = entry.new
+            say(f"warning: {name} is called {now} since {entry.since}, and goes in {entry.removed_in}")
+        if now is None or not any(now in each.opts for each in self.params):
+            return [argument]
+        return [now, value] if equals else [now]
 
     def invoke(self, ctx: Any) -> Any:
         note_options(ctx)

@@ -25,10 +25,11 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from corpusmill.errors import ModelServerError, StorageError
+from corpusmill.errors import ModelServerError, ResumeError, StorageError, other_format
 from corpusmill.inference.questions import KEY_BYTES, Answer
 
-MAGIC = b"CMA1"
+FORMAT = 1
+MAGIC = b"CMA%d" % FORMAT
 RECORD = struct.Struct(f"<4s{KEY_BYTES}sIIIII")  # magic, key, model, prompt tokens, answer tokens, bytes, CRC-32
 ENTRY = np.dtype(
     [("key", "<u8"), ("offset", "<u8"), ("model", "<u4"), ("prompt_tokens", "<u4"), ("answer_tokens", "<u4")]
@@ -41,7 +42,7 @@ READ_AHEAD = 1 << 20
 class AnswerLog:
     """The answers of a folder, which many processes may read and write at once.
 
-    Raises StorageError if the folder cannot be written.
+    Raises StorageError if the folder cannot be written, ResumeError if another format is in it.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -52,6 +53,7 @@ class AnswerLog:
         except OSError as error:
             raise StorageError(f"{folder}: {error.strerror}. Answers of models are written there.") from error
         weakref.finalize(self, _close, self._lock_file, self._log, self._index)
+        self._refuse_another_format()
         self._mutex = threading.Lock()
         self._end = 0  # of the records of the log that are known
         self._entries = 0  # how many these are
@@ -67,6 +69,12 @@ class AnswerLog:
         """A file to read and to append to, made if it is not there."""
         descriptor = os.open(self.folder / name, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o644)
         return os.fdopen(descriptor, "r+b", buffering=0)
+
+    def _refuse_another_format(self) -> None:
+        """What cannot be read would be taken for a torn record, and cut off."""
+        begin = self._log.read(len(MAGIC))
+        if begin.startswith(MAGIC[:3]) and len(begin) == len(MAGIC) and begin != MAGIC:
+            raise ResumeError(other_format(str(self.folder / LOG), begin[3:].decode("ascii", "replace"), FORMAT))
 
     def get(self, key: bytes) -> Answer | None:
         """The answer to the question with this key; None if there is none."""

@@ -26,6 +26,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from corpusmill import assets
+from corpusmill.assets.extras import FAST, command
 from corpusmill.errors import AssetError, MissingExtraError
 from corpusmill.models import sentencepiece_file, token_engines
 from corpusmill.models.table_cache import Tables, cached_tables
@@ -153,8 +154,8 @@ def load(
     spec     "gpt2", which ships; or the path of a tokenizer.json (or .json.gz), a SentencePiece .model, a .tiktoken
              file named after a known encoding, or a folder with one of the first two; or a repository of the Hugging
              Face hub, "org/name" or "org/name@revision", from its cache or from the hub
-    engine   by name, as in `token_engines`; or "auto": gigatoken if it can load this tokenizer and encodes the probe
-             strings like the reference, else the reference
+    engine   by name, as in `token_engines`; or "auto": gigatoken if it is installed, can load this tokenizer and gives
+             the ids of the reference for the probe strings, else the reference
     eos      the special token that ends a document; by default the configured one, or the first with a usual name
     bos      the special token that begins a document; by default none
     controls  more tokens that no text may become, whether or not the file calls them special
@@ -208,13 +209,22 @@ def _choose(name: EngineName, definition: Definition, ends: tuple[str, ...]) -> 
         raise AssetError(
             f'{definition.path}: the engine {name} does not read such files. Use engine {names}, or "auto".'
         )
-    chosen = "gigatoken" if name == "auto" else name
+    lacking = name == "auto" and bool(FAST.missing)
+    chosen = reference if lacking else "gigatoken" if name == "auto" else name
     problem = _verdict(chosen, definition, ends)
     if problem is None:
-        return (_reference(definition, ends) if chosen == reference else _engine(chosen, definition, ends)), None
+        engine = _reference(definition, ends) if chosen == reference else _engine(chosen, definition, ends)
+        return engine, slow() if lacking else None
     if name != "auto":
         raise AssetError(f'{definition.path}: {name} {problem}. Use engine "{reference}", or "auto".')
     return _reference(definition, ends), f"{chosen} {problem}"
+
+
+def slow() -> str | None:
+    """What is said where "auto" cannot take the fast engine because it is not installed; None where it is."""
+    if not FAST.missing:
+        return None
+    return f"gigatoken is not installed: the same token ids take up to a hundred times as long. {command(['fast'])}"
 
 
 LIBRARIES = ("gigatoken", "tokenizers", "tiktoken", "sentencepiece")  # whose versions a verdict is of

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from corpusmill import assets
 from corpusmill.assets import hub
-from corpusmill.assets.extras import SENTENCEPIECE, TIKTOKEN, Extra
+from corpusmill.assets.extras import FAST, SENTENCEPIECE, TIKTOKEN, Extra
 from corpusmill.errors import AssetError, did_you_mean
 from corpusmill.models.tokenizer_file import FILES, config_of
 
@@ -108,7 +108,8 @@ def extras_of(spec: str, engine: str = "auto") -> tuple[Extra, ...]:
         model = assets.locate(asset_of(spec)).name.removesuffix(".gz").endswith(".model")
     except AssetError:
         model = False
-    return (*([SENTENCEPIECE] if model else []), *([TIKTOKEN] if engine == "tiktoken" else []))
+    of_engine = {"gigatoken": [FAST], "tiktoken": [TIKTOKEN]}.get(engine, [])
+    return (*([SENTENCEPIECE] if model else []), *of_engine)
 
 
 def _not_here(repo: hub.Repo, why: str) -> str:

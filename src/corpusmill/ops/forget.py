@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from corpusmill.errors import InputError
+from corpusmill.errors import InputError, other_format
 from corpusmill.loader import Served
 from corpusmill.ops import rewrite_output
 from corpusmill.ops.find import TextIndex
@@ -32,7 +32,7 @@ from corpusmill.store.locks import only_driver
 from corpusmill.store.restart import refuse_strangers
 from corpusmill.store.run_folder import RunFolder
 
-MANIFEST_FORMAT = "corpusmill-forget"
+MANIFEST_FORMAT, MANIFEST_VERSION = "corpusmill-forget", 1
 DUPLICATE_SIGNAL = ".duplicate_of"  # how the signal of a dedup step ends
 MADE_SIGNAL = ".made_from"  # how that of a step ends which makes documents of others
 
@@ -154,7 +154,7 @@ def forget(
         sums_of = {name: [before.get(name), after.get(name)] for name in sorted({*before, *after})}
         manifest: dict[str, Any] = {
             "format": MANIFEST_FORMAT,
-            "version": 1,
+            "version": MANIFEST_VERSION,
             "date": datetime.now(UTC).isoformat(timespec="seconds"),
             "domains": sorted(asked.wanted.domains),
             "urls": sorted(asked.wanted.urls),
@@ -191,6 +191,8 @@ def check(manifest: Path, key: bytes | None = None) -> list[str]:
         raise InputError(f"{manifest}: not a manifest of `corpusmill forget` ({error}).") from None
     if not is_one:
         raise InputError(f"{manifest}: not a manifest of `corpusmill forget`.")
+    if record.get("version") != MANIFEST_VERSION:
+        raise InputError(other_format(str(manifest), record.get("version"), MANIFEST_VERSION))
     if signature.get("algorithm") == "HMAC-SHA256" and key is None:
         raise InputError(f"{manifest}: it is signed; give the key with --key FILE.")
     problems = []

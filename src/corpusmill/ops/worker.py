@@ -79,7 +79,7 @@ def of_run(address: str, overrides: Overrides = ()) -> Recipe:
         )
     run = RunFolder(address)
     record = run.record()
-    recipe = Recipe.parse(record["recipe"], run.name_of("run.json"))
+    recipe = Recipe.parse(record["recipe"], run.name_of("run.json"), recorded=True)
     if recipe.fingerprint() != record["fingerprint"] and record["versions"]["corpusmill"] == __version__:
         raise InputError(
             f"{address}: its recipe cannot be taken from its run.json, where secrets are hidden and code of your own "

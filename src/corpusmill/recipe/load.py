@@ -27,8 +27,10 @@ from corpusmill.recipe.part_nodes import (
     PartNode,
     find_class,
     list_nodes,
+    part_with_new_names,
     read_part_node,
     read_part_nodes,
+    with_new_names,
 )
 from corpusmill.recipe.parts import RunSettings, Sections, Source, check_name, check_seed, same_name
 from corpusmill.recipe.selection import ForSources, Selection, applied
@@ -83,32 +85,40 @@ class LoadedParts:
     problems: Problems
 
 
-def parse(text: str, where: str = "<string>", overrides: Overrides = (), name: str = "recipe") -> Sections:
+def parse(
+    text: str, where: str = "<string>", overrides: Overrides = (), name: str = "recipe", recorded: bool = False
+) -> Sections:
     """The recipe in a text.
 
     where       names the text in messages
     overrides   settings like "run.workers=4", see `override`; one, several, or a mapping {"run.workers": 4}
     name        the recipe's name if the text gives none
+    recorded    by a run: names that earlier versions knew are known
 
     Raises RecipeError with a line for every problem, in the order of the file.
     """
-    parts = read_parts(text, where, overrides, name)
+    parts = read_parts(text, where, overrides, name, recorded)
     parts.problems.check()
     return parts.sections
 
 
-def read_parts(text: str, where: str = "<string>", overrides: Overrides = (), name: str = "recipe") -> LoadedParts:
+def read_parts(
+    text: str, where: str = "<string>", overrides: Overrides = (), name: str = "recipe", recorded: bool = False
+) -> LoadedParts:
     """What is right and what is wrong with a recipe in a text. Arguments as of `parse`.
 
     Raises RecipeError if the text is no mapping in YAML.
     """
     problems = Problems()
     tree = extended(parse_tree(text, where, problems), problems, read_text)
+    tree = with_new_names(tree, problems, recorded) if isinstance(tree, TableNode) else tree
     for setting in settings(overrides):
         try:
             tree = override(tree, setting, problems)
         except RecipeError as error:
             problems.extend(error.problems)
+    if overrides and isinstance(tree, TableNode):
+        tree = with_new_names(tree, problems)
     return load_parts(tree, name, problems)
 
 
@@ -381,4 +391,5 @@ def parse_stage(value: Mapping[str, Any], where: str, problems: Problems) -> Tra
 
 
 def _part_node_of(section: str, value: Any, where: str, problems: Problems) -> PartNode | None:
-    return read_part_node(tree_of(value, Position(where)), 0, SECTIONS[section][1], problems)
+    node = part_with_new_names(tree_of(value, Position(where)), section, problems)
+    return read_part_node(node, 0, SECTIONS[section][1], problems)

@@ -131,13 +131,18 @@ class Recipe:
         return cls._from_text(read_text(path), str(path), overrides, Path(path).stem)
 
     @classmethod
-    def parse(cls, text: str, where: str = "<string>", overrides: Overrides = ()) -> "Recipe":
-        """The recipe in a YAML text; `where` names the text in messages. Otherwise as `load`."""
-        return cls._from_text(text, where, overrides, "recipe")
+    def parse(
+        cls, text: str, where: str = "<string>", overrides: Overrides = (), *, recorded: bool = False
+    ) -> "Recipe":
+        """The recipe in a YAML text; `where` names the text in messages. Otherwise as `load`.
+
+        recorded   by a run: names that earlier versions knew are known
+        """
+        return cls._from_text(text, where, overrides, "recipe", recorded)
 
     @classmethod
-    def _from_text(cls, text: str, where: str, overrides: Overrides, name: str) -> "Recipe":
-        recipe = cls(**parse(text, where, overrides, name)._asdict())
+    def _from_text(cls, text: str, where: str, overrides: Overrides, name: str, recorded: bool = False) -> "Recipe":
+        recipe = cls(**parse(text, where, overrides, name, recorded)._asdict())
         object.__setattr__(recipe, "written", Written(text, where, tuple(settings(overrides))))
         return recipe
 

@@ -1,11 +1,13 @@
 """The readers, steps and writers of a recipe as they are written: nodes of its tree, before they become values."""
 
+import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from corpusmill import read, steps, write
-from corpusmill.errors import CorpusmillError
+from corpusmill.errors import CorpusmillError, RenamedWarning
+from corpusmill.recipe.renamed import renamed
 from corpusmill.recipe.tree import Items, KeyValue, Node, Position, Problems, Scalar, TableNode
 from corpusmill.recipe.values import describe_node
 
@@ -73,6 +75,65 @@ def read_part_node(node: Node, index: int, kind: str, problems: Problems) -> Par
         case _:
             problems.add(node.at, f"a {kind} is a name, or a name with its parameters; got {describe_node(node)}")
     return None
+
+
+def with_new_names(tree: TableNode, problems: Problems, recorded: bool = False) -> TableNode:
+    """A recipe in which no name is an old one, see `renamed`. Of each a RenamedWarning, or a problem where it is gone.
+
+    recorded   by a run: old names are known for good, and nothing is said of them
+    """
+    entries = _renamed_keys("recipe.", tree.entries, problems, recorded)
+    if (run := entries.get("run")) and isinstance(run.value, TableNode):
+        settings = _renamed_keys("run.", run.value.entries, problems, recorded)
+        entries["run"] = replace(run, value=replace(run.value, entries=settings))
+    for section, (_, kind) in SECTIONS.items():
+        if entry := entries.get(section):
+            parts = [_renamed_part(node, kind, problems, recorded) for node in list_nodes(entry)]
+            value = replace(entry.value, items=tuple(parts)) if isinstance(entry.value, Items) else parts[0]
+            entries[section] = replace(entry, value=value)
+    return replace(tree, entries=entries)
+
+
+def part_with_new_names(node: Node, section: str, problems: Problems) -> Node:
+    """The same of one reader, step or writer."""
+    return _renamed_part(node, SECTIONS[section][1], problems, False)
+
+
+def _renamed_part(node: Node, kind: str, problems: Problems, recorded: bool) -> Node:
+    if isinstance(node, Scalar):
+        return replace(node, text=_new_name(f"{kind} ", node.text, node.at, problems, recorded))
+    if not isinstance(node, TableNode) or len(node.entries) != 1:
+        return node
+    ((name, entry),) = _renamed_keys(f"{kind} ", node.entries, problems, recorded).items()
+    if isinstance(entry.value, TableNode):
+        parameters = _renamed_keys(f"{kind} {name}.", entry.value.entries, problems, recorded)
+        entry = replace(entry, value=replace(entry.value, entries=parameters))
+    return replace(node, entries={name: entry})
+
+
+def _renamed_keys(of: str, entries: Mapping[str, KeyValue], problems: Problems, recorded: bool) -> dict[str, KeyValue]:
+    keys: dict[str, KeyValue] = {}
+    for name, entry in entries.items():
+        key = _new_name(of, name, entry.at, problems, recorded)
+        if key in keys or (key != name and key in entries):
+            problems.add(entry.at, f"{name} and {key} are two names of one thing. Keep {key}")
+        keys[key] = entry
+    return keys
+
+
+def _new_name(of: str, name: str, at: Position, problems: Problems, recorded: bool) -> str:
+    entry = renamed(f"{of}{name}")
+    if entry is None:
+        return name
+    if recorded:
+        return entry.new
+    message = f"{of.partition(' ')[2]}{name} is called {entry.new} since {entry.since}"
+    if entry.is_removed():
+        problems.add(at, f"{message}. Write {entry.new}")
+    else:
+        advice = f"{at}: {message}, and goes in {entry.removed_in}. Write {entry.new}"
+        warnings.warn(advice, RenamedWarning, stacklevel=2)
+    return entry.new
 
 
 def find_class(part: PartNode, section: str, problems: Problems) -> type[Any] | None:

@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from corpusmill.engine.plan.earlier_runs import INDEX, comparable, key_files
+from corpusmill.engine.plan.earlier_runs import INDEX, INDEX_FORMAT, INDEX_VERSION, comparable, key_files
 from corpusmill.errors import InputError, did_you_mean
 from corpusmill.recipe.names import labels
 from corpusmill.report.run_files import RunFiles
@@ -70,7 +70,8 @@ def export(run: str | PathLike[str], folder: str | PathLike[str], step: str | No
         checksums = {"keys_checksum": checksum(target / keys), "docs_checksum": checksum(target / docs)}
         files.append({"keys": keys, "docs": docs, "rows": int(is_kept.sum())} | checksums)
     documents = sum(file["rows"] for file in files)
-    record = {"run": tables.name, "keys_of": comparable(made_by), "documents": documents, "files": files}
+    record = {"format": INDEX_FORMAT, "version": INDEX_VERSION, "run": tables.name, "keys_of": comparable(made_by)}
+    record |= {"documents": documents, "files": files}
     write_atomic(str(target / INDEX), json.dumps(record, indent=1, ensure_ascii=False).encode())
     return WrittenIndex(
         target, label, documents, sum(path.stat().st_size for path in target.rglob("*") if path.is_file())

@@ -54,7 +54,7 @@ def by_path(location: str, files: Sequence[Input]) -> list[Input]:
     run = RunFolder(location)
     paths = {
         source.source: tuple(map(name_of, source.paths))
-        for source in Recipe.parse(run.record()["recipe"], location).read
+        for source in Recipe.parse(run.record()["recipe"], location, recorded=True).read
     }
     grouped: dict[tuple[str, str, str | None], list[Input]] = {}
     for file in files:

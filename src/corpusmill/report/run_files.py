@@ -101,7 +101,7 @@ class RunFiles:
     def recipe_with(self, settings: Sequence[str]) -> Recipe:
         """The recipe with changes, written as for --set of `corpusmill run`."""
         where = self.folder.name_of(RUN)
-        recipe = Recipe.parse(self.recipe_text, where)
+        recipe = Recipe.parse(self.recipe_text, where, recorded=True)
         # Not to the text with all values that were used: a rule that a change leaves out of `rules` is set there.
         return Recipe.parse(recipe.dump(), where, settings) if settings else recipe
 

@@ -16,7 +16,7 @@ import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
-from corpusmill.errors import ShardError
+from corpusmill.errors import ShardError, other_format
 from corpusmill.shards.entries import index_files
 from corpusmill.shards.layout import INDEX, DocumentSpans, ShardEntry, ShardIndex, stored
 
@@ -39,13 +39,13 @@ def read_forgotten(folder: Path) -> tuple[Int64s, Int64s]:
         return NO_DOCUMENTS, NO_DOCUMENTS
     except (OSError, ValueError, RecursionError) as error:
         raise ShardError(f"{path}: cannot be read ({error}). It lists documents to leave out; copy it again.") from None
+    if isinstance(record, dict) and record.get("format") == FORMAT and record.get("version") != VERSION:
+        raise ShardError(other_format(str(path), record.get("version"), VERSION))
     lists = [record.get(name) for name in ("documents", "erased")] if isinstance(record, dict) else []
     if not lists or record.get("format") != FORMAT or record.get("xxh3_128") != _checksum(*lists):
         raise ShardError(
             f"{path}: is not as it was written: its checksum differs. It lists documents to leave out; copy it again."
         )
-    if record.get("version") != VERSION:
-        raise ShardError(f"{path}: version {record.get('version')}; this program reads version {VERSION}.")
     documents, erased = (np.array(numbers, np.int64) for numbers in lists)
     return documents, erased
 

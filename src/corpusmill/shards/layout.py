@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, get_args, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from corpusmill.errors import ShardError
+from corpusmill.errors import ShardError, other_format
 from corpusmill.shards.loss import LossRule
 
 INDEX = "index.json"
@@ -295,10 +295,7 @@ class ShardIndex:
         if not isinstance(record, dict) or record.get("format") != FORMAT:
             raise ShardError(f'{path}: not an index of shards: "format" is not "{FORMAT}". Name a folder of shards.')
         if record.get("version") != VERSION:
-            raise ShardError(
-                f"{path}: version {record.get('version')} of the format; this program reads version {VERSION}. "
-                "Install the corpusmill that wrote it."
-            )
+            raise ShardError(other_format(str(path), record.get("version"), VERSION))
         try:
             index = ShardIndex.from_facts(record, tuple(ShardEntry(**entry) for entry in record["shards"]))
         except (KeyError, TypeError, ValueError) as error:

@@ -18,12 +18,13 @@ import pyarrow as pa
 import xxhash
 from numpy.typing import NDArray
 
-from corpusmill.errors import AssetError, InputError
+from corpusmill.errors import AssetError, InputError, other_format
 
 PATHS = {"/robots.txt": "robots", "/.well-known/tdmrep.json": "tdmrep"}
 LARGEST = 500 << 10  # bytes of a file that are kept: RFC 9309, section 2.5, demands as many
 DEFAULT_PORTS = {"http": 80, "https": 443}
-FORMAT = b"corpusmill captures 1"
+KIND, VERSION = b"corpusmill captures ", 1
+FORMAT = KIND + b"%d" % VERSION
 TABLE = pa.schema(
     [
         ("key", pa.uint64()),  # of the origin and the kind, in order
@@ -107,7 +108,10 @@ class Captures:
     def __init__(self, path: Path) -> None:
         try:
             reader = pa.ipc.open_file(pa.memory_map(str(path)))
-            if (reader.schema.metadata or {}).get(b"format") != FORMAT:
+            format = (reader.schema.metadata or {}).get(b"format", b"")
+            if format.startswith(KIND) and format != FORMAT:
+                raise AssetError(other_format(str(path), format.removeprefix(KIND).decode("ascii", "replace"), VERSION))
+            if format != FORMAT:
                 raise pa.ArrowInvalid("it was not written by `corpusmill rights`")
             self._batches = [reader.get_batch(number) for number in range(reader.num_record_batches)]
         except pa.ArrowException as error:

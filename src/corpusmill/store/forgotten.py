@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from corpusmill import storage
-from corpusmill.errors import ResumeError
+from corpusmill.errors import ResumeError, other_format
 from corpusmill.store.run_folder import FORGOTTEN, RunFolder
 
 RECORD, VERSION = "corpusmill-run-forgotten", 1
@@ -57,6 +57,8 @@ def read(run: RunFolder) -> Forgotten | None:
         return None
     try:
         record = json.loads(storage.read_bytes(name))
+        if record["format"] == RECORD and record["version"] != VERSION:
+            raise ResumeError(other_format(run.name_of(FORGOTTEN), record["version"], VERSION))
         lists = {name: record[name] for name in ("ids", "urls", "domains")}
         if record["format"] == RECORD and record["version"] == VERSION and record["sha256"] == _sum(lists):
             return Forgotten(*map(frozenset, lists.values()))

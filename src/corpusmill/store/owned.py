@@ -16,10 +16,11 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from corpusmill import storage
-from corpusmill.errors import RefusedFolder
+from corpusmill.errors import RefusedFolder, ResumeError, other_format
 
 MARKER, WRITTEN = ".corpusmill", "written.json"
-MARK = {"format": "corpusmill-run-folder", "version": 1}
+VERSION = 1  # of all that is in a run's folder but what has a number of its own; run.json says it, too
+MARK = {"format": "corpusmill-run-folder", "version": VERSION}
 FORMAT = "corpusmill-written"
 SHOWN = 20  # names in a message
 ROWS = re.compile(r".+-[0-9a-f]{32}")  # a folder of documents that were in memory
@@ -36,7 +37,8 @@ INSIDE = {
 
 
 def is_marked(location: str) -> bool:
-    """Whether a folder was made by a run, or taken by one when it was empty."""
+    """Whether a folder was made by a run, or taken by one when it was empty. Raises ResumeError if its format is one
+    that this version does not know."""
     name = storage.join(location, MARKER)
     if not storage.size_of(name):
         return False
@@ -44,7 +46,16 @@ def is_marked(location: str) -> bool:
         record = json.loads(storage.read_bytes(name))
     except ValueError:
         return False
-    return isinstance(record, dict) and record.get("format") == MARK["format"]
+    if not isinstance(record, dict) or record.get("format") != MARK["format"]:
+        return False
+    refuse_unknown(name, record.get("version"))
+    return True
+
+
+def refuse_unknown(name: str, version: object, wrote: str | None = None) -> None:
+    """Raises ResumeError unless this version knows the format of a run's folder, as a file of it says."""
+    if not isinstance(version, int) or not 1 <= version <= VERSION:
+        raise ResumeError(other_format(name, version, VERSION, wrote))
 
 
 def mark(location: str) -> None:

@@ -218,7 +218,8 @@ class RunFolder:
         return storage.exists(self.name_of(RUN))
 
     def record(self) -> dict[str, Any]:
-        """What run.json says. Raises InputError if there is no run here, ResumeError if it is damaged."""
+        """What run.json says. Raises InputError if there is no run here, ResumeError if it is damaged, or if a newer
+        version wrote it."""
         if not self.exists():
             raise InputError(f"{self.place}: no run here (there is no {RUN}). `corpusmill run RECIPE` makes one.")
         record: dict[str, Any] = self.read(RUN)
@@ -240,6 +241,10 @@ class RunFolder:
         if not storage.exists(full):
             return shape.missing()
         record = read_json(full)
+        if name == RUN and isinstance(record, dict):  # 0.9 wrote no number
+            versions = record.get("versions")
+            wrote = versions.get("corpusmill") if isinstance(versions, dict) else None
+            owned.refuse_unknown(full, record.get("format", 1), wrote)
         if not shape.fits(record):
             raise DamagedRecord(full, f"not {shape.description}")
         return record

@@ -10,7 +10,7 @@ from typing import Any
 
 from corpusmill import storage
 from corpusmill.engine.plan.identity import keys_description
-from corpusmill.errors import RecipeError, did_you_mean
+from corpusmill.errors import RecipeError, did_you_mean, other_format
 from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.names import labels, name_of
 from corpusmill.steps import ComparesWithEarlierRuns, CorpusStep
@@ -18,6 +18,7 @@ from corpusmill.steps.keys import FORMAT, EarlierKeys, KeyFile
 from corpusmill.store.run_folder import RunFolder
 
 INDEX = "index.json"
+INDEX_FORMAT, INDEX_VERSION = "corpusmill-index", 1
 Kept = tuple[KeyFile, str]  # a file, and a fingerprint of what it and its documents hold
 
 
@@ -121,7 +122,7 @@ def _absolute(name: str) -> str:
 
 def _from_run(run: RunFolder, step: CorpusStep, label: str) -> list[Kept]:
     record = run.record()
-    recipe = Recipe.parse(record["recipe"], run.place)
+    recipe = Recipe.parse(record["recipe"], run.place, recorded=True)
     same = {name: earlier for name, earlier in zip(labels(recipe.steps), recipe.steps) if type(earlier) is type(step)}
     expected, format_ = comparable(step), record.get("keys")
     fitting = [name for name, earlier in same.items() if comparable(earlier) == expected]
@@ -145,7 +146,10 @@ def _of_another_format(format_: int | None) -> str:
 
 
 def _from_index(location: str, step: CorpusStep, label: str) -> list[Kept]:
-    record = json.loads(storage.read_bytes(storage.join(location, INDEX)))
+    name = storage.join(location, INDEX)
+    record = json.loads(storage.read_bytes(name))
+    if (version := record.get("version", 1)) != INDEX_VERSION:  # 0.9 wrote no number
+        raise RecipeError(f"{label}.against: {other_format(name, version, INDEX_VERSION)}")
     expected, has = comparable(step), record["keys_of"]
     if has != expected and has | {"format": FORMAT} == expected:
         raise RecipeError(

@@ -16,6 +16,7 @@ from corpusmill.recipe.names import labels
 from corpusmill.steps import ReadsAssets, SolvesParameters
 from corpusmill.steps.keys import FORMAT
 from corpusmill.storage import printable
+from corpusmill.store.owned import VERSION
 
 Held = dict[str, dict[str, str]]
 
@@ -68,6 +69,7 @@ def describe(plan: RunPlan) -> dict[str, Any]:
             for info in plan.passes
         ],
         "keys": FORMAT,
+        "format": VERSION,
     }
 
 

@@ -10,7 +10,7 @@ from corpusmill.assets.extras import Extra
 from corpusmill.models.arranged import Arranged, arrange
 from corpusmill.models.fill_in import Fim, sentinel_ids
 from corpusmill.models.token_engines import EngineName
-from corpusmill.models.tokenizer import Tokenizer, load
+from corpusmill.models.tokenizer import Tokenizer, load, slow
 from corpusmill.models.tokenizer_file import Definition
 from corpusmill.models.tokenizer_name import SHIPPED, asset_of, assets_of, extras_of
 from corpusmill.models.url_prefix import UrlPrefix, marks
@@ -26,8 +26,9 @@ class Bpe:
                 (Unigram or BPE), a .tiktoken file named for its encoding, or the folder with one of the first two; or a
                 repository of the Hugging Face hub, org/name or org/name@revision, from its cache or downloaded; or one
                 of these by its name: o200k, llama3, qwen3, gemma3 …
-    engine      "gigatoken" (fast), "tokenizers" (the reference), "tiktoken", "sentencepiece" (the reference for
-                .model); or "auto": gigatoken where it gives the same ids, else the reference
+    engine      "gigatoken" (fast; the extra `fast`), "tokenizers" (the reference), "tiktoken", "sentencepiece" (the
+                reference for .model); or "auto": gigatoken where it is installed and gives the same ids, else the
+                reference
     eos         the token that ends a document; looked up among the usual names if not given
     bos         the token that begins a document; none if not given, even if the tokenizer would add one
     fim         fill in the middle, of a share of documents. The sentinels are tokens of the tokenizer, without loss;
@@ -60,12 +61,13 @@ class Bpe:
 
     @property
     def remarks(self) -> tuple[str, ...]:
+        remarks = [why] if self.engine == "auto" and (why := slow()) else []
         if self.tokenizer in SHIPPED:
-            return ()
+            return tuple(remarks)
         definition = assets.load(asset_of(self.tokenizer), Definition.read)
         drawn = definition.at_random
         settings = ", ".join(f"{name} {value}" for name, value in drawn.items())
-        remarks = [f"{self.tokenizer} draws tokens at random ({settings}); that is switched off"] if drawn else []
+        remarks += [f"{self.tokenizer} draws tokens at random ({settings}); that is switched off"] if drawn else []
         others = ", ".join(
             f"{token} has {number} in the file and {definition.ids[token]} there"
             for token, number in list(definition.ids_in_file.items())[:3]

@@ -5,7 +5,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from corpusmill.models.tokenizer import Tokenizer, load
+from corpusmill.models.tokenizer import Tokenizer, load, slow
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,6 +21,10 @@ class Bytes:
     @property
     def assets(self) -> tuple[str, ...]:
         return (self.tokenizer,)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        return (why,) if (why := slow()) else ()
 
     def open(self) -> Tokenizer:
         """The tokenizer, loaded once per process."""
