@@ -460,7 +460,7 @@ class RunFolder:
     def work_parts(self) -> list[str]:
         """The full names of what is there besides the output and the records: what the run was made with, and what
         was made of it for questions."""
-        names = (STAGES, INPUTS, FIND, ANSWERS, STAGES_RECORD, FINISHED, DATASET)
+        names = (STAGES, INPUTS, FIND, ANSWERS, STAGES_RECORD, FINISHED, DATASET, LOG)
         return [self.name_of(name) for name in names if storage.exists(self.name_of(name))]
 
 
