@@ -272,7 +272,9 @@ def test_a_list_or_an_index_that_is_damaged_is_named(tmp_path):
     with pytest.raises(InputError, match=f"{index.name}: the index cannot be read with where: true: "):
         read(folder, where="true")
     index.unlink()
-    with pytest.raises(InputError, match=f"{index.name}: the crawl lists this file of its index, but it does not exist"):
+    with pytest.raises(
+        InputError, match=f"{index.name}: the crawl lists this file of its index, but it does not exist"
+    ):
         read(folder, where="1 = 1")
 
 
