@@ -5,7 +5,8 @@ import json
 import pytest
 
 import corpusmill
-from corpusmill import Recipe, renamed
+from corpusmill import Recipe
+from corpusmill.recipe import renamed
 from corpusmill.about import __version__
 from corpusmill.errors import RecipeError, RenamedWarning
 from corpusmill.execute.serial import Serial

@@ -64,8 +64,8 @@ SPELLINGS = {"--licence": "--license", "--out": "--folder"}  # of options of all
 ABSENT_OPTIONS = {
     "--dry-run": "`corpusmill check RECIPE` says what it would do, `corpusmill plan RECIPE` what that would take",
     **dict.fromkeys(("-q", "--quiet"), "give --progress off"),
-    **dict.fromkeys(("-v", "--verbose"), "`corpusmill stats RUN` and the report say what a run did"),
-    "--log-file": "send stderr to a file: corpusmill run RECIPE --progress lines 2> FILE",
+    **dict.fromkeys(("-v", "--verbose"), "`corpusmill stats RUN`, RUN/log.txt and the report say what a run did"),
+    "--log-file": "RUN/log.txt has what a run prints, with the time",
 }
 UNGROUPED_TITLE = "Verbs"  # those that are in no group
 NUMBER_FORM = r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?"

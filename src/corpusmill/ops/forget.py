@@ -133,7 +133,7 @@ def forget(
     """Forget what `find` has found: record it, rewrite the output where it holds it, write a manifest.
 
     purge    remove everything else of the run that may hold its text: stages, the index of `find`, copies of input,
-             the report. It can be carried out again from its input, and nothing can be asked of it until then
+             the report, the log. It can be carried out again from its input, and nothing can be asked of it until then
     key      of the signature of the manifest
     served   what `steps_of` said, before, of loaders with the settings `loader`
 

@@ -33,9 +33,11 @@ from corpusmill.ops.kernels import preloaded, warm_kernels
 from corpusmill.ops.provenance import describe
 from corpusmill.ops.provenance.calls import COMPILING_CLOCK, FAILED, FINISHED, Call
 from corpusmill.ops.unused import remove_intermediate
+from corpusmill.progress.log import RunLog
 from corpusmill.recipe.model import Recipe
 from corpusmill.recipe.names import remarks
 from corpusmill.recipe.override import Overrides
+from corpusmill.report.numbers import plural
 from corpusmill.storage import disk_full, exists, is_full
 from corpusmill.store.locks import only_driver
 from corpusmill.store.run_folder import RunFolder
@@ -78,7 +80,8 @@ def run(
     """
     warm_start.leave_if_imported_by_worker()
     with ExitStack() as shown:
-        listener = listener or shown.enter_context(displays.display(progress))
+        listener = RunLog(listener or shown.enter_context(displays.display(progress)))
+        shown.enter_context(listener)
         started, call = now(), Call()
         named_folder = None if folder is None else RunFolder.at(folder)
         recipe = with_inputs(preflight.load(recipe, overrides, named_folder), inputs)
@@ -116,6 +119,8 @@ def run(
         seconds, counts = round(now() - started - compiling, 3), session.progress.counts
         if output.is_sound and not any(stage.done_now for stage in counts.values()):
             listener.note(f"nothing to do: {run_folder.place} is finished, and its outputs are as they were written")
+        flow = output.waterfall
+        listener.write(f"{plural(flow.documents_in, 'document')} in, {flow.documents_out} out, in {seconds:.1f} s")
         damaged = tuple(session.repairs.damaged)
         result = Run(run_folder.place, output.waterfall, seconds, counts, output.checked, damaged, round(compiling, 3))
         if not output.is_sound:
@@ -151,6 +156,8 @@ def _drive(session: Session, ready: preflight.PreflightResult, call: Call, finis
                 has_report = finished and _is_described(run_folder, described)
                 call.begin(run_folder, plan.recipe, executor, described)
                 begun = True
+                if isinstance(listener, RunLog):
+                    listener.begin(run_folder)
                 try:
                     return _to_the_end(session, call, has_report)
                 except BaseException as error:

@@ -19,6 +19,7 @@
         inputs/NAME-CHECKSUM/       documents that were in memory, as the run reads them
         output/                     what the recipe writes, under lasting names
         waterfall.json report.html  what happened
+        log.txt                     what was printed meanwhile, with the time
         forgotten.json, forget/     documents that it must leave out from now on, and what was done each time
         answers/                what language models have said, see `inference.answer_log`
     workers/ leases/            workers that share the run, see `leases`
@@ -72,6 +73,7 @@ RECORDED = {  # in RUN
 }  # fmt: skip
 FIND, HUB, DATASET = "find", "hub", "documents.arrow"
 LOCK = ".lock"
+LOG = "log.txt"
 ANSWERS = "answers"
 
 
@@ -111,7 +113,7 @@ SHAPES = {
 FOLDERS = (STAGES, INPUTS, OUTPUT, HUB, FORGET, FIND, ANSWERS, "workers", "leases")
 RECORDS = (
     RUN, WATERFALL, REPORT, STAGES_RECORD, FINISHED, COLLECTION, CANARIES_RECORD, TRAINING_RECORD, FORGOTTEN, DATASET,
-    LOCK, owned.MARKER, owned.WRITTEN,
+    LOCK, LOG, owned.MARKER, owned.WRITTEN,
 )  # fmt: skip
 NUMBER = re.compile(r"\d+\.json")  # of a record in FORGET
 KEPT_AT_RESTART = (FORGOTTEN, FORGET, ANSWERS, LOCK, owned.MARKER)  # answers have been paid for
@@ -255,6 +257,16 @@ class RunFolder:
             storage.remove(self.name_of(name))
         else:
             storage.write_atomic(self.name_of(name), as_json(record))
+
+    def append(self, name: str, data: bytes) -> None:
+        """Append to a file of the run; in an object store it is written anew."""
+        if self.is_local:
+            with (self.path / name).open("ab") as file:
+                file.write(data)
+        else:
+            full = self.name_of(name)
+            before = storage.read_bytes(full) if storage.exists(full) else b""
+            storage.write_atomic(full, before + data)
 
     def is_published(self, where: Mapping[str, tuple[str, str]]) -> bool:
         """Whether what these stages left was published, verified and reported, and nothing else since.
@@ -453,7 +465,7 @@ class RunFolder:
     def work_parts(self) -> list[str]:
         """The full names of what is there besides the output and the records: what the run was made with, and what
         was made of it for questions."""
-        names = (STAGES, INPUTS, FIND, ANSWERS, STAGES_RECORD, FINISHED, DATASET)
+        names = (STAGES, INPUTS, FIND, ANSWERS, STAGES_RECORD, FINISHED, DATASET, LOG)
         return [self.name_of(name) for name in names if storage.exists(self.name_of(name))]
 
 
