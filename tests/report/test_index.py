@@ -88,9 +88,9 @@ def test_its_documents_have_what_comparing_reads(run, tmp_path, step, columns):
 def test_which_step_is_said_where_there_are_several(run, tmp_path):
     with pytest.raises(InputError, match=r"choose it with --dedup. .* has: exact, minhash"):
         export(run.folder, tmp_path / "index")
-    with pytest.raises(InputError, match=r'there is no step "minhsh" .*; did you mean "minhash"'):
+    with pytest.raises(InputError, match=r'there is no dedup step "minhsh" .*; did you mean "minhash"'):
         export(run.folder, tmp_path / "index", "minhsh")
-    with pytest.raises(InputError, match='there is no step "keep_where"'):
+    with pytest.raises(InputError, match='there is no dedup step "keep_where"'):
         export(run.folder, tmp_path / "index", "keep_where")
     assert not (tmp_path / "index").exists()
 
