@@ -31,7 +31,7 @@ from corpusmill.text.blocks.summary import PAGE_COLUMNS, page_columns
 from corpusmill.text.blocks.trees import Trees, probabilities, several_probabilities
 
 BLOCKS_MODEL = "blocks"  # ships; scripts/train_blocks.py makes it
-FORMAT = 2  # changes if the same file would give other probabilities
+FORMAT = 3  # changes if the same file would give other probabilities
 PAGE_TYPES = ("article", "collection", "documentation", "forum", "listing", "product", "service")
 QUESTIONS = ("older", *PAGE_TYPES)  # what the stage `page` is asked of a page
 STAGES = ("first", "drop", "keep", "modern", "page")  # the second for comments: drop, the third for comments: keep
@@ -46,7 +46,7 @@ Favour = Literal["precision", "balance", "recall"]
 THRESHOLDS: Mapping[Favour, float] = {"precision": 0.65, "balance": 0.45, "recall": 0.2}
 # Probability that a page is an older one, up to which the trees of modern pages judge it, and from which those of older
 # pages do. Between, both do: on pages that nobody trained on the mean of their log odds is better than either.
-MODERN, OLDER = 0.25, 0.75
+MODERN, OLDER = 0.3, 0.7
 # Expected F1 of a page for which THRESHOLDS hold; where they are lowered, a block needs less in proportion, down to a
 # share: an older page without text has hardly a block that is likelier.
 Lowered = tuple[float, float]
