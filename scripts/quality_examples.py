@@ -9,8 +9,8 @@ at four times:
     recipes     of demo/prose, all in `train`
     posts       of newsgroups, without headers and quotations, by group: none in `train`, see GROUPS
     mails       that people wanted, and as bad ones
-    spam        that nobody wanted (SpamAssassin's): half in `train` by a hash of the text, in `test` the others, less those
-                that share a tenth of their runs of five words with one in `train`; none in `dev`
+    spam        that nobody wanted (SpamAssassin's): half in `train` by a hash of the text, in `test` the others, less
+                those that share a tenth of their runs of five words with one in `train`; none in `dev`
     web         English pages of extraction benchmarks, all in `train`: what people marked as the text of the page, and
                 as bad ones the rest of the page
     ruins       of print that was badly recognised, made of chapters: Moby-Dick, Frankenstein, Pride and Prejudice
@@ -125,7 +125,7 @@ def mail_text(raw: str) -> str:
         if part.get_content_maintype() != "text":
             continue
         encoded = part.get("Content-Transfer-Encoding", "").strip().lower() in ("base64", "quoted-printable")
-        payload = part.get_payload(decode=encoded)
+        payload = part.get_payload(decode=True) if encoded else part.get_payload()
         text = payload.decode("latin-1") if isinstance(payload, bytes) else str(payload)
         if part.get_content_subtype() == "html" or re.search(r"<(html|body|table)\b", text, re.I):
             text = extract_plain_text(text, main_content=False)

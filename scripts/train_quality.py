@@ -3,10 +3,10 @@
     python scripts/train_quality.py --data DIR
 
 Most of its weight is on pages that people called good or bad, DCLM's labels: quality/dclm_human_labels.jsonl.gz. The
-rest are kinds of documents that these have few of (scripts/quality_examples.py), half of the mails of SpamAssassin, text
-and furniture of pages of extraction benchmarks, running text of the demo, and made pages: shops, spam, menus, lists,
-teasers. The file holds hashed weights and no text. How well it ranks pages is measured on labelled pages that a model has not seen: tenths of
-them are left out of the training in turn. Running this again gives the same bytes.
+rest are kinds of documents that these have few of (scripts/quality_examples.py), half of the mails of SpamAssassin,
+text and furniture of pages of extraction benchmarks, running text of the demo, and made pages: shops, spam, menus,
+lists, teasers. The file holds hashed weights and no text. How well it ranks pages is measured on labelled pages that a
+model has not seen: tenths of them are left out of the training in turn. Running this again gives the same bytes.
 """
 
 import argparse
@@ -134,9 +134,10 @@ def main() -> None:
         "documents": {"good": int(labels.good.sum()), "bad": int((~labels.good).sum()), "repeated": 0, "disputed": 0},
         "data": {
             "labelled": "web pages that people called good or bad, of DCLM (MIT)",
-            "good": "marked text of pages of extraction benchmarks; Stack Exchange; Shakespeare; prose of the demo; mails "
-            "of SpamAssassin",
-            "bad": "the rest of those pages; half of SpamAssassin's spam; made: ruins of scanned print, lists, shops, menus",
+            "good": "marked text of pages of extraction benchmarks; Stack Exchange; Shakespeare; prose of the demo; "
+            "half of SpamAssassin's mails",
+            "bad": "the rest of those pages; half of SpamAssassin's spam; made: ruins of scanned print, lists, shops, "
+            "spam, menus",
         },
         "note": f"English. Its scores below are on the labelled pages, each scored by a model trained without it "
         f"({FOLDS} folds).",

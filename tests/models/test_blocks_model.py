@@ -26,8 +26,8 @@ from corpusmill.models.blocks import (
     possible,
 )
 from corpusmill.models.model_file import read_model, write_model
-from corpusmill.text.blocks.compose import compose
 from corpusmill.text.blocks.columns import columns
+from corpusmill.text.blocks.compose import compose
 from corpusmill.text.blocks.page import WORDS
 from corpusmill.text.blocks.trees import Trees, probabilities
 

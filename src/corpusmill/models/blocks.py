@@ -130,7 +130,8 @@ def between(one: Float32s, other: Float32s) -> Float32s:
     [0.5, 0.5]
     """
     both, neither = np.sqrt(one * other), np.sqrt((1 - one) * (1 - other))
-    return both / np.maximum(both + neither, np.finfo(np.float32).tiny)
+    made: Float32s = both / np.maximum(both + neither, np.finfo(np.float32).tiny)
+    return made
 
 
 @dataclass(frozen=True)

@@ -74,8 +74,8 @@ def compose(page: BlockPage, keep: Bools, markup: Markup = "text", possible: Boo
 def composed(page: BlockPage, keep: Bools, markup: Markup = "text", possible: Bools | None = None) -> Composed:
     """The text of the kept blocks.
 
-    possible   (blocks,) blocks that may be kept, too: code beside text, and in Markdown what is in its lists and tables;
-               None: code alone
+    possible   (blocks,) blocks that may be kept, too: code beside text, and in Markdown what is in its lists and
+               tables; None: code alone
 
     text       a block a line, or more where it has breaks or is code; "• " before items of lists; cells of a row of a
                table of data in one line, with tabs between, of empty ones too
