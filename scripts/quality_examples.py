@@ -8,6 +8,9 @@ at four times:
     verse       plays of Shakespeare: the first half of the file, a quarter, a quarter
     recipes     of demo/prose, all in `train`
     posts       of newsgroups, without headers and quotations, by group: none in `train`, see GROUPS
+    mails       that people wanted, and as bad ones
+    spam        that nobody wanted (SpamAssassin's): half in `train` by a hash of the text, in `test` the others, less
+                those that share a tenth of their runs of five words with one in `train`; none in `dev`
     web         English pages of extraction benchmarks, all in `train`: what people marked as the text of the page, and
                 as bad ones the rest of the page
     ruins       of print that was badly recognised, made of chapters: Moby-Dick, Frankenstein, Pride and Prejudice
@@ -16,6 +19,7 @@ at four times:
                 because those that were trained on cost the ranking of labelled pages more than they helped here
 """
 
+import email
 import gzip
 import re
 import sys
@@ -27,6 +31,7 @@ from typing import Any, Literal
 import orjson
 import pyarrow as pa
 from fastwarc.warc import ArchiveIterator, WarcRecordType
+from resiliparse.extract.html2text import extract_plain_text
 
 from corpusmill.text.hashing import hash64
 
@@ -44,7 +49,8 @@ BOOKS = {
     "dev": "mary-shelley_frankenstein",
     "test": "jane-austen_pride-and-prejudice",
 }
-LEAST = 60  # words of a post: shorter ones are asides
+LEAST = 60  # words of a post or a mail: shorter ones are asides
+RUN, SHARED = 5, 0.1  # words, and the share of such runs that makes two mails of one family
 # What recognition of print takes for what.
 CONFUSED = {
     "e": "co", "c": "eo(", "o": "0ec", "a": "uo4", "h": "bli", "b": "hli6", "l": "1I|ti", "i": "1l!j", "t": "fl+",
@@ -58,6 +64,8 @@ SPECKS = ("'", ".", "^", "~", "*", "■", "|", "_", "-", "•", "\\", "»", ":",
 def good(data: Path, part: Part, rng: Random) -> dict[str, list[str]]:
     """Good documents by kind."""
     found = {"questions": questions(data, part), "verse": verse(data, part, rng)}
+    if part != "dev":
+        found["mails"] = mails(data, part, "ham")
     if part == "train":
         recipes = ["\n".join((passage.title, *passage.paragraphs)) for passage in own("recipes")]
         return found | {"recipes": recipes}
@@ -68,11 +76,12 @@ def bad(data: Path, part: Part, rng: Random, each: int) -> dict[str, list[str]]:
     """Bad documents by kind, so many of each."""
     passages = list(chapters(data, part))
     texts = [cut(rng.choice(passages), rng) for _ in range(2 * each)]
-    return {
+    found = {
         "ruins": [ruin(text, rng) for text in texts[:each]],
         "lists": [listed(text, rng) for text in texts[each:]],
         "keywords": [stuffed(text, Random(text)) for text in texts[:each]],
     }
+    return found if part == "dev" else found | {"spam": mails(data, part, "spam")}
 
 
 def questions(data: Path, part: Part) -> list[str]:
@@ -93,6 +102,40 @@ def posts(data: Path, part: Part) -> list[str]:
             if len(text.split()) >= LEAST:
                 texts.append(text)
     return texts
+
+
+def mails(data: Path, part: Part, label: Literal["ham", "spam"]) -> list[str]:
+    """The texts of mails, each once."""
+    of_label = (record for record in records(data / "quality/spamassassin_mail.jsonl.gz") if record["label"] == label)
+    texts = list(dict.fromkeys(mail_text(record["text"]) for record in of_label))
+    texts = [text for text in texts if len(text.split()) >= LEAST]
+    chance = (hash64(pa.array(texts, pa.large_string())) % 2).tolist()
+    train = [text for text, number in zip(texts, chance) if number == 0]
+    if part == "train":
+        return train
+    known = {run for text in train for run in runs(text)}
+    rest = [text for text, number in zip(texts, chance) if number == 1]
+    return [text for text in rest if len(runs(text) & known) < SHARED * len(runs(text))]
+
+
+def mail_text(raw: str) -> str:
+    """The longest part of a mail that is text; of HTML what it shows."""
+    longest = ""
+    for part in email.message_from_string(raw).walk():
+        if part.get_content_maintype() != "text":
+            continue
+        encoded = part.get("Content-Transfer-Encoding", "").strip().lower() in ("base64", "quoted-printable")
+        payload = part.get_payload(decode=True) if encoded else part.get_payload()
+        text = payload.decode("latin-1") if isinstance(payload, bytes) else str(payload)
+        if part.get_content_subtype() == "html" or re.search(r"<(html|body|table)\b", text, re.I):
+            text = extract_plain_text(text, main_content=False)
+        longest = max(longest, text, key=len)
+    return re.sub(r"\n{3,}", "\n\n", longest.replace("\r", "")).strip()
+
+
+def runs(text: str) -> set[tuple[str, ...]]:
+    words = re.findall(r"[a-z]+", text.lower())
+    return set(zip(*(words[first:] for first in range(RUN))))
 
 
 def verse(data: Path, part: Part, rng: Random) -> list[str]:

@@ -182,7 +182,7 @@ def train(pages: Sequence[GoldPage], trees: int, report: bool) -> BlocksModel:
         **{kind: flat(fit(everything, target[kind], older[kind], trees)) for kind in ("drop", "keep")},
         "modern": flat(fit(everything[:, :COLUMNS], target["drop"], modern, MODERN_TREES, MODERN)),
         "page": flat(
-            fit(whole, ~typed, np.ones(len(whole)), PAGE_TREES, OF_PAGES),
+            fit(whole, ~typed, even(typed), PAGE_TREES, OF_PAGES),
             *(fit(whole, is_type, typed.astype(np.float64), PAGE_TREES, OF_PAGES) for is_type in of_type),
         ),
     }
@@ -250,6 +250,12 @@ def teacher(page: bytes) -> str:
         return trafilatura.extract(page.decode(), include_comments=False) or ""
     except Exception:
         return ""
+
+
+def even(typed: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """(pages,) weights by which older pages and modern ones count the same, however many of each there are: a model
+    that is tested on a benchmark of older pages has learned from fewer of these."""
+    return np.where(typed, 1 / max(typed.sum(), 1), 1 / max((~typed).sum(), 1))
 
 
 def balance(examples: Sequence[Example]) -> None:

@@ -20,13 +20,16 @@ from corpusmill.models.blocks import (
     THRESHOLDS,
     UNSURE,
     BlocksModel,
+    between,
     chosen,
     expected_f1,
     possible,
 )
 from corpusmill.models.model_file import read_model, write_model
+from corpusmill.text.blocks.columns import columns
 from corpusmill.text.blocks.compose import compose
 from corpusmill.text.blocks.page import WORDS
+from corpusmill.text.blocks.trees import Trees, probabilities
 
 PAGE = (
     b"<html><body><nav><a href=/>Home</a> <a href=/x>More</a></nav><article><h1>The mill</h1>"
@@ -97,6 +100,36 @@ def test_comments_are_kept_where_they_are_to_be():
 def test_precision_keeps_no_more_than_recall():
     precise, balanced, recalled = (kept(PAGE, "drop", favour) for favour in ("precision", "balance", "recall"))
     assert (precise <= balanced).all() and (balanced <= recalled).all()
+
+
+def of_age(log_odds, page_type="article"):
+    """The model, for which every page is of that type, and with these log odds an older one."""
+    leaves = [log_odds, *(1.0 if name == page_type else -1.0 for name in PAGE_TYPES)]
+    none = np.zeros(0, np.int16)
+    roots = ~np.arange(len(leaves), dtype=np.int16)
+    asked = Trees(none, np.zeros(0, np.float32), none, none, np.array(leaves, np.float32), roots)
+    return BlocksModel(model().card, model().hints, model().words, {**model().stages, "page": asked})
+
+
+def test_a_page_of_which_it_is_unsure_is_judged_by_both_kinds_of_trees():
+    page = model().scan(PAGE)
+    modern, both, older = (of_age(log_odds).judge(PAGE, page) for log_odds in (-2.0, 0.0, 2.0))
+    assert (modern.likely == probabilities(model().stages["modern"], columns(page)[0])).all()
+    assert (both.likely == between(modern.likely, older.likely)).all()
+    assert (modern.older, both.older, older.older) == (False, False, True)
+    assert (of_age(2.0, "documentation").judge(PAGE, page).likely == modern.likely).all()
+
+
+probability = st.floats(0, 1, width=32)
+
+
+@given(probability, probability)
+def test_what_is_between_two_probabilities_is(one, other):
+    made = float(between(np.array([one], np.float32), np.array([other], np.float32))[0])
+    assert min(one, other) - 1e-6 <= made <= max(one, other) + 1e-6
+    if 0.01 < one < 0.99 and 0.01 < other < 0.99:
+        odds = [np.log(value / (1 - value)) for value in (one, other, made)]
+        assert odds[2] == pytest.approx((odds[0] + odds[1]) / 2, abs=1e-4)
 
 
 def test_a_model_is_saved_as_it_was_loaded(tmp_path):

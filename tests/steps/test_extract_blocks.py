@@ -148,7 +148,7 @@ def test_markdown_keeps_what_its_structure_asks_for():
     assert len(blocks.blocks) == 7
     kept = np.array([False, True, False, True, False, False, False])
     assert compose(blocks, kept, "markdown") == "## Head\n\ntext\n\n```\ncode\n```\n\n- a long item\n- b"
-    assert compose(blocks, kept, "text") == "text\n• a long item"
+    assert compose(blocks, kept, "text") == "text\ncode\n• a long item"
 
 
 def test_markdown_has_possible_lists_tables_and_code_in_the_midst_of_the_text():
@@ -162,7 +162,7 @@ def test_markdown_has_possible_lists_tables_and_code_in_the_midst_of_the_text():
     story = STORY.strip()
     expected = f"{story}\n\n## Head\n\n- one\n- two\n\n```\ncode\n```\n\n{story}"
     assert compose(blocks, kept, "markdown", everywhere) == expected
-    assert compose(blocks, kept, "text", everywhere) == f"{story}\n{story}"
+    assert compose(blocks, kept, "text", everywhere) == f"{story}\ncode\n{story}"
 
 
 def test_what_is_improbable_or_a_comment_is_not_possible():

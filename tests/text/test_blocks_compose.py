@@ -85,6 +85,14 @@ def test_a_list_within_text_and_code_beside_text_come_along():
     assert composed("<p>a<p>x<p>y<pre>b</pre>", "markdown", [1, 0, 0, 0]) == "a"
 
 
+def test_code_beside_text_comes_along_in_plain_text_too():
+    assert composed("<p>a<pre>b</pre>", keep=[1, 0]) == "a\nb"
+    assert composed("<pre>b</pre><h2>x</h2><p>a", keep=[0, 0, 1]) == "b\na"
+    assert composed("<p>a<p>x<p>y<pre>b</pre>", keep=[1, 0, 0, 0]) == "a"
+    assert composed("<p>a<pre>b</pre>", keep=[1, 0], possible=[1, 0]) == "a"
+    assert composed("<p>a<ul><li>b</ul><p>c", keep=[1, 0, 1]) == "a\nc"
+
+
 def test_headings_of_kept_text_are_kept():
     assert composed("<h2>T</h2><p>a", "markdown", [0, 1]) == "## T\n\na"
     assert composed("<h1>S</h1><h2>T</h2><p>a", "markdown", [0, 0, 1]) == "# S\n\n## T\n\na"

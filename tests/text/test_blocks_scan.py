@@ -17,6 +17,8 @@ from corpusmill.text.blocks.page import (
     END_BLOCK,
     FIRST,
     FIRST_BLOCK,
+    FLAGS,
+    INNER,
     LAST,
     NAME,
     PARENT,
@@ -118,6 +120,12 @@ def test_words_of_classes_are_weighed_and_inherited():
     assert made.hints[1:].tolist() == [[-1, -1, -2, 1], [1, 0, -2, 1]]
     _, seen = scan_hints(b'<div class="commentBody x"><p id=body>x')
     assert seen.words.tolist() == [fnv(b"comment"), fnv(b"body"), fnv(b"body")] and seen.elements.tolist() == [1, 1, 2]
+
+
+def test_comments_are_readers_unless_they_are_in_code():
+    made = scan(b"<div class=comments>a</div><pre><span class=comment># b</span> c</pre><pre class=comment>d</pre>")
+    flags = made.elements[made.blocks[:, INNER], FLAGS] & names.IN_COMMENTS
+    assert (flags != 0).tolist() == [True, False, True]
 
 
 def test_a_page_of_few_words_has_the_text_of_noscript():

@@ -31,7 +31,7 @@ from corpusmill.text.blocks.summary import PAGE_COLUMNS, page_columns
 from corpusmill.text.blocks.trees import Trees, probabilities, several_probabilities
 
 BLOCKS_MODEL = "blocks"  # ships; scripts/train_blocks.py makes it
-FORMAT = 2  # changes if the same file would give other probabilities
+FORMAT = 3  # changes if the same file would give other probabilities
 PAGE_TYPES = ("article", "collection", "documentation", "forum", "listing", "product", "service")
 QUESTIONS = ("older", *PAGE_TYPES)  # what the stage `page` is asked of a page
 STAGES = ("first", "drop", "keep", "modern", "page")  # the second for comments: drop, the third for comments: keep
@@ -44,7 +44,9 @@ POSSIBLE = 0.02  # of a block that is kept if the structure of the text asks for
 Comments = Literal["keep", "drop"]
 Favour = Literal["precision", "balance", "recall"]
 THRESHOLDS: Mapping[Favour, float] = {"precision": 0.65, "balance": 0.45, "recall": 0.2}
-OLDER = 0.7  # probability from which a page is judged by the trees of older pages
+# Probability that a page is an older one, up to which the trees of modern pages judge it, and from which those of older
+# pages do. Between, both do: on pages that nobody trained on the mean of their log odds is better than either.
+MODERN, OLDER = 0.3, 0.7
 # Expected F1 of a page for which THRESHOLDS hold; where they are lowered, a block needs less in proportion, down to a
 # share: an older page without text has hardly a block that is likelier.
 Lowered = tuple[float, float]
@@ -104,15 +106,32 @@ class BlocksModel:
         whole = page_columns(raw, page, features)
         looks_older, *types = several_probabilities(self.stages["page"], whole, len(QUESTIONS))[0].tolist()
         page_type = PAGE_TYPES[int(np.argmax(types))]
-        older = looks_older > OLDER and page_type != "documentation"  # of which the older benchmarks have hardly any
+        if page_type == "documentation":  # of which the older benchmarks have hardly any
+            looks_older = 0.0
+        older = looks_older > OLDER
         likely = None if older else probabilities(self.stages["modern"], features)
-        if likely is None or comments == "keep":
+        if likely is None or looks_older > MODERN or comments == "keep":
             first = probabilities(self.stages["first"], features)
             add_context(page, around, first, features)
             second = probabilities(self.stages[comments], features)
-            # The modern trees have learned from texts without readers' comments.
-            likely = second if likely is None else np.where(in_comments(page), np.maximum(likely, second), likely)
+            if likely is None:
+                likely = second
+            elif looks_older > MODERN:
+                likely = between(likely, second)
+            if comments == "keep":  # the modern trees have learned from texts without them
+                likely = np.where(in_comments(page), np.maximum(likely, second), likely)
         return Judged(likely, page_type, older)
+
+
+def between(one: Float32s, other: Float32s) -> Float32s:
+    """The probabilities whose log odds are the mean of those of two others.
+
+    >>> between(np.float32([0.5, 0.9]), np.float32([0.5, 0.1])).tolist()
+    [0.5, 0.5]
+    """
+    both, neither = np.sqrt(one * other), np.sqrt((1 - one) * (1 - other))
+    made: Float32s = both / np.maximum(both + neither, np.finfo(np.float32).tiny)
+    return made
 
 
 @dataclass(frozen=True)

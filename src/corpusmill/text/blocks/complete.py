@@ -27,10 +27,19 @@ def complete(page: BlockPage, outlined: Int32s, keep: Bools, possible: Bools | N
     if len(keep):
         places = outlined[page.blocks[:, ELEMENT]]
         _complete(places, np.ascontiguousarray(page.blocks[:, CHARACTERS]), len(page.elements), completed)
+        _complete_code(places, completed)
         if possible is not None:
             completed |= possible & _structured(page, outlined, places) & _in_main(page, keep)
         _complete_headings(places, completed)
     return completed
+
+
+def with_code(page: BlockPage, outlined: Int32s, keep: Bools, possible: Bools | None) -> Bools:
+    """(blocks,) the kept blocks, and with them code that text is kept beside, if it is possible. The synopsis of a
+    class has few words that tell it from a menu."""
+    completed = keep.copy()
+    _complete_code(outlined[page.blocks[:, ELEMENT]], completed)
+    return completed if possible is None else keep | completed & possible
 
 
 def _structured(page: BlockPage, outlined: Int32s, places: Int32s) -> Bools:
@@ -69,6 +78,12 @@ def _complete(places: Int32s, characters: Int32s, elements: int, keep: Bools) ->
             if group > 0 and 2 * kept_of[group] > all_of[group]:
                 keep[block] = True
     _complete_lists(places, keep)
+
+
+@kernel
+def _complete_code(places: Int32s, keep: Bools) -> None:
+    """Keep code that text is kept beside."""
+    count = len(keep)
     text = keep.copy()
     for block in range(count):
         if places[block, CODE_BLOCK] > 0 and not keep[block]:
@@ -113,4 +128,5 @@ def warm_up() -> None:
     """Compile this file and `outline`."""
     page = scan(b"<h1>a</h1><ul><li>b</ul>")
     keep = np.ones(len(page.blocks), np.bool_)
+    with_code(page, outline(page.elements), keep, keep)
     complete(page, outline(page.elements), keep, keep)

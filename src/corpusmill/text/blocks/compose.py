@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from corpusmill.text.array_types import Bools, Int32s
-from corpusmill.text.blocks.complete import complete
+from corpusmill.text.blocks.complete import complete, with_code
 from corpusmill.text.blocks.outline import (
     CELL,
     CODE_BLOCK,
@@ -74,7 +74,8 @@ def compose(page: BlockPage, keep: Bools, markup: Markup = "text", possible: Boo
 def composed(page: BlockPage, keep: Bools, markup: Markup = "text", possible: Bools | None = None) -> Composed:
     """The text of the kept blocks.
 
-    possible   (blocks,) blocks that Markdown may have too, where they are in its lists, tables and code; None for none
+    possible   (blocks,) blocks that may be kept, too: code beside text, and in Markdown what is in its lists and
+               tables; None: code alone
 
     text       a block a line, or more where it has breaks or is code; "• " before items of lists; cells of a row of a
                table of data in one line, with tabs between, of empty ones too
@@ -84,8 +85,7 @@ def composed(page: BlockPage, keep: Bools, markup: Markup = "text", possible: Bo
     Formulae are TeX between dollar signs in both.
     """
     outlined = outline(page.elements)
-    if markup == "markdown":
-        keep = complete(page, outlined, keep, possible)
+    keep = (complete if markup == "markdown" else with_code)(page, outlined, keep, possible)
     rows = page.blocks[keep]
     formulas = int(rows[:, FORMULAS].sum())
     if not len(rows):

@@ -23,6 +23,7 @@ from corpusmill.text.blocks.names import (
     IN_CELL,
     IN_COMMENTS,
     IN_PANEL,
+    IN_PRE,
     IS_HIDDEN,
     IS_LINK,
     IS_SKIPPED,
@@ -318,7 +319,10 @@ def open_element(
         data, values[2 * A_CLASS], values[2 * A_CLASS + 1], own, hints, hashes, count
     )
     count, _, of_id = read_hints(data, values[2 * A_ID], values[2 * A_ID + 1], own, hints, hashes, count)
-    flags = elements[parent, ELEMENT_FLAGS] | FLAGS[tag] | flag | of_id
+    flags = elements[parent, ELEMENT_FLAGS]
+    if flags & IN_PRE == 0:  # a comment in code is no reader's
+        flags |= flag | of_id
+    flags |= FLAGS[tag]
     role = landmark(data, values[2 * A_ROLE], values[2 * A_ROLE + 1])
     flags |= role
     flags |= landmark(data, values[2 * A_PROP], values[2 * A_PROP + 1])

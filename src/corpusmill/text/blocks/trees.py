@@ -51,8 +51,10 @@ def _evaluate(trees: Trees, rows: Float32s, out: Float32s) -> None:
             for tree in range(question * each, (question + 1) * each):
                 node = np.intp(root[tree])
                 while node >= 0:
-                    node = np.intp(left[node]) if row[column[node]] <= threshold[node] else np.intp(right[node])
-                total += leaf[~node]
+                    # Unsigned: without the look whether an offset counts from the end, a fifth of the time.
+                    at = np.uintp(node)
+                    node = np.intp(left[at]) if row[np.uintp(column[at])] <= threshold[at] else np.intp(right[at])
+                total += leaf[np.uintp(~node)]
             out[number, question] = np.float32(1) / (np.float32(1) + np.exp(-total))
 
 
