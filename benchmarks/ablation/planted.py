@@ -33,7 +33,7 @@ from corpusmill.report.tables import RunTables
 from corpusmill.text.hashing import hash64
 from corpusmill.train.ablate.ablation import Ablation, Effect, Interval, ablate
 from corpusmill.train.ablate.experiment import ModelKind
-from corpusmill.train.ablate.grams import Ngrams
+from corpusmill.train.ablate.grams import NgramModels
 
 PROSE = Path(__file__).parents[2] / "demo" / "prose"
 SURPRISE = 0.3  # of words are drawn from all: or documents would be near-duplicates of each other
@@ -84,10 +84,10 @@ TRIALS = {
 def kind_of(models: str) -> ModelKind:
     """GPTs are as small as they can be and still see more than single letters."""
     if models == "ngram":
-        return Ngrams()
-    from corpusmill.train.ablate.gpts import Gpts
+        return NgramModels()
+    from corpusmill.train.ablate.gpts import GptModels
 
-    return Gpts(width=32, layers=1, heads=2, length=32, rows=1, models_at_once=80)
+    return GptModels(width=32, layers=1, heads=2, length=32, rows=1, models_at_once=80)
 
 
 class Chain:

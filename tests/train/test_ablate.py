@@ -23,7 +23,7 @@ from corpusmill.train.ablate import design
 from corpusmill.train.ablate.ablation import ablate, interval
 from corpusmill.train.ablate.documents import GROUPS, Cell, DocumentSample, draw, near_duplicates, sides
 from corpusmill.train.ablate.experiment import MAX_EPOCHS, allotted, passes
-from corpusmill.train.ablate.grams import MODELS, ORDER, STRENGTH, SYMBOLS, Ngrams, bits, counts, judged_text
+from corpusmill.train.ablate.grams import MODELS, ORDER, STRENGTH, SYMBOLS, NgramModels, bits, counts, judged_text
 from corpusmill.train.ablate.picture import picture
 from corpusmill.train.ablate.weights import ShareLaw, best_weights
 
@@ -71,7 +71,7 @@ def test_models_of_parts_agree_with_the_definition(held_out, weighted):
 
 @pytest.mark.parametrize("factors", [1, 9, 40])
 def test_a_design_is_balanced_and_mixes_no_factor_with_two_others(factors):
-    models = Ngrams().models(factors)
+    models = NgramModels().models(factors)
     levels = design.levels(models, factors, np.random.default_rng(1)) * 2 - 1
     assert len(levels) == models >= max(MODELS, 4 * factors)
     assert (levels.sum(axis=0) == 0).all()

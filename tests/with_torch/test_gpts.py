@@ -19,10 +19,10 @@ torch.set_num_threads(1)  # the models are so small that threads wait for each o
 from torch.nn import functional
 
 from corpusmill.train.ablate.ablation import ablate
-from corpusmill.train.ablate.gpts import END, Gpts, GroupModels, Rows, for_device, schedule
+from corpusmill.train.ablate.gpts import END, GptModels, GroupModels, TokenRows, for_device, schedule
 from corpusmill.train.gpt import GPT
 
-SMALL = Gpts(width=16, layers=2, heads=2, length=24, rows=3, rate=2e-2, budget=1000)
+SMALL = GptModels(width=16, layers=2, heads=2, length=24, rows=3, rate=2e-2, budget=1000)
 BUDGET = 12 * SMALL.rows * SMALL.length  # bytes: twelve steps
 
 
@@ -82,8 +82,8 @@ def test_no_model_depends_on_those_beside_it(at_once):
 @settings(max_examples=40)
 @given(st.lists(st.text("ab é", max_size=9), max_size=4), st.integers(2, 7))
 def test_rows_hold_all_bytes_between_ends_and_no_position_crosses_a_document(texts, length):
-    rows = Rows.of(strings(*texts), length)
-    pairs = []
+    rows = TokenRows.packed(strings(*texts), length)
+    pairs: list[tuple[int, int, int]] = []
     for text in texts:
         symbols = [END, *text.encode(), END]
         pairs += zip(symbols, symbols[1:], range(len(symbols)))
@@ -122,7 +122,7 @@ def run(tmp_path_factory):
     return planted.mill(tmp_path_factory.mktemp("gpts") / "corpus", 3, 80_000, sources, length=2)
 
 
-TINY = Gpts(width=16, layers=1, heads=1, length=16, rows=1, rate=1e-2, models_at_once=80)
+TINY = GptModels(width=16, layers=1, heads=1, length=16, rows=1, rate=1e-2, models_at_once=80)
 
 
 def test_prose_is_better_and_noise_is_worse(run):

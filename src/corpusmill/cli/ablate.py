@@ -109,9 +109,9 @@ def ablate(
 def kind_of(models: Models) -> "ModelKind":
     """Raises MissingExtraError for GPTs without PyTorch."""
     if models is Models.NGRAM:
-        from corpusmill.train.ablate.grams import Ngrams
+        from corpusmill.train.ablate.grams import NgramModels
 
-        return Ngrams()
+        return NgramModels()
     from corpusmill.train.ablate.gpts import for_device
     from corpusmill.train.gpt import best_device
 

@@ -20,7 +20,7 @@ from corpusmill.report.figures.mix import Mix, mixes
 from corpusmill.report.tables import RunTables, finite
 from corpusmill.train.ablate.documents import GROUPS, DocumentSample, about, draw, sides
 from corpusmill.train.ablate.experiment import HELD_OUT_LEAST, MAX_EPOCHS, ModelKind, experiment
-from corpusmill.train.ablate.grams import Ngrams
+from corpusmill.train.ablate.grams import NgramModels
 from corpusmill.train.ablate.group_effects import Factors, GroupEffects, group_effects
 from corpusmill.train.ablate.weights import ShareLaw, best_weights
 
@@ -29,7 +29,7 @@ DRAWN_LEAST = 64 << 20  # bytes of it, or all
 # Student's t, 97.5 %, by degrees of freedom.
 T = {2: 4.3027, 3: 3.1824, 4: 2.7764, 5: 2.5706, 6: 2.4469, 7: 2.3646}
 MIN_GROUPS = min(T) + 1
-NGRAMS = Ngrams()
+NGRAMS = NgramModels()
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,7 @@ Weights = Mapping[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Gpts:
+class GptModels:
     """GPTs as a kind of models: see `experiment.ModelKind`.
 
     width, layers, heads   of each
@@ -100,12 +100,12 @@ class Gpts:
         return GroupModels(self, judged, parts, budget, random)
 
 
-def for_device(device: str) -> Gpts:
+def for_device(device: str) -> GptModels:
     """The kind for a device: with a CPU of two cores a run of any size takes half an hour at most; with an accelerator
     about ten minutes, if it does 40 TFLOPS on models of this size (reckoned, not measured)."""
     if device == "cpu":
-        return Gpts()
-    return Gpts(
+        return GptModels()
+    return GptModels(
         width=192,
         layers=6,
         heads=6,
@@ -121,7 +121,7 @@ def for_device(device: str) -> Gpts:
 
 
 @dataclass(frozen=True)
-class Rows:
+class TokenRows:
     """Documents in rows of bytes, each document between two ENDs; what is left of the last row has no targets.
 
     tokens, targets, positions   (rows, length)
@@ -132,7 +132,7 @@ class Rows:
     positions: NDArray[np.int16]
 
     @classmethod
-    def of(cls, texts: pa.LargeStringArray, length: int) -> "Rows":
+    def packed(cls, texts: pa.LargeStringArray, length: int) -> "TokenRows":
         documents = [np.frombuffer(text.encode(), np.uint8).astype(np.int16) for text in texts.to_pylist()]
         end = np.array([END], np.int16)
         tokens = np.concatenate([np.empty(0, np.int16), *(part for each in documents for part in (end, each))])
@@ -147,7 +147,7 @@ class Rows:
         return cls(tokens, targets, positions)
 
     @classmethod
-    def together(cls, parts: Sequence["Rows"], length: int) -> "Rows":
+    def joined(cls, parts: Sequence["TokenRows"], length: int) -> "TokenRows":
         empty = np.empty((0, length), np.int16)
         columns = zip(*((part.tokens, part.targets, part.positions) for part in parts))
         return cls(*(np.concatenate([empty, *column]) for column in columns)) if parts else cls(empty, empty, empty)
@@ -163,16 +163,16 @@ class GroupModels:
 
     def __init__(
         self,
-        kind: Gpts,
+        kind: GptModels,
         judged: Sequence[pa.LargeStringArray],
         parts: Sequence[pa.LargeStringArray],
         budget: int,
         random: np.random.Generator,
     ) -> None:
         self.kind = kind
-        by_part = [Rows.of(texts, kind.length) for texts in parts]
-        by_target = [Rows.of(texts, kind.length) for texts in judged]
-        self.rows, self.judged = (Rows.together(each, kind.length) for each in (by_part, by_target))
+        by_part = [TokenRows.packed(texts, kind.length) for texts in parts]
+        by_target = [TokenRows.packed(texts, kind.length) for texts in judged]
+        self.rows, self.judged = (TokenRows.joined(each, kind.length) for each in (by_part, by_target))
         self.part = np.repeat(np.arange(len(by_part)), [len(each.tokens) for each in by_part])
         self.target = np.repeat(np.arange(len(by_target)), [len(each.tokens) for each in by_target])
         self.targets = len(by_target)
@@ -226,7 +226,8 @@ class GroupModels:
     def untrained(self) -> GPT:
         with _INITIAL, torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.seed)
-            return GPT(self.kind.shape).to(self.kind.device)
+            model: GPT = GPT(self.kind.shape).to(self.kind.device)
+            return model
 
     def judge(self, weights: Weights) -> NDArray[np.float64]:
         """(models, targets) bits of the held-out text."""
@@ -256,7 +257,7 @@ def schedule(done: float) -> float:
     return LOWEST + (1 - LOWEST) * 0.5 * (1 + math.cos(math.pi * (done - WARM_UP) / (1 - WARM_UP)))
 
 
-def _nats(model: GPT, kind: Gpts, weights: Weights, tokens: Any, targets: Any, positions: Any) -> Any:
+def _nats(model: GPT, kind: GptModels, weights: Weights, tokens: Any, targets: Any, positions: Any) -> Any:
     """(rows, length) the loss of one model for each byte."""
     with torch.autocast(kind.device, torch.bfloat16, enabled=kind.bf16):
         logits = functional_call(model, dict(weights), (tokens, positions, within_documents(positions)))

@@ -36,7 +36,7 @@ MODELS = 256  # of a design: what sources do together is large where there are f
 
 
 @dataclass(frozen=True)
-class Ngrams:
+class NgramModels:
     """N-grams as a kind of models: see `experiment.ModelKind`."""
 
     budget: int = 2_000_000
