@@ -218,7 +218,7 @@ class Found:
 def measured(scratch: Path, models: str, seed: int) -> Found:
     trial = TRIALS[models]
     folder = mill(scratch / str(seed), seed, trial.source_bytes, length=trial.sentences)
-    prose = [text for text, _ in documents("noise-0", -1 - seed, trial.held_out, Chain())]
+    prose = [text for text, _ in documents("noise-0", -1 - seed, trial.held_out, Chain(), trial.sentences)]
     try:
         own = {"prose": pa.array(prose, pa.large_string())}
         return Found.of(ablate(RunTables(folder), own=own, kind=kind_of(models), budget=trial.budget, seed=seed))

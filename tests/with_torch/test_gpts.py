@@ -133,9 +133,15 @@ def test_prose_is_better_and_noise_is_worse(run):
     assert {effects[name].change.verdict for name in planted.NULL} == {"not shown"}
 
 
-def test_the_command_trains_gpts_and_threads_change_nothing(corpusmill, run):
-    status, out, _ = corpusmill("ablate", run, "--models", "gpt", "--bytes", "200", "--json")
+def test_the_command_trains_gpts(corpusmill, run, tmp_path):
+    own = tmp_path / "own.jsonl"
+    own.write_text("".join(json.dumps({"text": text}) + "\n" for text in prose(99, 60_000).to_pylist()))
+    status, out, _ = corpusmill("ablate", run, "--models", "gpt", "--bytes", "200", "--target", f"own={own}", "--json")
     record = json.loads(out)
     assert status == 0 and record["kind"].startswith("GPTs of ") and record["budget"] == 200
-    one, other = (ablate(RunTables(run), kind=TINY, budget=100, workers=workers) for workers in (1, 3))
+
+
+def test_threads_change_nothing(run):
+    own = {"prose": prose(99, 60_000)}
+    one, other = (ablate(RunTables(run), own=own, kind=TINY, budget=60, workers=workers) for workers in (1, 3))
     assert json.dumps(one.to_json()) == json.dumps(other.to_json())
