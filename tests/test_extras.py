@@ -172,7 +172,7 @@ def test_a_shipped_recipe_says_which_it_needs(bare, monkeypatch):
 
 def every_error():
     for module in pkgutil.walk_packages(corpusmill.__path__, "corpusmill."):
-        if not re.search(r"\.(__main__|torch|olmo|gpt|doremi|app)$|\.data\.", module.name):
+        if not re.search(r"\.(__main__|torch|olmo|gpt|gpts|app)$|\.data\.", module.name):
             importlib.import_module(module.name)
     waiting, found = [CorpusmillError], []
     while waiting:

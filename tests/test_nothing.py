@@ -373,7 +373,7 @@ QUESTIONS: dict[str, list[str]] = {
     "export": [f"RUN {format} NEW" for format in export.formats()],
     "push": ["RUN hf://datasets/me/made --dry-run", "RUN --card --eu-summary"],
     "index": ["RUN NEW --dedup exact"],
-    "train": ["tokenizer RUN --vocab-size 300 --out NEW", "mixture RUN --out NEW"],
+    "train": ["tokenizer RUN --vocab-size 300 --out NEW"],
     "forget": ["RUN --domain made.org --dry-run", "RUN --text PASSAGE --dry-run", "RUN --domain a.b --dry-run --steps"],
 }
 # They ask nothing about a run: they make one, wait for one, serve a page, or know no run at all.
@@ -392,7 +392,6 @@ UNANSWERED: dict[str, dict[str, tuple[int, str]]] = {
         "plan RUN": ROWS_MISSING,
         "remove RUN IN --dry-run": (2, "nothing would be left of this source"),
         "train tokenizer RUN --vocab-size 300 --out NEW": (2, "there are no texts to train on"),
-        "train mixture RUN --out NEW": (2, ""),
         "forget RUN --text PASSAGE --dry-run": (2, "the run has no such document"),
         "forget RUN --domain a.b --dry-run --steps": (2, "the run has no such document"),
     },
@@ -401,7 +400,6 @@ UNANSWERED: dict[str, dict[str, tuple[int, str]]] = {
         "audit RUN": (1, ""),  # red flags: its rows are half empty
         "audit RUN --prompt PROMPT": (1, ""),
         "remove RUN IN --dry-run": (2, "nothing would be left of this source"),
-        "train mixture RUN --out NEW": (2, ""),
         "forget RUN --domain a.b --dry-run --steps": (2, "the run has no such document"),
         **{
             f"export RUN {format} NEW": (2, "with val_fraction 0.0005 none of 1 document ")

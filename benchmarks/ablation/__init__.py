@@ -5,8 +5,8 @@ after rules and deduplication, after all of it and the quality model. `train` tr
 seeds on the same number of tokens of each, through the loader, and writes the loss on held-out text; it needs PyTorch
 and what `prepare` wrote, so it may run on another machine. `show` prints the table and draws the picture.
 
-`planted` asks whether `corpusmill ablate`, which measures any run with many smaller models, finds a worth that is
-known; `worth` prints what it says of the corpus that the GPT is trained on.
+`planted` asks whether `corpusmill ablate`, which measures any run with many smaller models (n-grams, or GPTs with
+`--models gpt`), finds a worth that is known; `worth` prints what it says of the corpus that the GPT is trained on.
 
     corpus    where the pages come from, and what is held out
     arms      what is milled, and how

@@ -10,6 +10,7 @@ def main() -> int:
     parser.add_argument("--data", type=Path, help="folder of real and labelled documents, for prepare and worth")
     parser.add_argument("--out", type=Path, required=True, help="folder of the arms and results")
     parser.add_argument("--size", choices=("small", "large"), default="small", help="large needs an accelerator")
+    parser.add_argument("--models", choices=("ngram", "gpt"), default="ngram", help="for planted: of what kind")
     parser.add_argument("--picture", type=Path, help="for show: the SVG to write")
     options = parser.parse_args()
     if options.verb == "prepare":
@@ -27,7 +28,7 @@ def main() -> int:
     elif options.verb == "planted":
         from benchmarks.ablation.planted import judge
 
-        return judge(options.out)
+        return judge(options.out, options.models)
     elif options.verb == "train":
         from benchmarks.ablation.training import train_all
 

@@ -5,9 +5,9 @@ and what each source has instead of prose is planted: sentences of random letter
 language, copies of its own documents, and all documents of another source. Of six stages three drop documents by
 chance, two drop what is known to be bad, and one drops good prose. The text that models are judged by is other prose.
 
-The truth of an effect is its mean over corpora that were drawn apart (`TRUTH` of them); what is judged are others
-(`JUDGED`): how often the 95 % interval holds the truth, the rank correlation of what was measured with it, and whether
-stages that do nothing are called so.
+The truth of an effect is its mean over other corpora than the one that is judged: the first ones of a trial, which are
+not judged, or, where each costs much, all others. What is judged is how often the 95 % interval holds the truth, the
+rank correlation of what was measured with it, and whether stages that do nothing are called so.
 """
 
 import json
@@ -19,9 +19,10 @@ import string
 import sys
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
-from statistics import mean
+from statistics import mean, stdev
 from typing import Any
 
 import pyarrow as pa
@@ -30,15 +31,13 @@ import corpusmill
 from corpusmill.execute.serial import Serial
 from corpusmill.report.tables import RunTables
 from corpusmill.text.hashing import hash64
-from corpusmill.train.ablate.ablation import Ablation, Effect, ablate
+from corpusmill.train.ablate.ablation import Ablation, Effect, Interval, ablate
+from corpusmill.train.ablate.experiment import ModelKind
+from corpusmill.train.ablate.grams import NgramModels
 
 PROSE = Path(__file__).parents[2] / "demo" / "prose"
-SOURCE_BYTES = 600_000
-BUDGET = 80_000  # of a model: less than there is of some sources in a group, so that hardly anything is read twice
-HELD_OUT_BYTES = 400_000  # of prose that no source has
 SURPRISE = 0.3  # of words are drawn from all: or documents would be near-duplicates of each other
-TRUTH, JUDGED = 16, 8  # corpora
-SENTENCES = 16  # of a document
+SENTENCES = 16  # of a document, if nothing else is said
 NOISE = (0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100)  # per cent of sentences of random letters
 SHUFFLED = (25, 50, 75, 100)  # of sentences whose words are in random order
 FOREIGN = (50, 100)  # of documents in another language
@@ -53,6 +52,42 @@ SOURCES = (
 NULL = ("first_by_chance", "second_by_chance", "third_by_chance")
 GOOD, BAD = ("some_noisy", "some_foreign"), "some_good"
 STAGES = (*NULL, *GOOD, BAD)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trial:
+    """How much is made and trained.
+
+    source_bytes   of each source
+    sentences      of a document: a small model should read some documents of each source
+    budget         bytes of a model: less than there is of some sources in a group, so that hardly anything is read
+                   twice
+    held_out       bytes of prose that no source has
+    truth          corpora of which the truth is the mean; 0: for each corpus, it is the mean of all others
+    judged         corpora that are judged
+    """
+
+    source_bytes: int
+    sentences: int
+    budget: int
+    held_out: int
+    truth: int
+    judged: int
+
+
+TRIALS = {
+    "ngram": Trial(source_bytes=600_000, sentences=SENTENCES, budget=80_000, held_out=400_000, truth=16, judged=8),
+    "gpt": Trial(source_bytes=120_000, sentences=4, budget=10_000, held_out=80_000, truth=0, judged=8),
+}
+
+
+def kind_of(models: str) -> ModelKind:
+    """GPTs are as small as they can be and still see more than single letters."""
+    if models == "ngram":
+        return NgramModels()
+    from corpusmill.train.ablate.gpts import GptModels
+
+    return GptModels(width=32, layers=1, heads=2, length=32, rows=1, models_at_once=80)
 
 
 class Chain:
@@ -77,11 +112,11 @@ class Chain:
         return words or ["So."]
 
 
-def documents(source: str, seed: int, size: int, chain: Chain) -> Iterator[tuple[str, str]]:
+def documents(source: str, seed: int, size: int, chain: Chain, length: int = SENTENCES) -> Iterator[tuple[str, str]]:
     """Texts of a source, about `size` bytes, each with what its stage is to know: noisy, foreign, good or "" """
     kind, _, number = source.partition("-")
     if kind == "twin":
-        yield from documents("noise-0", seed, size, chain)
+        yield from documents("noise-0", seed, size, chain, length)
         return
     chance = random.Random(f"{seed} {source}")
     share = int(number) / 100
@@ -89,7 +124,7 @@ def documents(source: str, seed: int, size: int, chain: Chain) -> Iterator[tuple
     foreign = str.maketrans(alphabet, "".join(random.Random(1).sample(alphabet, 26)))
     written = 0
     while written < size:
-        sentences = [chain.sentence(chance) for _ in range(SENTENCES)]
+        sentences = [chain.sentence(chance) for _ in range(length)]
         label = "good" if source == "noise-0" else ""
         if kind == "noise":
             for i, words in enumerate(sentences):
@@ -136,13 +171,13 @@ def some_good(document: Any) -> bool:
     return document.metadata["label"] != "good" or not is_chosen(document.text, 6, 0.5)
 
 
-def mill(folder: Path, seed: int, size: int = SOURCE_BYTES, sources: Sequence[str] = SOURCES) -> Path:
+def mill(folder: Path, seed: int, size: int, sources: Sequence[str] = SOURCES, length: int = SENTENCES) -> Path:
     """Write a corpus and run its recipe; returns the folder of the run."""
     folder.mkdir(parents=True)
     chain = Chain()
     for source in sources:
         with (folder / f"{source}.jsonl").open("w", encoding="utf-8") as file:
-            for text, label in documents(source, seed, size, chain):
+            for text, label in documents(source, seed, size, chain, length):
                 file.write(json.dumps({"text": text, "label": label}) + "\n")
     recipe = {
         "name": "planted",
@@ -155,14 +190,52 @@ def mill(folder: Path, seed: int, size: int = SOURCE_BYTES, sources: Sequence[st
     return corpusmill.run(path, folder=folder / "run", executor=Serial(), progress=False).folder
 
 
-def measured(scratch: Path, seed: int) -> Ablation:
-    folder = mill(scratch / str(seed), seed)
-    prose = [text for text, _ in documents("noise-0", -1 - seed, HELD_OUT_BYTES, Chain())]
+@dataclass(frozen=True)
+class Found:
+    """What was measured of a corpus: effects by the names of sources and functions, and what else is told."""
+
+    changes: Mapping[str, Interval]
+    mix: str
+    models: int
+    budget: int
+    kind: str
+
+    @classmethod
+    def of(cls, answer: Ablation) -> "Found":
+        effects = {name: effect.change for name, effect in named(answer.effects).items()}
+        mix = answer.mix.change.verdict if answer.mix else ""
+        return cls(effects, mix, answer.models, answer.budget, answer.kind)
+
+    @classmethod
+    def of_record(cls, record: dict[str, Any]) -> "Found":
+        return cls(**record | {"changes": {name: Interval(**each) for name, each in record["changes"].items()}})
+
+    @property
+    def bits(self) -> dict[str, float]:
+        return {name: change.bits for name, change in self.changes.items()}
+
+
+def measured(scratch: Path, models: str, seed: int) -> Found:
+    trial = TRIALS[models]
+    folder = mill(scratch / str(seed), seed, trial.source_bytes, length=trial.sentences)
+    prose = [text for text, _ in documents("noise-0", -1 - seed, trial.held_out, Chain(), trial.sentences)]
     try:
         own = {"prose": pa.array(prose, pa.large_string())}
-        return ablate(RunTables(folder), own=own, budget=BUDGET, seed=seed)
+        return Found.of(ablate(RunTables(folder), own=own, kind=kind_of(models), budget=trial.budget, seed=seed))
     finally:
         shutil.rmtree(scratch / str(seed))
+
+
+def all_measured(scratch: Path, models: str) -> list[Found]:
+    """Of all corpora of a trial, by seed. Each is appended to SCRATCH/MODELS.jsonl, and is not measured again."""
+    scratch.mkdir(parents=True, exist_ok=True)
+    results, corpora = scratch / f"{models}.jsonl", TRIALS[models].truth + TRIALS[models].judged
+    done = len(results.read_text().splitlines()) if results.exists() else 0
+    for seed in range(done, corpora):
+        with results.open("a") as file:
+            file.write(json.dumps(asdict(measured(scratch, models, seed))) + "\n")
+        print(f"{seed + 1} of {corpora}", file=sys.stderr)
+    return [Found.of_record(json.loads(line)) for line in results.read_text().splitlines()]
 
 
 def named(effects: Sequence[Effect]) -> dict[str, Effect]:
@@ -172,7 +245,7 @@ def named(effects: Sequence[Effect]) -> dict[str, Effect]:
 
 
 def changes(answer: Ablation) -> dict[str, float]:
-    return {name: effect.change.bits for name, effect in named(answer.effects).items()}
+    return Found.of(answer).bits
 
 
 def rank_correlation(left: Mapping[str, float], right: Mapping[str, float]) -> float:
@@ -187,49 +260,49 @@ def rank_correlation(left: Mapping[str, float], right: Mapping[str, float]) -> f
     return 1 - 6 * squares / (len(names) * (len(names) ** 2 - 1))
 
 
-def judge(scratch: Path) -> int:
+def judge(scratch: Path, models: str) -> int:
     """Print the table; 1 if a promise does not hold."""
-    print(f"{TRUTH} corpora for the truth, {JUDGED} that are judged", file=sys.stderr)
-    everything = []
-    for seed in range(TRUTH + JUDGED):
-        everything.append(measured(scratch, seed))
-        print(f"{seed + 1} of {TRUTH + JUDGED}", file=sys.stderr)
-    truths, judged = everything[:TRUTH], everything[TRUTH:]
-    names = list(changes(judged[0]))
-    values = {name: [changes(one)[name] for one in truths] for name in names}
-    truth = {name: mean(values[name]) for name in names}
+    trial = TRIALS[models]
+    everything = all_measured(scratch, models)
+    judged = everything[trial.truth :]
+    names = list(judged[0].changes)
+    of_others = [everything[: trial.truth] or [one for one in judged if one is not each] for each in judged]
+    truths = [{name: mean(one.bits[name] for one in others) for name in names} for others in of_others]
+    truth = {name: mean(each[name] for each in truths) for name in names}
     hits: dict[str, list[bool]] = defaultdict(list)
     verdicts: dict[str, list[str]] = defaultdict(list)
-    for one in judged:
-        for name, effect in named(one.effects).items():
-            hits[name].append(effect.change.low <= truth[name] <= effect.change.high)
-            verdicts[name].append(effect.change.verdict)
+    for found, known in zip(judged, truths):
+        for name, change in found.changes.items():
+            hits[name].append(change.low <= known[name] <= change.high)
+            verdicts[name].append(change.verdict)
     one = judged[0]
-    print(f"{one.models:,} models of {one.budget:,} bytes a corpus, {len(SOURCES)} sources, {len(STAGES)} stages\n")
+    print(f"{one.models:,} models ({one.kind}) of {one.budget:,} bytes a corpus, {len(of_others[0])} corpora for the ")
+    print(f"truth of each, {len(judged)} judged; {len(SOURCES)} sources, {len(STAGES)} stages\n")
     print("| | truth | measured once | 95 % interval | holds the truth | better | worse |")
     print("|---|---|---|---|---|---|---|")
-    effects = named(one.effects)
-    for name in sorted(effects, key=lambda name: (effects[name].kind, truth[name])):
-        change = effects[name].change
+    for name in sorted(names, key=lambda name: (name in STAGES, truth[name])):
+        change = one.changes[name]
         print(
             f"| {name} | {truth[name]:+.4f} | {change.bits:+.4f} | {change.low:+.4f} to {change.high:+.4f} | "
-            f"{sum(hits[name])} of {JUDGED} | {verdicts[name].count('better')} | {verdicts[name].count('worse')} |"
+            f"{sum(hits[name])} of {len(judged)} | {verdicts[name].count('better')} | {verdicts[name].count('worse')} |"
         )
-    sources = {name: truth[name] for name in SOURCES}
-    correlations = [rank_correlation({name: changes(each)[name] for name in SOURCES}, sources) for each in judged]
+    correlations = [
+        rank_correlation({name: found.bits[name] for name in SOURCES}, {name: known[name] for name in SOURCES})
+        for found, known in zip(judged, truths)
+    ]
     noise = {f"noise-{share}": float(share) for share in NOISE if share}  # noise-0 and its twin share their worth
-    planted = [rank_correlation({name: changes(each)[name] for name in noise}, noise) for each in judged]
+    planted = [rank_correlation({name: found.bits[name] for name in noise}, noise) for found in judged]
     held = mean(hit for each in hits.values() for hit in each)
     null = mean(verdict == "not shown" for name in NULL for verdict in verdicts[name])
     signs = mean(verdict == "better" for name in GOOD for verdict in verdicts[name])
-    error = max(math.sqrt(sum((v - truth[n]) ** 2 for v in values[n]) / (TRUTH - 1) / TRUTH) for n in names)
-    mixes = [each.mix.change.verdict for each in judged if each.mix]
+    errors = [stdev(each.bits[name] for each in of_others[0]) / math.sqrt(len(of_others[0])) for name in names]
     print()
     for name, each in (("the truth, 20 sources", correlations), (f"the noise, {len(noise)} sources", planted)):
         print(f"rank correlation with {name}: {min(each):.3f} at least, {mean(each):.3f} on average")
     intervals = sum(map(len, hits.values()))
-    print(f"intervals that hold the truth: {held:.3f} of {intervals}; the truth is known to {error:.4f}")
-    print(f"stages that do nothing: {null:.3f} of {len(NULL) * JUDGED} not shown to do anything")
-    print(f"good stages: {signs:.3f} of {len(GOOD) * JUDGED} better; the bad one: {verdicts[BAD].count('worse')} worse")
-    print(f"mixes that follow: {mixes.count('better')} of {len(mixes)} better than the run as it is")
+    print(f"intervals that hold the truth: {held:.3f} of {intervals}; the truth is known to {max(errors):.4f}")
+    print(f"stages that do nothing: {null:.3f} of {len(NULL) * len(judged)} not shown to do anything")
+    worse = verdicts[BAD].count("worse")
+    print(f"good stages: {signs:.3f} of {len(GOOD) * len(judged)} better; the bad one: {worse} worse")
+    print(f"mixes that follow: {[each.mix for each in judged].count('better')} of {len(judged)} better than it is")
     return int(min(correlations) < 0.9 or held < 0.9 or null < 0.9)

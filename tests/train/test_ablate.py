@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import corpusmill as mill
 from benchmarks.ablation import planted
+from corpusmill.assets.extras import TORCH
 from corpusmill.errors import InputError
 from corpusmill.execute.serial import Serial
 from corpusmill.recipe.shipped import shipped
@@ -22,7 +23,7 @@ from corpusmill.train.ablate import design
 from corpusmill.train.ablate.ablation import ablate, interval
 from corpusmill.train.ablate.documents import GROUPS, Cell, DocumentSample, draw, near_duplicates, sides
 from corpusmill.train.ablate.experiment import MAX_EPOCHS, allotted, passes
-from corpusmill.train.ablate.grams import ORDER, STRENGTH, SYMBOLS, bits, counts, judged_text
+from corpusmill.train.ablate.grams import MODELS, ORDER, STRENGTH, SYMBOLS, NgramModels, bits, counts, judged_text
 from corpusmill.train.ablate.picture import picture
 from corpusmill.train.ablate.weights import ShareLaw, best_weights
 
@@ -70,8 +71,9 @@ def test_models_of_parts_agree_with_the_definition(held_out, weighted):
 
 @pytest.mark.parametrize("factors", [1, 9, 40])
 def test_a_design_is_balanced_and_mixes_no_factor_with_two_others(factors):
-    levels = design.levels(factors, np.random.default_rng(1)) * 2 - 1
-    assert len(levels) >= max(design.MIN_MODELS, 4 * factors)
+    models = NgramModels().models(factors)
+    levels = design.levels(models, factors, np.random.default_rng(1)) * 2 - 1
+    assert len(levels) == models >= max(MODELS, 4 * factors)
     assert (levels.sum(axis=0) == 0).all()
     assert (levels.T @ levels == len(levels) * np.eye(factors)).all()
     assert not any(((levels[:, i] * levels[:, j]) @ levels).any() for i in range(factors) for j in range(i))
@@ -197,6 +199,12 @@ def test_models_are_judged_by_text_of_the_users(corpusmill, demo, tmp_path):
 def test_a_mistake_is_named(corpusmill, demo, words, said):
     status, _, err = corpusmill("ablate", demo, *words)
     assert status == 2 and said in err
+
+
+@pytest.mark.skipif(not TORCH.missing, reason="PyTorch is installed")
+def test_gpts_without_pytorch_name_the_extra(corpusmill, tmp_path):
+    status, _, err = corpusmill("ablate", tmp_path / "no run yet", "--models", "gpt")
+    assert status == 2 and "ablate --models gpt" in err and "pip install 'corpusmill[torch]'" in err
 
 
 def test_a_recipe_is_run(corpusmill, tmp_path):

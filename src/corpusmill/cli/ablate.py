@@ -1,6 +1,7 @@
 """corpusmill ablate RUN or RECIPE"""
 
 from collections.abc import Iterator, Sequence
+from enum import StrEnum
 from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,9 +15,15 @@ from corpusmill.report.numbers import plural, share, size
 
 if TYPE_CHECKING:
     from corpusmill.train.ablate.ablation import Ablation, Effect, Interval
+    from corpusmill.train.ablate.experiment import ModelKind
 
 STYLES = {"better": "green", "worse": "red", "not shown": "dim"}
 HEADS = {"stage": "drops", "source": "text", "bucket": "text"}
+
+
+class Models(StrEnum):
+    NGRAM = "ngram"
+    GPT = "gpt"
 
 
 def add_to(app: typer.Typer) -> None:
@@ -39,7 +46,18 @@ def ablate(
             "[default: every source]",
         ),
     ] = None,
-    amount: Annotated[str, typer.Option("--bytes", metavar="N", help="Most bytes that a model is trained on.")] = "2M",
+    models: Annotated[
+        Models, typer.Option(help="N-grams of bytes, or small GPTs, which need torch: pip install 'corpusmill[torch]'.")
+    ] = Models.NGRAM,
+    amount: Annotated[
+        str | None,
+        typer.Option(
+            "--bytes",
+            metavar="N",
+            help="Most bytes that a model is trained on. [default: 2M; GPTs without an accelerator 100k]",
+            show_default=False,
+        ),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option("-o", "--out", metavar="FILE", help="A picture of the effects to write, SVG.")
     ] = None,
@@ -60,7 +78,8 @@ def ablate(
         if out.suffix != ".svg":
             raise InputError(f"{out}: the picture ends in .svg")
         must_be_writable(out)
-    budget = parsed(amount)
+    budget = None if amount is None else parsed(amount)
+    kind = kind_of(models)
     named = [text.partition("=") for text in target or ()]
     own = {name: read_texts([path]).texts for name, equals, path in named if equals}
     place = str(run)
@@ -74,7 +93,9 @@ def ablate(
             say(f"{done} of {total} groups of documents")
 
     sources = [name for name, equals, _ in named if not equals]
-    answer = measure(RunTables(place), targets=sources, own=own, budget=budget, seed=seed, progress=on_progress)
+    answer = measure(
+        RunTables(place), targets=sources, own=own, kind=kind, budget=budget, seed=seed, progress=on_progress
+    )
     if out is not None:
         out.write_text(picture(answer), "utf-8")
     if json:
@@ -83,6 +104,18 @@ def ablate(
     show(answer)
     if out is not None:
         print(f"\n{out}")
+
+
+def kind_of(models: Models) -> "ModelKind":
+    """Raises MissingExtraError for GPTs without PyTorch."""
+    if models is Models.NGRAM:
+        from corpusmill.train.ablate.grams import NgramModels
+
+        return NgramModels()
+    from corpusmill.train.ablate.gpts import for_device
+    from corpusmill.train.gpt import best_device
+
+    return for_device(best_device().type)
 
 
 def parsed(amount: str) -> int:
@@ -116,7 +149,7 @@ def about(answer: "Ablation") -> Iterator[str]:
     part = "all documents" if answer.share >= 1 else f"{share(answer.share, 2)} of the documents"
     yield (
         f"{plural(answer.models, 'model')} of {size(answer.budget)} each, in {answer.groups} groups that share no "
-        f"document, from {part}"
+        f"document, from {part}: {answer.kind}"
     )
     costs = ", ".join(
         f"{name} has too little text" if isnan(bits) else f"{name} {bits:.3f}" for name, bits in answer.targets.items()

@@ -16,11 +16,11 @@ import numpy as np
 import pyarrow as pa
 
 from corpusmill.errors import InputError, did_you_mean
-from corpusmill.execute import cpus
 from corpusmill.report.figures.mix import Mix, mixes
 from corpusmill.report.tables import RunTables, finite
 from corpusmill.train.ablate.documents import GROUPS, DocumentSample, about, draw, sides
-from corpusmill.train.ablate.experiment import HELD_OUT_LEAST, MAX_EPOCHS, experiment
+from corpusmill.train.ablate.experiment import HELD_OUT_LEAST, MAX_EPOCHS, ModelKind, experiment
+from corpusmill.train.ablate.grams import NgramModels
 from corpusmill.train.ablate.group_effects import Factors, GroupEffects, group_effects
 from corpusmill.train.ablate.weights import ShareLaw, best_weights
 
@@ -29,6 +29,7 @@ DRAWN_LEAST = 64 << 20  # bytes of it, or all
 # Student's t, 97.5 %, by degrees of freedom.
 T = {2: 4.3027, 3: 3.1824, 4: 2.7764, 5: 2.5706, 6: 2.4469, 7: 2.3646}
 MIN_GROUPS = min(T) + 1
+NGRAMS = NgramModels()
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,7 @@ class Ablation:
     """The result.
 
     targets     name -> what a byte of held-out text costs models of the run as it is; NaN of too little text
+    kind        of the models, in words
     models      that were trained, and `groups` of documents that they were trained on
     budget      bytes that each has read
     share       of the run's documents that were drawn
@@ -89,6 +91,7 @@ class Ablation:
     """
 
     targets: Mapping[str, float]
+    kind: str
     models: int
     groups: int
     budget: int
@@ -109,7 +112,8 @@ def ablate(
     *,
     targets: Sequence[str] = (),
     own: Mapping[str, pa.LargeStringArray] | None = None,
-    budget: int = 2_000_000,
+    kind: ModelKind = NGRAMS,
+    budget: int | None = None,
     seed: int = 0,
     workers: int | None = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
@@ -118,13 +122,14 @@ def ablate(
 
     targets    sources by whose held-out text models are judged; all of them if neither these nor `own` are given
     own        name -> text of yours to judge by
-    budget     bytes that a model reads, at most
-    workers    threads; those of the machine if not given. They change nothing in the result
+    kind       of models; n-grams if not given
+    budget     bytes that a model reads, at most; what is right for the kind if not given
+    workers    threads; as many as the kind can use if not given. They change nothing in the result
     progress   is called with the experiments that are done, and of all
 
     Raises ResumeError if the run is not finished, InputError if it has too little text, or no such source.
     """
-    own = dict(own or {})
+    own, budget = dict(own or {}), budget or kind.budget
     flow = tables.files.waterfall()
     last = flow.rows[-1].sources if flow.rows else {}
     read = list(dict.fromkeys([*tables.files.inputs, *last]))  # some are made by a step
@@ -163,12 +168,13 @@ def ablate(
 
     def of_group(group: int) -> "GroupEffects | None":
         random = np.random.Generator(np.random.Philox(key=np.array([seed, group], np.uint64)))
-        counted = experiment(documents, divided, group, sources, stages)
+        counted = experiment(documents, divided, group, sources, stages, kind, size, random)
         usable = counted.held_out.any() and len(counted.cell)
-        return group_effects(counted, factors, size, random) if usable else None
+        models = kind.models(factors.count)
+        return group_effects(counted, factors, models, size, random) if usable else None
 
     results: list[GroupEffects] = []
-    with ThreadPoolExecutor(workers or cpus.usable()) as pool:
+    with ThreadPoolExecutor(workers or kind.groups_at_once) as pool:
         for number, result in enumerate(pool.map(of_group, range(GROUPS)), 1):
             results += [result] if result is not None else []
             progress(number, GROUPS)
@@ -179,6 +185,7 @@ def ablate(
         )
     return Ablation(
         {name: _mean([one.natural[i] for one in results]) for i, name in enumerate(documents.targets)},
+        kind.about,
         sum(one.models for one in results),
         len(results),
         size,
@@ -217,7 +224,7 @@ def _mix(results: Sequence[GroupEffects], sources: Sequence[str]) -> LearntMix:
         weights = np.zeros(len(left_out.counted.sources))
         weights[numbers] = best_weights(others, before, limits)
         choice = replace(left_out.as_it_is, weights=weights)
-        cost, _ = left_out.counted.bits_per_byte(choice, left_out.size)
+        cost, _ = left_out.counted.bits_per_byte([choice], left_out.size)
         gains.append(float(np.nanmean(cost) - np.nanmean(left_out.natural)))
     weights = best_weights(ShareLaw.of_all([one.law for one in results]), before, limits)
     return LearntMix(

@@ -10,13 +10,13 @@ it is noise between experiments, and no bias.
 import numpy as np
 from numpy.typing import NDArray
 
-MIN_MODELS = 256  # of a design: what sources do together is large where there are few, and noise to all effects
 SPREAD = 2.0  # a source's weight is multiplied with a random number from 1 / SPREAD to SPREAD
 
 
-def levels(factors: int, random: np.random.Generator) -> NDArray[np.bool_]:
-    """(models, factors) which factors are on in each model."""
-    half = max(MIN_MODELS // 2, 1 << (2 * factors).bit_length())
+def levels(models: int, factors: int, random: np.random.Generator) -> NDArray[np.bool_]:
+    """(models, factors) which factors are on in each model. The number of models is a power of 2, more than twice the
+    number of factors."""
+    half = models // 2
     matrix = np.ones((1, 1), np.int64)
     while len(matrix) < half:
         matrix = np.block([[matrix, matrix], [matrix, -matrix]])

@@ -1,7 +1,8 @@
 """One group of documents as an experiment: models of any choice of its documents, and what held-out text costs them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -9,15 +10,52 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from corpusmill.train.ablate.documents import NO_BUCKET, Cell, DocumentSample, Sides
-from corpusmill.train.ablate.grams import Counts, JudgedText, bits, counts, judged_text
 
 MAX_EPOCHS = (
     4.0  # text read more often teaches little (Muennighoff et al. 2023, arXiv:2305.16264), as mix/sources has it
 )
 BLOCKS = 64  # of the documents of an experiment, in the order in which they are drawn
-HELD_OUT_BYTES = 256 << 10  # of an experiment; each target has an equal part
-HELD_OUT_LEAST = 2000  # of a target in an experiment, which does without it otherwise
+HELD_OUT_LEAST = 2000  # bytes of a target in an experiment, which does without it otherwise
 JUDGED_CHARS = 8192  # of a document: its beginning
+
+# (models, parts) how often each model reads each part -> (models, targets) bits of the held-out text, with the end of
+# each document.
+Costs = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+
+
+class ModelKind(Protocol):
+    """Small language models of one kind."""
+
+    @property
+    def about(self) -> str:
+        """What they are, in words."""
+
+    @property
+    def budget(self) -> int:
+        """Bytes that a model reads, if nothing else is said."""
+
+    @property
+    def groups_at_once(self) -> int:
+        """Experiments that are carried out at a time, each in a thread."""
+
+    def models(self, factors: int) -> int:
+        """How many a design of so many factors has: a power of 2, more than twice the factors."""
+
+    def held_out(self, budget: int) -> int:
+        """Bytes of held-out text of an experiment; each target has an equal part."""
+
+    def costs(
+        self,
+        judged: Sequence[pa.LargeStringArray],
+        parts: Sequence[pa.LargeStringArray],
+        budget: int,
+        random: np.random.Generator,
+    ) -> Costs:
+        """How well models of any mix of parts of a group of documents know the held-out text of each target.
+
+        budget   bytes that a model reads
+        random   for initial weights, and the order in which models read
+        """
 
 
 @dataclass(frozen=True)
@@ -39,15 +77,14 @@ class Choice:
 
 @dataclass(frozen=True)
 class Experiment:
-    """A group of documents, counted.
+    """A group of documents, in parts.
 
     cells     of the documents
     sources, stages   names, in the order of those of a Choice
     cell      (parts,) the cell of each part, and `block` (parts,) its block
     sizes     (parts,) bytes
-    judged    the held-out text; `edges` (targets + 1,) where the text of each target begins, in symbols
-    held_out  (targets,) its bytes
-    parts     their counts
+    held_out  (targets,) bytes of the text that models are judged by
+    costs     what it costs models
     """
 
     cells: Sequence[Cell]
@@ -56,10 +93,8 @@ class Experiment:
     cell: NDArray[np.int64]
     block: NDArray[np.int64]
     sizes: NDArray[np.float64]
-    judged: JudgedText
-    edges: NDArray[np.int64]
     held_out: NDArray[np.float64]
-    parts: Counts
+    costs: Costs
 
     def available(self, choice: Choice) -> NDArray[np.float64]:
         """(sources, BLOCKS) the bytes of a choice."""
@@ -77,21 +112,26 @@ class Experiment:
         ]
         return np.array(read)[self.cell]
 
-    def bits_per_byte(self, choice: Choice, budget: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Train a model on about `budget` bytes, or fewer if MAX_EPOCHS of the sources have no more.
+    def bits_per_byte(
+        self, choices: Sequence[Choice], budget: float
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Train a model of each choice on about `budget` bytes, or fewer if MAX_EPOCHS of its sources have no more.
 
-        returns   (targets,) what a byte of held-out text costs it, NaN where there is none; (sources,) the share of
-                  each source in what it has read
+        returns   (models, targets) what a byte of held-out text costs it, NaN where there is none; (models, sources)
+                  the share of each source in what it has read
         """
-        blocks = self.available(choice)
-        wanted = allotted(choice.weights, blocks.sum(axis=1) * MAX_EPOCHS, budget)
-        times = np.array([passes(*each) for each in zip(blocks, wanted, choice.rounding)])
         source = np.array([self.sources.index(cell.source) for cell in self.cells])[self.cell]
-        weights = times[source, self.block] * self._is_read(choice)
-        total = bits(self.judged, self.parts, weights, self.edges)
-        per_byte = np.divide(total, self.held_out, out=np.full(len(total), np.nan), where=self.held_out > 0)
-        drawn = (times * blocks).sum(axis=1)
-        return per_byte, drawn / max(drawn.sum(), 1.0)
+        all_times, shares = [], []
+        for choice in choices:
+            blocks = self.available(choice)
+            wanted = allotted(choice.weights, blocks.sum(axis=1) * MAX_EPOCHS, budget)
+            times = np.array([passes(*each) for each in zip(blocks, wanted, choice.rounding)])
+            all_times.append(times[source, self.block] * self._is_read(choice))
+            drawn = (times * blocks).sum(axis=1)
+            shares.append(drawn / max(drawn.sum(), 1.0))
+        total = self.costs(np.array(all_times))
+        per_byte = np.divide(total, self.held_out, out=np.full(total.shape, np.nan), where=self.held_out > 0)
+        return per_byte, np.array(shares)
 
 
 def allotted(weights: NDArray[np.float64], limits: NDArray[np.float64], budget: float) -> NDArray[np.float64]:
@@ -132,29 +172,34 @@ def passes(sizes: NDArray[np.float64], wanted: float, rounding: float) -> NDArra
 
 
 def experiment(
-    documents: DocumentSample, divided: Sides, group: int, sources: Sequence[str], stages: Sequence[str]
+    documents: DocumentSample,
+    divided: Sides,
+    group: int,
+    sources: Sequence[str],
+    stages: Sequence[str],
+    kind: ModelKind,
+    budget: int,
+    random: np.random.Generator,
 ) -> Experiment:
-    """Count one group of documents."""
+    """One group of documents, with models of a kind."""
     own = divided.group == group
     lengths = pc.binary_length(documents.texts).to_numpy()
-    limit = HELD_OUT_BYTES // len(documents.targets)
-    judged_texts, symbols, held_out = [], [0], []
+    # A target of many has four documents at least, however little text models of the kind are judged by.
+    limit = max(kind.held_out(budget) // len(documents.targets), 4 * HELD_OUT_LEAST)
+    judged, held_out = [], []
     for target in range(len(documents.targets)):
         rows = _in_order(own & divided.held_out & (documents.target == target), divided.order)
-        text = pc.utf8_slice_codeunits(documents.texts.take(pa.array(rows)), 0, JUDGED_CHARS)
+        text = pc.utf8_slice_codeunits(documents.texts.take(pa.array(rows)), 0, min(JUDGED_CHARS, limit // 4))
         sizes = pc.binary_length(text).to_numpy()
         chosen = np.cumsum(sizes) <= limit
         chosen &= sizes[chosen].sum() >= HELD_OUT_LEAST
-        judged_texts.append(text.filter(pa.array(chosen)))
+        judged.append(text.filter(pa.array(chosen)))
         held_out.append(float(sizes[chosen].sum()))
-        symbols.append(int(held_out[-1]) + int(chosen.sum()))
-    judged = judged_text(pa.chunked_array(judged_texts, pa.large_string()).combine_chunks())
     rows = np.flatnonzero(own & divided.train & (documents.cell >= 0))
     place = documents.cell[rows].astype(np.int64) * BLOCKS + (divided.order[rows] * BLOCKS).astype(np.int64)
     rows = rows[np.argsort(place, kind="stable")]
     places, first = np.unique(np.sort(place), return_index=True)
     by_part = np.split(rows, first[1:]) if len(rows) else []
-    counted = counts(judged, [documents.texts.take(pa.array(part)) for part in by_part])
     return Experiment(
         documents.cells,
         sources,
@@ -162,10 +207,8 @@ def experiment(
         places // BLOCKS,
         places % BLOCKS,
         np.array([float(lengths[part].sum()) for part in by_part]),
-        judged.without_table(),
-        np.cumsum(symbols),
         np.array(held_out),
-        counted,
+        kind.costs(judged, [documents.texts.take(pa.array(part)) for part in by_part], budget, random),
     )
 
 

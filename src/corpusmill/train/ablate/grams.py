@@ -9,17 +9,22 @@ has nothing but counts, and those of a union are the sum of its parts' counts. S
 of any mix of parts is a weighted sum. Only the n-grams of the text that models are judged by are counted.
 """
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from corpusmill.execute import cpus
 from corpusmill.models.ngram_keys import extend
 from corpusmill.text.array_types import Float32s, Float64s, Int32s, Int64s, UInt64s
 from corpusmill.text.buffers import TextBuffer, view
 from corpusmill.text.compile import kernel
 from corpusmill.text.lowlevel import NO_BITS, load8
 from corpusmill.text.sets import find, slots_for
+from corpusmill.train.ablate.experiment import Costs
 
 ORDER = 8  # bytes of the longest n-gram
 SYMBOLS = 257  # bytes, and the end of a document
@@ -27,6 +32,42 @@ END, START = np.uint64(256), np.uint64(257)  # in place of a byte
 TOTAL, START_ID, FIRST_ID = 0, 1, 2  # of all symbols, and of the start, in place of an n-gram; of the first n-gram
 # On the demo's documents, with 51 kB to 1.5 MB to learn from, one for each length gains .1 to .5 % of the bits.
 STRENGTH = 30.0
+MODELS = 256  # of a design: what sources do together is large where there are few, and noise to all effects
+
+
+@dataclass(frozen=True)
+class NgramModels:
+    """N-grams as a kind of models: see `experiment.ModelKind`."""
+
+    budget: int = 2_000_000
+
+    @property
+    def about(self) -> str:
+        return f"n-grams of up to {ORDER} bytes"
+
+    @property
+    def groups_at_once(self) -> int:
+        return cpus.usable()
+
+    def models(self, factors: int) -> int:
+        return max(MODELS, 4 << factors.bit_length())
+
+    def held_out(self, budget: int) -> int:
+        return 256 << 10
+
+    def costs(
+        self,
+        judged: Sequence[pa.LargeStringArray],
+        parts: Sequence[pa.LargeStringArray],
+        budget: int,
+        random: np.random.Generator,
+    ) -> Costs:
+        text = judged_text(pa.chunked_array(judged, pa.large_string()).combine_chunks())
+        counted = counts(text, parts)
+        symbols = [int(pc.sum(pc.binary_length(texts)).as_py() or 0) + len(texts) for texts in judged]
+        edges = np.cumsum([0, *symbols])
+        text = text.without_table()
+        return lambda times: np.array([bits(text, counted, each, edges) for each in times])
 
 
 class JudgedText(NamedTuple):
@@ -74,7 +115,7 @@ class Counts(NamedTuple):
     times: Int32s
 
 
-def counts(judged: JudgedText, parts: list[pa.LargeStringArray]) -> Counts:
+def counts(judged: JudgedText, parts: Sequence[pa.LargeStringArray]) -> Counts:
     """The counts of some parts."""
     all_counts, touched = np.zeros(judged.grams, np.int32), np.empty(judged.grams, np.int32)
     ids, numbers = [np.empty(0, np.int32)], [np.empty(0, np.int32)]

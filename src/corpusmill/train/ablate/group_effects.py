@@ -56,31 +56,32 @@ class GroupEffects:
     size: int
 
 
-def group_effects(counted: Experiment, factors: Factors, size: int, random: np.random.Generator) -> GroupEffects:
+def group_effects(
+    counted: Experiment, factors: Factors, models: int, size: int, random: np.random.Generator
+) -> GroupEffects:
     """Train the models of a design, and solve for the effects by least squares."""
     weighing = _weighing(counted, factors)
-    costs, shares, levels, given = [], [], [], []
-    for level, multiplier in _rows(counted, factors, random):
+    choices, rows, given = [weighing.as_it_is], [], []
+    for level, multiplier in _rows(counted, factors, models, random):
         stages, _, buckets = np.split(level, np.cumsum([len(factors.stages), len(factors.sources)]))
         read = weighing.as_it_is.buckets.copy()
         read[list(factors.buckets)] = buckets
         choice = replace(weighing.as_it_is, stages=stages, buckets=read, rounding=random.random(len(multiplier)))
-        cost, share = counted.bits_per_byte(weighing.weighed(counted, choice, multiplier), size)
-        if share.any():  # a model that reads no source says nothing
-            costs.append(cost)
-            shares.append(share)
-            levels.append(level)
-            given.append(weighing.base * multiplier / (weighing.base @ multiplier))
-    cost_of = np.array(costs)
+        choices.append(weighing.weighed(counted, choice, multiplier))
+        rows.append(level)
+        given.append(weighing.base * multiplier / (weighing.base @ multiplier))
+    (natural, *costs), (_, *shares) = counted.bits_per_byte(choices, size)
+    reads = np.array([share.any() for share in shares])  # a model that reads no source says nothing
+    cost_of, share_of = np.array(costs)[reads], np.array(shares)[reads]
     outcome = np.column_stack([np.nanmean(cost_of, axis=1), cost_of])
-    codes = np.array(levels, np.float64) - 0.5
+    levels, weights = np.array(rows)[reads], np.array(given)[reads]
+    codes = levels.astype(np.float64) - 0.5
     effects = _solved(codes, np.empty((len(codes), 0)), outcome)
     # What the design gave to sources explains most of the rest, and has nothing to do with stages and buckets.
     others = ~factors.are_sources
-    effects[others] = _solved(codes, np.sqrt(given), outcome)[others]
+    effects[others] = _solved(codes, np.sqrt(weights), outcome)[others]
     numbers = [counted.sources.index(name) for name in factors.sources]
-    law = ShareLaw.fitted(np.array(shares)[:, numbers], codes[:, others], outcome[:, 0])
-    natural, _ = counted.bits_per_byte(weighing.as_it_is, size)
+    law = ShareLaw.fitted(share_of[:, numbers], codes[:, others], outcome[:, 0])
     return GroupEffects(len(codes), effects, law, natural, counted, weighing.as_it_is, size)
 
 
@@ -118,11 +119,11 @@ def _weighing(counted: Experiment, factors: Factors) -> _Weighing:
 
 
 def _rows(
-    counted: Experiment, factors: Factors, random: np.random.Generator
+    counted: Experiment, factors: Factors, models: int, random: np.random.Generator
 ) -> Iterator[tuple[NDArray[np.bool_], NDArray[np.float64]]]:
     """Of each model which factors are on, and what the weights of sources are multiplied with; those in which a source
     is read."""
-    levels = design.levels(factors.count, random)
+    levels = design.levels(models, factors.count, random)
     multipliers = design.multipliers(len(levels), len(counted.sources), random)
     numbers = [counted.sources.index(name) for name in factors.sources]
     multipliers[:, numbers] *= levels[:, factors.are_sources]
