@@ -76,7 +76,7 @@ def ablate(
     sources = [name for name, equals, _ in named if not equals]
     answer = measure(RunTables(place), targets=sources, own=own, budget=budget, seed=seed, progress=on_progress)
     if out is not None:
-        out.write_text(picture(answer), "utf-8")
+        out.write_text(picture(answer), "utf-8", newline="\n")
     if json:
         print_json({"run": place, **answer.to_json()})
         return

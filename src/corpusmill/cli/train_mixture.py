@@ -99,7 +99,7 @@ def mixture(
         text = json_format.dumps(card, indent=1, ensure_ascii=False) + "\n"
     else:
         text = yaml.safe_dump(card, sort_keys=False, allow_unicode=True)
-    out.write_text(text, "utf-8")
+    out.write_text(text, "utf-8", newline="\n")
     if json:
         print_json({"out": str(out), **card})
         return

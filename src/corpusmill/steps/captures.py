@@ -18,6 +18,7 @@ import pyarrow as pa
 import xxhash
 from numpy.typing import NDArray
 
+from corpusmill import system
 from corpusmill.errors import AssetError, InputError
 
 PATHS = {"/robots.txt": "robots", "/.well-known/tdmrep.json": "tdmrep"}
@@ -183,7 +184,7 @@ def collect(answers: Iterator[CapturedAnswer], out: Path, memory_mb: int = 1024)
                     count += len(batch)
             del answer
         if count:
-            table.replace(out)
+            system.replace(table, out)
     return count
 
 
