@@ -87,12 +87,13 @@ def killed(desk: Path, env: dict[str, str]) -> None:
     subprocess.run(["corpusmill", "new", "demo", "--force"], check=True, cwd=desk, env=env, capture_output=True)
     shutil.rmtree(desk / "runs" / "demo", ignore_errors=True)
     with Prompt(cwd=desk, env=env, rows=28) as shown:
-        shown.type("corpusmill run demo.yaml")
-        shown.wait(lambda: re.search(r"pass-1.* [2-9]/\d+ units", shown.screen()) is not None)
+        shown.type("corpusmill run demo.yaml --workers 1")
+        shown.wait(lambda: re.search(r"pass-1.* [1-9]/\d+ units", shown.screen()) is not None)
         shown.kill(signal.SIGKILL)
         shown.done()
         shown.call("# That was kill -9, from elsewhere. The same command again:")
-        shown.call("corpusmill run demo.yaml")
+        shown.call("corpusmill run demo.yaml --workers 1")
+        assert "1 stage already done" in shown.everything(), "it was too fast to be killed in its second stage"
         play("killed", shown, "A run that is killed and resumed")
 
 
