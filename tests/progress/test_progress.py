@@ -9,13 +9,14 @@ import time
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from rich.console import Console
 
 import corpusmill
 from corpusmill import progress
-from corpusmill.engine.drive.meter import BeatListener, StageProgress
+from corpusmill.engine.drive.meter import BeatListener, Meter, StageProgress
 from corpusmill.errors import RecipeError
 from corpusmill.execute import WorkerStatus, cpus, ignored
 from corpusmill.execute.processes import Processes
@@ -24,6 +25,7 @@ from corpusmill.progress.bars import Bars, view
 from corpusmill.progress.json_lines import JsonLines
 from corpusmill.progress.lines import ProgressLines, line
 from corpusmill.store.beats import Beat, Heart
+from corpusmill.store.units import Unit
 from corpusmill.store.work import Stage
 from corpusmill.trackers import Together
 
@@ -98,6 +100,15 @@ def test_stages_that_are_done_are_one_line():
         lines.beat(replace(HALFWAY, units=6, units_done=6))
     lines.stage(STAGE, 6, 2)
     assert said == ["3 stages already done", "minhash-shingles: 2 of 6 units already done"]
+
+
+def test_the_end_of_a_stage_is_told_once():
+    told: list[StageProgress] = []
+    meter, unit = Meter(SimpleNamespace(stages=[STAGE], passes=[]), told.append), Unit(0, "key", None)
+    meter.stage(0, [unit], [unit])
+    meter.elsewhere("key")
+    meter.pulse(WorkerStatus(1, [], None))  # of a worker that has nothing more to do
+    assert [progress.units_done for progress in told] == [0, 1]
 
 
 def test_json_is_an_object_a_line():
