@@ -10,6 +10,7 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -105,7 +106,8 @@ def test_stages_that_are_done_are_one_line():
 
 def test_the_end_of_a_stage_is_told_once():
     told: list[StageProgress] = []
-    meter, unit = Meter(SimpleNamespace(stages=[STAGE], passes=[]), told.append), Unit(0, "key", None)
+    plan: Any = SimpleNamespace(stages=[STAGE], passes=[])
+    meter, unit = Meter(plan, told.append), Unit(0, "key", None)
     meter.stage(0, [unit], [unit])
     meter.elsewhere("key")
     meter.pulse(WorkerStatus(1, [], None))  # of a worker that has nothing more to do
