@@ -8,9 +8,14 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
+from corpusmill.engine.plan.selections import with_selections
+from corpusmill.read.commoncrawl import CommoncrawlReader
+from corpusmill.recipe import Recipe
+from corpusmill.store.run_folder import RunFolder
 from made_crawl import CRAWL, make, serving
 
 POSIX = pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
@@ -127,3 +132,17 @@ def test_workers_that_share_a_run_give_the_same_bytes(recipe, expected, tmp_path
     told = [worker.communicate() for worker in workers]
     assert [worker.returncode for worker in workers] == [0, 0], "\n".join(map("".join, told))
     assert output(tmp_path / "run") == expected
+
+
+def test_who_is_late_to_ask_takes_the_answer_of_a_worker_that_was_faster(recipe, tmp_path, monkeypatch):
+    run, loaded, select = RunFolder(str(tmp_path / "run")), Recipe.load(recipe), CommoncrawlReader.select
+
+    def late(self, location, target, scratch):
+        monkeypatch.setattr(CommoncrawlReader, "select", select)
+        with_selections(loaded, run)  # the other's, which removes what both write to
+        assert not scratch.exists()
+        raise FileNotFoundError(scratch)
+
+    monkeypatch.setattr(CommoncrawlReader, "select", late)
+    (source,) = with_selections(loaded, run).read
+    assert [Path(path).is_file() for path in source.paths] == [True]

@@ -14,6 +14,7 @@ import shutil
 import sys
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 import typer
@@ -244,3 +245,28 @@ def test_every_page_can_be_reached_from_the_first():
             links = (link.partition("#")[0] for link in LINK.findall(text_of(page)) if ":" not in link)
             waiting += [(page.parent / link).resolve() for link in links if link]
     assert set(DOCS.rglob("*.md")) <= reached, set(DOCS.rglob("*.md")) - reached
+
+
+@pytest.mark.parametrize(
+    ("name", "said", "in_the_end"),
+    [
+        ("killed", ["Killed", "1 stage already done"], "1,676 documents in, 844 out"),
+        ("changed", ["FAIL  min_sentences: sentences 3, dropped below 5", "c4.min_sentences was 5, is 3"], " 871 out"),
+    ],
+)
+def test_a_recording_shows_what_its_page_says(name, said, in_the_end):
+    path = DOCS / "screenshots" / f"{name}.svg"
+    assert path.stat().st_size < 150_000 and f"screenshots/{name}.svg)" in "".join(map(text_of, PAGES))
+    root = ElementTree.fromstring(text_of(path))
+    kinds = {kind: f"{{http://www.w3.org/2000/svg}}{kind}" for kind in ("g", "use", "text", "script")}
+    assert root.find(f".//{kinds['script']}") is None
+    lines = {
+        group.get("id"): "  ".join(text.text or "" for text in group.iter(kinds["text"]))
+        for group in root.iter(kinds["g"])
+    }
+    for line in said:
+        assert any(line in shown for shown in lines.values()), line
+    strip = next(group for group in root.iter(kinds["g"]) if group.get("id") == "strip")
+    last = int(re.findall(r"-?\d+", strip.attrib["transform"])[1])  # without animation, the last screen is seen
+    shown = [lines[use.attrib["href"][1:]] for use in strip.iter(kinds["use"]) if float(use.attrib["y"]) >= -last]
+    assert any(in_the_end in line for line in shown), shown

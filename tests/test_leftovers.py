@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from corpusmill.assets import leftovers
+from corpusmill.execute.warm_start import method
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="there are no such locks")
 HOLDS = """
@@ -49,6 +50,7 @@ def test_what_is_held_is_not_held_again(tmp_path):
     assert not tmp_path.exists()
 
 
+@pytest.mark.skipif(method() != "forkserver", reason="there is no fork server")
 def test_a_killed_driver_leaves_a_folder_that_the_next_removes():
     """The socket folder of multiprocessing, with the fork server that a run starts."""
     code = (

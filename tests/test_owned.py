@@ -140,7 +140,6 @@ def test_a_start_from_nothing_leaves_nothing_of_the_run(made):
     assert len(list(package.open("kept").documents())) == len(ROWS)
 
 
-@pytest.mark.skipif(os.name == "nt", reason="Windows has no such locks")
 def test_what_was_asked_of_a_run_is_its_own(corpusmill, made):
     """The index of `find` and the rest of what verbs leave: nothing of it is taken for somebody's file."""
     for words in (("find", "kept", "few words"), ("report", "kept"), ("push", "kept", "--card"), ("stats", "kept")):

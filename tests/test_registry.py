@@ -6,8 +6,8 @@ import sys
 import pytest
 
 from corpusmill import read, steps, write
+from corpusmill.assets.registry import Registry
 from corpusmill.errors import RecipeError
-from corpusmill.registry import Registry
 
 FILES = {
     "__init__.py": "",

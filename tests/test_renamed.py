@@ -6,10 +6,10 @@ import pytest
 
 import corpusmill
 from corpusmill import Recipe
-from corpusmill.recipe import renamed
 from corpusmill.about import __version__
 from corpusmill.errors import RecipeError, RenamedWarning
 from corpusmill.execute.serial import Serial
+from corpusmill.recipe import renamed
 from corpusmill.recipe.renamed import OPTIONS, RECIPE, Renamed
 
 MAJOR, MINOR = map(int, __version__.split(".")[:2])

@@ -1,7 +1,6 @@
 """A run's folder is a place: what a run writes is the same on a local disk and in an object store."""
 
 import json
-import os
 import re
 import shutil
 from pathlib import Path
@@ -156,7 +155,6 @@ def test_one_driver_at_a_time(recipe, tmp_path):
         corpusmill.run(recipe, folder=run.place, executor=Serial())
 
 
-@pytest.mark.skipif(os.name == "nt", reason="folders are not locked on Windows")
 def test_what_a_killed_driver_was_writing_goes_with_the_next_run(recipe, tmp_path):
     run = corpusmill.run(recipe, folder=tmp_path / "run", executor=Serial()).folder
     before = sorted(run.rglob("*"))

@@ -26,11 +26,11 @@ def _line(screen: Screen, row: int) -> Text:
     text = Text()
     for x in range(screen.columns):
         char = screen.buffer[row][x]
-        text.append(char.data, _style(char))
+        text.append(char.data, style_of(char))
     return text
 
 
-def _style(char: Char) -> Style:
+def style_of(char: Char) -> Style:
     return Style(
         color=_colour(char.fg),
         bgcolor=_colour(char.bg),

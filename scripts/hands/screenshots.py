@@ -1,13 +1,15 @@
 """Pictures for the docs, of what a user sees: `make screenshots` writes them to docs/screenshots.
 
-Terminals are drawn as SVG. The notebook and the site of the docs (`make docs`) are photographed by Chromium, if there
-is one; without it their pictures stay as they are. The report and the inspector are in scripts/page_pictures.py.
+Terminals are drawn as SVG; two of them play what happened. The notebook and the site of the docs (`make docs`) are
+photographed by Chromium, if there is one; without it their pictures stay as they are. The report and the inspector are
+in scripts/page_pictures.py.
 """
 
 import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 from pathlib import Path
@@ -15,11 +17,13 @@ from pathlib import Path
 from environment import NOTEBOOK, PLACE, ROOT, environment, wheel
 from notebook_cells import CELLS, notebook_of
 from picture import picture
-from terminal import Terminal
+from recording import frames, recording
+from terminal import Prompt, Terminal
 from test_2_own_data import LARGE, write_large
 
 PICTURES = ROOT / "docs" / "screenshots"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+PAGE = "https://tramway-news.example/2024/10/moby-dick-chapter-126-the-life-buoy-page-2.html"
 
 
 def main() -> None:
@@ -32,6 +36,9 @@ def main() -> None:
         progress(user / "corpusmill", desk, env)
         demo(user / "corpusmill", desk, env)
         mistakes(user / "corpusmill", desk, env)
+        env = {**env, "PATH": f"{user}:{env['PATH']}"}
+        killed(desk, env)
+        changed(desk, env)
         if browser := next(filter(None, map(shutil.which, BROWSERS)), None):
             executed(notebook, desk, env, browser)
             site = ROOT / "build" / "site" / "index.html"
@@ -73,6 +80,36 @@ def mistakes(command: Path, desk: Path, env: dict[str, str]) -> None:
     with Terminal([command, "check", "web.yaml"], cwd=desk, env=env, rows=30) as shown:
         assert shown.end() == 2
         write("mistakes", shown, "corpusmill check web.yaml")
+
+
+def killed(desk: Path, env: dict[str, str]) -> None:
+    """A run that is killed, and goes on."""
+    subprocess.run(["corpusmill", "new", "demo", "--force"], check=True, cwd=desk, env=env, capture_output=True)
+    shutil.rmtree(desk / "runs" / "demo", ignore_errors=True)
+    with Prompt(cwd=desk, env=env, rows=28) as shown:
+        shown.type("corpusmill run demo.yaml --workers 1")
+        shown.wait(lambda: re.search(r"pass-1.* [1-9]/\d+ units", shown.screen()) is not None)
+        shown.kill(signal.SIGKILL)
+        shown.done()
+        shown.call("# That was kill -9, from elsewhere. The same command again:")
+        shown.call("corpusmill run demo.yaml --workers 1")
+        assert "1 stage already done" in shown.everything(), "it was too fast to be killed in its second stage"
+        play("killed", shown, "A run that is killed and resumed")
+
+
+def changed(desk: Path, env: dict[str, str]) -> None:
+    """Why a page was dropped, what another threshold would keep, and the run with it."""
+    with Prompt(cwd=desk, env=env, rows=34) as shown:
+        shown.call(f"corpusmill explain runs/demo {PAGE} | grep -E 'outcome|FAIL'")
+        shown.call("corpusmill what-if runs/demo --set c4.min_sentences=3")
+        shown.call("corpusmill run demo.yaml --set c4.min_sentences=3")
+        play("changed", shown, "explain, what-if, and the changed run")
+
+
+def play(name: str, shown: Prompt, title: str) -> None:
+    columns, rows = shown.display.columns, shown.display.lines
+    seen = frames(shown.printed, columns, rows, shown.ended)
+    (PICTURES / f"{name}.svg").write_text(recording(seen, columns, rows, title), "utf-8")
 
 
 def write(name: str, shown: Terminal, title: str) -> None:

@@ -12,10 +12,12 @@ from fcntl import ioctl
 from pathlib import Path
 from termios import TIOCSWINSZ
 from types import TracebackType
+from typing import Self
 
 import pyte
 
 HISTORY = 5000  # lines above the screen that are kept
+PROMPT = "$ "
 
 
 class Terminal:
@@ -36,6 +38,7 @@ class Terminal:
         rows: int = 40,
     ) -> None:
         self.display = pyte.HistoryScreen(columns, rows, history=HISTORY)
+        self.printed: list[tuple[float, bytes]] = []  # all that the program has printed, and when
         self._stream = pyte.ByteStream(self.display)
         self._ours, theirs = pty.openpty()
         ioctl(theirs, TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
@@ -53,7 +56,7 @@ class Terminal:
         )
         os.close(theirs)
 
-    def __enter__(self) -> "Terminal":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, at: TracebackType | None) -> None:
@@ -103,8 +106,45 @@ class Terminal:
         if not printed:
             time.sleep(seconds)
             return False
+        self.printed.append((time.monotonic(), printed))
         self._stream.feed(printed)
         return True
+
+
+class Prompt(Terminal):
+    """A shell. `ended` has when each command was done, in the time of `printed`."""
+
+    def __init__(self, *, cwd: Path, env: Mapping[str, str], columns: int = 100, rows: int = 40) -> None:
+        plain = {**env, "PS1": PROMPT, "INPUTRC": os.devnull, "HISTFILE": "", "BASH_SILENCE_DEPRECATION_WARNING": "1"}
+        super().__init__(["bash", "--norc", "--noprofile"], cwd=cwd, env=plain, columns=columns, rows=rows)
+        self.ended: list[float] = []
+        self.wait(self._waits)
+
+    def type(self, line: str) -> None:
+        """Type a line, word by word, as people do, and Enter."""
+        for word in line.split(" "):
+            self.press(word + " ")
+            self.wait(lambda: self._read(0.2) is False)
+        self.press("\n")
+        self.wait(lambda: not self._waits())
+
+    def done(self) -> None:
+        """Wait until the command has ended."""
+        self.wait(self._waits, 600)
+        self.ended.append(time.monotonic())
+
+    def call(self, line: str) -> None:
+        self.type(line)
+        self.done()
+
+    def kill(self, number: int) -> None:
+        """Send a signal to what the shell has started."""
+        started = subprocess.run(["pgrep", "-P", str(self.process.pid)], capture_output=True, text=True, check=True)
+        for process in started.stdout.split():
+            os.kill(int(process), number)
+
+    def _waits(self) -> bool:
+        return self.screen().rpartition("\n")[2] == PROMPT.rstrip()
 
 
 def _own_terminal() -> None:

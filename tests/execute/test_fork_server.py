@@ -8,6 +8,8 @@ import pytest
 from corpusmill.execute import warm_start as fork_server
 from corpusmill.execute.warm_start import ENGINE_PRELOAD, STAGE_GUARD, start_for
 
+SERVER = pytest.mark.skipif(fork_server.method() != "forkserver", reason="there is no fork server")
+
 RECIPE = """
 read:
   - jsonl: {paths: "*.jsonl"}
@@ -58,7 +60,7 @@ def test_a_recipe_that_cannot_be_read_is_left_to_who_reads_it(tmp_path, started)
     assert not started
 
 
-@pytest.mark.skipif(os.name == "nt", reason="no sockets with paths")
+@SERVER
 def test_a_folder_for_temporary_files_may_be_deep(tmp_path):
     deep = tmp_path / "of-a-job-with-a-long-name" / "and-a-longer-one-of-its-user"
     deep.mkdir(parents=True)
@@ -94,7 +96,7 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the server is not a copy")
+@SERVER
 @pytest.mark.parametrize("killed", [False, True])
 def test_the_server_of_a_process_with_one_worker_is_a_copy_of_it_and_ends_with_it(tmp_path, killed):
     script = tmp_path / "one.py"
@@ -118,6 +120,7 @@ def test_the_server_of_a_process_with_one_worker_is_a_copy_of_it_and_ends_with_i
             time.sleep(0.1)
 
 
+@SERVER
 def test_a_process_with_threads_makes_no_copy(tmp_path):
     script = tmp_path / "threads.py"
     code = ONE.replace(
@@ -128,7 +131,7 @@ def test_a_process_with_threads_makes_no_copy(tmp_path):
     assert done.stdout.startswith("False True 0")
 
 
-@pytest.mark.skipif(os.name == "nt", reason="there is no fork server")
+@SERVER
 def test_the_server_says_nothing_of_a_driver_that_ends_while_it_asks_for_a_worker(tmp_path):
     script = tmp_path / "left.py"
     script.write_text(

@@ -9,10 +9,10 @@ import pytest
 
 import corpusmill
 from corpusmill.execute.serial import Serial
-from corpusmill.execute.warm_start import LAZY_PRELOAD, SMALL, is_probably_small
+from corpusmill.execute.warm_start import LAZY_PRELOAD, SMALL, is_probably_small, method
 from corpusmill.ops.kernels import preloaded
 
-IS_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the server is not a copy")
+IS_COPY = pytest.mark.skipif(method() != "forkserver", reason="there is no fork server")
 
 # Processes that a run starts: by fork, in whichever process, and as programs of their own.
 COUNT = """
@@ -59,7 +59,7 @@ def written(folder):
     return {path.relative_to(folder): path.read_bytes() for path in (folder / "output").rglob("*") if path.is_file()}
 
 
-@IS_LINUX
+@IS_COPY
 def test_a_hundred_documents_take_a_server_and_one_worker_and_give_the_same_bytes(tmp_path, recipe):
     log = tmp_path / "processes"
     code = COUNT.format(log=str(log), recipe=str(recipe))
@@ -68,6 +68,16 @@ def test_a_hundred_documents_take_a_server_and_one_worker_and_give_the_same_byte
     started = log.read_text().split()
     # Programs: Python's resource tracker alone. Copies: the server, and one worker for all stages.
     assert sorted(started) == ["fork", "fork", "program"]
+    corpusmill.run(recipe, folder=tmp_path / "serial", executor=Serial())
+    assert written(tmp_path / "run") == written(tmp_path / "serial") != {}
+
+
+def test_workers_that_are_spawned_give_the_same_bytes(tmp_path, recipe, monkeypatch):
+    """As on macOS and Windows."""
+    monkeypatch.setenv("CORPUSMILL_START_METHOD", "spawn")
+    command = [sys.executable, "-m", "corpusmill.cli", "run", str(recipe), "--workers", "2"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and "Traceback" not in done.stderr, done.stderr
     corpusmill.run(recipe, folder=tmp_path / "serial", executor=Serial())
     assert written(tmp_path / "run") == written(tmp_path / "serial") != {}
 

@@ -9,13 +9,16 @@ import time
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from rich.console import Console
 
 import corpusmill
 from corpusmill import progress
-from corpusmill.engine.drive.meter import BeatListener, StageProgress
+from corpusmill.display import setting
+from corpusmill.engine.drive.meter import BeatListener, Meter, StageProgress
 from corpusmill.errors import RecipeError
 from corpusmill.execute import WorkerStatus, cpus, ignored
 from corpusmill.execute.processes import Processes
@@ -24,6 +27,7 @@ from corpusmill.progress.bars import Bars, view
 from corpusmill.progress.json_lines import JsonLines
 from corpusmill.progress.lines import ProgressLines, line
 from corpusmill.store.beats import Beat, Heart
+from corpusmill.store.units import Unit
 from corpusmill.store.work import Stage
 from corpusmill.trackers import Together
 
@@ -98,6 +102,16 @@ def test_stages_that_are_done_are_one_line():
         lines.beat(replace(HALFWAY, units=6, units_done=6))
     lines.stage(STAGE, 6, 2)
     assert said == ["3 stages already done", "minhash-shingles: 2 of 6 units already done"]
+
+
+def test_the_end_of_a_stage_is_told_once():
+    told: list[StageProgress] = []
+    plan: Any = SimpleNamespace(stages=[STAGE], passes=[])
+    meter, unit = Meter(plan, told.append), Unit(0, "key", None)
+    meter.stage(0, [unit], [unit])
+    meter.elsewhere("key")
+    meter.pulse(WorkerStatus(1, [], None))  # of a worker that has nothing more to do
+    assert [progress.units_done for progress in told] == [0, 1]
 
 
 def test_json_is_an_object_a_line():
@@ -314,7 +328,7 @@ def test_a_terminal_shows_documents_of_a_unit_that_is_not_done(slow_recipe, tmp_
     ("lines", "why"),
     [
         (10, ", too small for more"),
-        (40_000, " of at most 8 MB of text. For smaller ones: --set run.unit_mb=1"),
+        (40_000, " of at most 8 MB of text. For smaller ones: {}"),
     ],
 )
 def test_workers_without_work_are_named_with_the_setting_that_helps(tmp_path, lines, why):
@@ -325,7 +339,8 @@ def test_workers_without_work_are_named_with_the_setting_that_helps(tmp_path, li
     corpusmill.run(recipe, folder=tmp_path / "run", workers=999, listener=heard)
     asked, few = (note for note in heard.notes if "workers" in note)
     assert asked.startswith("999 workers were asked for, and this process may use ")
-    assert few == f"1 of 999 workers have work in the first pass: the input is 1 unit{why}"
+    helps = setting("run.unit_mb", 1)  # an option only where a test has called the command line before
+    assert few == f"1 of 999 workers have work in the first pass: the input is 1 unit{why.format(helps)}"
 
 
 @pytest.mark.parametrize(

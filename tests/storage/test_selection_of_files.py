@@ -59,6 +59,7 @@ def test_links_to_files_are_files_and_broken_ones_are_not(tmp_path):
         expand(str(tmp_path / "in/c.txt"))
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes on Windows")
 def test_only_regular_files_are_files(tmp_path):
     fill(tmp_path, "a.txt")
     os.mkfifo(tmp_path / "pipe.txt")

@@ -25,6 +25,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+from corpusmill import system
 from corpusmill.about import PACKAGE
 from corpusmill.assets import hub, leftovers
 from corpusmill.errors import AssetError, did_you_mean
@@ -120,7 +121,7 @@ def fingerprint(path: Path) -> str:
 
 
 def _of_folder(path: Path) -> str:
-    below = sorted(file for file in path.rglob("*") if file.is_file())
+    below = sorted((file for file in path.rglob("*") if file.is_file()), key=Path.as_posix)
     listed = "\n".join(f"{fingerprint(file)} {file.relative_to(path).as_posix()}" for file in below)
     return hashlib.sha256(listed.encode()).hexdigest()
 
@@ -291,7 +292,7 @@ def derived(root: Path | None, name: str, make: Callable[[Path], None]) -> Path:
             make(draft)
             if lock is not None:
                 (draft / leftovers.LOCK_FILE).unlink()
-            draft.rename(path)  # complete or not at all
+            system.replace(draft, path)  # complete or not at all
         except OSError:
             if not path.exists():  # no other process was faster
                 raise

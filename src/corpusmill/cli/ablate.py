@@ -97,7 +97,7 @@ def ablate(
         RunTables(place), targets=sources, own=own, kind=kind, budget=budget, seed=seed, progress=on_progress
     )
     if out is not None:
-        out.write_text(picture(answer), "utf-8")
+        out.write_text(picture(answer), "utf-8", newline="\n")
     if json:
         print_json({"run": place, **answer.to_json()})
         return

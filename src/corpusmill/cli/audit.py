@@ -62,7 +62,7 @@ def audit(
         if prompt == "-":
             print(text, end="")
             return
-        Path(prompt).write_text(text, "utf-8")
+        Path(prompt).write_text(text, "utf-8", newline="\n")
     if json:
         print_json(result.to_json())
     else:

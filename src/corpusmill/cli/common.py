@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
+from corpusmill import system
 from corpusmill.cli.terminal import lines_of, paint
 from corpusmill.errors import (
     AssetError,
@@ -78,7 +79,8 @@ def guarded(app: Callable[..., Any]) -> int:
     """
     _printed.clear()
     if isinstance(sys.stdout, io.TextIOWrapper):  # names of files need not be UTF-8, nor consoles know every character
-        sys.stdout.reconfigure(errors="backslashreplace")
+        in_file = system.WINDOWS and not sys.stdout.isatty()  # as on all other systems
+        sys.stdout.reconfigure(encoding="utf-8" if in_file else None, errors="backslashreplace")
     sys.path.insert(0, "")  # custom steps are imported from the working directory, as with `python -m`
     try:
         # Versions of typer turn Ctrl-C into a KeyboardInterrupt, an Abort, an Exit or a status.

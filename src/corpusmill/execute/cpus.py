@@ -22,9 +22,9 @@ def cgroup_quota(root: Path = CGROUP) -> float | None:
     """Processors that the control group of a container may use; None if nothing limits it."""
     try:
         if (file := root / "cpu.max").exists():  # version 2
-            quota, period = file.read_text().split()[:2]
+            quota, period = file.read_text("ascii").split()[:2]
         else:
-            quota, period = ((root / "cpu" / f"cpu.cfs_{name}_us").read_text() for name in ("quota", "period"))
+            quota, period = ((root / "cpu" / f"cpu.cfs_{name}_us").read_text("ascii") for name in ("quota", "period"))
         return float(quota) / float(period) if quota.strip() != "max" and float(quota) > 0 else None
     except (OSError, ValueError, ZeroDivisionError):
         return None

@@ -56,7 +56,7 @@ def resident(processes: Iterable[int]) -> int | None:
     total = None
     for process in processes:
         with suppress(OSError, ValueError):  # it may have ended
-            pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
+            pages = int(Path(f"/proc/{process}/statm").read_text("ascii").split()[1])
             total = (total or 0) + pages * os.sysconf("SC_PAGE_SIZE")
     return total
 
@@ -65,7 +65,7 @@ def forget_peak() -> None:
     """What `peak_memory` says begins anew here, where the system can do that: Linux. Elsewhere it is the most
     since the process began, and a unit is charged with what an earlier one held."""
     with suppress(OSError):
-        Path("/proc/self/clear_refs").write_text("5")
+        Path("/proc/self/clear_refs").write_bytes(b"5")
 
 
 @cache

@@ -274,10 +274,14 @@ class Processes:
 
 @contextlib.contextmanager
 def sigint_blocked() -> Iterator[None]:
-    """Keep Ctrl-C from the fork server, which starts with the first worker and would end with a traceback."""
+    """Keep Ctrl-C from a worker that starts, and from the fork server, which starts with the first one: they would end
+    with a traceback."""
     if os.name == "nt":
         yield
         return
+    from multiprocessing import resource_tracker
+
+    resource_tracker.ensure_running()  # it would unblock the signal, if the worker had to start it
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

@@ -1,4 +1,5 @@
-"""SIGTERM and SIGHUP end a run as Ctrl-C does: workers are stopped, and what is open is closed. None is lost."""
+"""SIGTERM, SIGHUP and Ctrl-Break of Windows end a run as Ctrl-C does: workers are stopped, what is open is closed, and
+none is lost."""
 
 import contextlib
 import os
@@ -47,9 +48,10 @@ def raised() -> Iterator[None]:
         for name, usual in (
             ("SIGTERM", signal.SIG_DFL),
             ("SIGHUP", signal.SIG_DFL),
+            ("SIGBREAK", signal.SIG_DFL),
             ("SIGINT", signal.default_int_handler),
         ):
-            number = getattr(signal, name, None)  # Windows has no SIGHUP
+            number = getattr(signal, name, None)  # Windows has no SIGHUP, others no SIGBREAK
             if number is not None and signal.getsignal(number) == usual:
                 ours[number] = signal.signal(number, _end)
     try:

@@ -1,4 +1,5 @@
-"""The process that workers are forked from: it imports once, and early, what all of them need, and nothing else.
+"""How workers start, and the process that they are forked from on Linux: it imports once, and early, what all of them
+need, and nothing else.
 
 Where there is little to do, it is a copy of the driver: what both import, they import once.
 """
@@ -31,18 +32,29 @@ ENGINE_PRELOAD = "corpusmill.engine.preload"  # imported last: it loads the kern
 LAZY_PRELOAD = "corpusmill.engine.lazy_preload"  # instead of it: a worker loads a kernel when it first calls it
 STAGE_GUARD = "corpusmill.engine.plan.identity"  # a worker needs it when it is given a stage
 SMALL = 8 << 20  # bytes of input of which the first pass makes one unit: one worker has all the work
+METHOD_VARIABLE = "CORPUSMILL_START_METHOD"
 OTHER_EXECUTOR = re.compile(r"executor['\"]?\s*[:=]\s*['\"]?(?!processes)\w")
 
 
+def method() -> str:
+    """How workers are started, in the words of `multiprocessing`: "forkserver" on Linux, "spawn" elsewhere.
+
+    Windows forks nothing. On macOS the system's libraries start threads that nobody asked for (Accelerate below NumPy,
+    those that look for proxies), and a fork of a process that has some may crash or hang; CPython avoids it there, too.
+    CORPUSMILL_START_METHOD is for tests.
+    """
+    return os.environ.get(METHOD_VARIABLE) or ("forkserver" if sys.platform == "linux" else "spawn")
+
+
 def context() -> Any:
-    """How workers are started: forked from the server, where the system can."""
-    if os.name != "nt" and len(os.fsencode(tempfile.gettempdir())) > LONGEST_SOCKET_FOLDER:
+    """What starts workers."""
+    if method() == "forkserver" and len(os.fsencode(tempfile.gettempdir())) > LONGEST_SOCKET_FOLDER:
         before, tempfile.tempdir = tempfile.tempdir, "/tmp"
         try:
             util.get_temp_dir()  # it is made once, and kept
         finally:
             tempfile.tempdir = before
-    return multiprocessing.get_context("spawn" if os.name == "nt" else "forkserver")
+    return multiprocessing.get_context(method())
 
 
 def start(preload: Sequence[str], in_process: bool = False) -> None:
@@ -53,13 +65,13 @@ def start(preload: Sequence[str], in_process: bool = False) -> None:
                  done. For a process that has work for one worker, has imported little and has no thread yet; where it
                  has one, the server starts as usual
     """
-    if os.name == "nt":
+    if method() != "forkserver":
         return
     from multiprocessing import forkserver, resource_tracker
 
     context().set_forkserver_preload(list(preload))
     resource_tracker.ensure_running()  # it would unblock the signal, if the fork server had to start it
-    copied = in_process and hasattr(os, "fork") and sys.platform == "linux" and threading.active_count() == 1
+    copied = in_process and sys.platform == "linux" and threading.active_count() == 1
     if copied:
         for name in preload:
             with contextlib.suppress(ImportError):  # as the server does

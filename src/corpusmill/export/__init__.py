@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from corpusmill import write
+from corpusmill import system, write
 from corpusmill.engine.work.split import SPLIT, SplitSubset
 from corpusmill.errors import CorpusmillError, InputError, RecipeError, did_you_mean
 from corpusmill.export.nanochat import Nanochat
@@ -166,7 +166,7 @@ def export(
     size = sum((part / name).stat().st_size for name in names)
     if target.exists():
         target.rmdir()
-    part.rename(target)
+    system.replace(part, target)
     return Exported(target, format, len(names), size, count, tokens)
 
 

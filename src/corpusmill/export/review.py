@@ -136,5 +136,5 @@ def write_review(run: Path, format: str, folder: Path, sample: int) -> int:
         path = folder / name
         path.parent.mkdir(exist_ok=True)
         text = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False, indent=1)
-        path.write_text(text, "utf-8", errors="backslashreplace")
+        path.write_text(text, "utf-8", errors="backslashreplace", newline="\n")
     return len(documents)

@@ -25,6 +25,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from corpusmill import system
 from corpusmill.errors import ModelServerError, ResumeError, StorageError, other_format
 from corpusmill.inference.questions import KEY_BYTES, Answer
 
@@ -136,24 +137,11 @@ class AnswerLog:
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:
         """Hold the folder, as one of several processes that write to it."""
-        if os.name == "nt":
-            import msvcrt
-
-            self._lock_file.seek(0)
-            msvcrt.locking(self._lock_file.fileno(), msvcrt.LK_LOCK, 1)  # type: ignore[attr-defined, unused-ignore]
-            try:
-                yield
-            finally:
-                self._lock_file.seek(0)
-                msvcrt.locking(self._lock_file.fileno(), msvcrt.LK_UNLCK, 1)  # type: ignore[attr-defined, unused-ignore]
-            return
-        import fcntl
-
-        fcntl.flock(self._lock_file, fcntl.LOCK_EX)
+        system.lock(self._lock_file)
         try:
             yield
         finally:
-            fcntl.flock(self._lock_file, fcntl.LOCK_UN)
+            system.unlock(self._lock_file)
 
     def _load(self) -> None:
         """Read the index, as far as it fits the log, and the rest from the log."""
@@ -253,7 +241,7 @@ class AnswerLog:
         if model not in names:
             beside = path.with_suffix(".new")
             beside.write_bytes(orjson.dumps({**names, model: served_by}, option=orjson.OPT_SORT_KEYS))
-            beside.replace(path)
+            system.replace(beside, path)
             names[model] = served_by
         self._names = names
         if names[model] == served_by:

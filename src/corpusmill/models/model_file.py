@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from corpusmill import system
 from corpusmill.errors import AssetError
 from corpusmill.storage.local import temporary
 from corpusmill.store.arrays import map_arrays, write_arrays
@@ -61,4 +62,4 @@ def write_model(path: Path, version: int, card: Mapping[str, Any], arrays: Mappi
     encoded = json.dumps({**card, "format": version}, indent=1, sort_keys=True, ensure_ascii=False).encode()
     with temporary(path) as part:
         write_arrays(part, {"card": np.frombuffer(encoded, np.uint8), **arrays})
-        part.replace(path)
+        system.replace(part, path)

@@ -54,7 +54,7 @@ def write(folder: Path, tables: Mapping[str, NDArray[Any]]) -> None:
         path = folder / f"{name}.npy"
         np.save(path, array)
         sums[path.name] = checksum(np.memmap(path, np.uint8, "r"))
-    (folder / SUMS).write_text(json.dumps(sums), "utf-8")
+    (folder / SUMS).write_bytes(json.dumps(sums).encode())
 
 
 def read(folder: Path, mapped: Collection[str]) -> Tables | None:

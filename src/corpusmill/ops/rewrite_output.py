@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import zstandard
 
+from corpusmill import system
 from corpusmill.shards import open_shards
 from corpusmill.shards.forgotten import FORGOTTEN_FILE as LIST
 from corpusmill.shards.forgotten import erase
@@ -98,7 +99,7 @@ def _rewrite_files(folder: Path, ids: frozenset[str]) -> list[str]:
         path = folder / name
         with temporary(path) as draft:
             if (_filter_table if name.endswith(".parquet") else _filter_lines)(path, draft, ids):
-                draft.replace(path)
+                system.replace(draft, path)
                 changed.append(name)
     if changed and (listed := sums_in(folder)):
         rows = (line.split("  ", 1) for line in listed.read_text("utf-8").splitlines())

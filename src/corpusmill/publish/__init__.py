@@ -89,7 +89,7 @@ def push(
     }
     files = will_push(run, [*has_pushed(run), *texts])
     for name, text in texts.items():
-        (folder / name).write_text(text, "utf-8")
+        (folder / name).write_text(text, "utf-8", newline="\n")
     size = sum((folder / name).stat().st_size for name in files)
     if send is None:
         return Pushed(None, folder, files, size, 0)

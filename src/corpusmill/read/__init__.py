@@ -22,13 +22,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, runtime_ch
 
 import pyarrow as pa
 
+from corpusmill.assets.registry import Registry
 from corpusmill.hidden import masked
 from corpusmill.read import _content
 from corpusmill.read._content import reader_of_records
 from corpusmill.read._expansion import expansion
 from corpusmill.read._hub_datasets import dataset_files, is_dataset, is_whole
 from corpusmill.read._values import numbered, to_python
-from corpusmill.registry import Registry
 from corpusmill.schema import DEAD
 from corpusmill.storage import FileInfo, PassedOver, expand
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Collection
 
+from corpusmill.assets.registry import Registry
 from corpusmill.errors import RecordError
 from corpusmill.read._bytes import HEAD, blocks, kind_of
-from corpusmill.registry import Registry
 from corpusmill.storage import FileInfo, has_ending, open_read
 
 JSON_ARRAY = {b"[": ("a JSON array: write one object per line first", "")}

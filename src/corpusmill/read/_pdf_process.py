@@ -15,6 +15,8 @@ from typing import IO, Any, NamedTuple
 
 import orjson
 
+from corpusmill import system
+
 MEMORY = 768 << 20  # bytes for a document beside its own, of which there are two copies
 SECONDS = 600  # of the processor, for a document; the 5,000 pages that are read at most take a tenth of it
 FROM_OUTSIDE = (-1, -2, -9, -15)  # SIGHUP, SIGINT, SIGKILL, SIGTERM: neither a bound nor a crash ends a process so
@@ -113,21 +115,14 @@ def serve_answers(answer: Callable[[bytes, dict[str, Any]], PdfAnswer]) -> None:
 
 def _size() -> int:
     """Bytes of this process's address space; 0 where the system does not say."""
-    with contextlib.suppress(OSError), open("/proc/self/statm") as file:  # noqa: PTH123
+    with contextlib.suppress(OSError), open("/proc/self/statm", "rb") as file:  # noqa: PTH123
         return int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
     return 0
 
 
 def _limit(memory: int, seconds: int) -> None:
-    """End this process where it takes more, as far as the system does: not on Windows, and no memory on macOS."""
-    with contextlib.suppress(ImportError, OSError, ValueError):
-        import resource
-
-        usage = resource.getrusage(resource.RUSAGE_SELF)
-        used = int(usage.ru_utime + usage.ru_stime) + 1
-        resource.setrlimit(resource.RLIMIT_CPU, (used + seconds, resource.getrlimit(resource.RLIMIT_CPU)[1]))
-        if sys.platform == "linux":
-            resource.setrlimit(resource.RLIMIT_AS, (memory, resource.getrlimit(resource.RLIMIT_AS)[1]))
+    with contextlib.suppress(OSError, ValueError):  # others have set one that is lower
+        system.end_above(memory, seconds)
 
 
 def _send(file: IO[bytes], data: bytes) -> None:

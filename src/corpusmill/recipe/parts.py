@@ -19,6 +19,7 @@ from corpusmill.recipe.selection import Selection
 from corpusmill.recipe.split import Split
 from corpusmill.recipe.training_stage import TrainingStage
 from corpusmill.storage import printable, selected
+from corpusmill.system import refused_name
 from corpusmill.tokens.sampling import share_of
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
@@ -266,6 +267,8 @@ def check_name(name: str) -> None:
         raise RecipeError(
             f"the name of a recipe is that of its folder, which {name!r} cannot be; use letters, digits, - and _"
         )
+    if why := refused_name(name):
+        raise RecipeError(f"the name of a recipe is that of its folder, which {name!r} cannot be: {why}")
 
 
 def check_seed(seed: int) -> None:

@@ -115,8 +115,13 @@ def _plain(source: str) -> str:
 
 
 def _free_name(name: str, names: set[str]) -> str:
-    number, free = 1, name
-    while free in names:
+    """A name that differs from all others in more than case: macOS and Windows do not tell that.
+
+    >>> _free_name("long-News", {"long-news", "long-NEWS_2"})
+    'long-News_3'
+    """
+    number, free, taken = 1, name, {other.casefold() for other in names}
+    while free.casefold() in taken:
         number += 1
         free = f"{name}_{number}"
     return free
@@ -129,9 +134,9 @@ def check_stages(recipe: RecipeParts) -> list[tuple[int, str]]:
     sources = source_names(recipe.read, recipe.steps)
     names: set[str] = set()
     for number, stage in enumerate(recipe.stages):
-        if stage.name in names:
+        if stage.name.casefold() in names:
             problems.append((number, f'another stage is named "{stage.name}"; give this one a name of its own'))
-        names.add(stage.name)
+        names.add(stage.name.casefold())
         for source, _ in stage.mix:
             if source not in sources:
                 hint = did_you_mean(source, sources) or "."

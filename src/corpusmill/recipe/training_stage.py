@@ -8,6 +8,7 @@ from typing import Any
 
 from corpusmill.errors import RecipeError
 from corpusmill.recipe.names import name_of
+from corpusmill.system import refused_name
 from corpusmill.tokens.budget import amount
 
 STAGE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
@@ -58,6 +59,8 @@ class TrainingStage:
                 f"the name of a stage is that of a folder, which {self.name!r:.120} cannot be; use letters, digits, - "
                 "and _"
             )
+        if why := refused_name(self.name):
+            raise RecipeError(f"the name of a stage is that of a folder, which {self.name!r} cannot be: {why}")
         _ = self.budget  # complain now
         if self.batch < 1:
             raise RecipeError(f"batch is a number of rows from 1, got {self.batch}")

@@ -16,6 +16,7 @@ import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
+from corpusmill import system
 from corpusmill.errors import ShardError, other_format
 from corpusmill.shards.entries import index_files
 from corpusmill.shards.layout import INDEX, DocumentSpans, ShardEntry, ShardIndex, stored
@@ -130,7 +131,7 @@ def _without_urls(path: Path, rows: NDArray[np.bool_]) -> str:
     file.close()
     with draft.open("rb") as content:
         digest: str = hashlib.file_digest(content, xxhash.xxh3_128).hexdigest()
-    draft.replace(path)
+    system.replace(draft, path)
     return digest
 
 
@@ -150,4 +151,4 @@ def _replace(path: Path, content: bytes) -> None:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
-    draft.replace(path)
+    system.replace(draft, path)

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import pyarrow as pa
 
-from corpusmill.registry import Registry
+from corpusmill.assets.registry import Registry
 from corpusmill.steps.keys import Keys, KeyStage
 from corpusmill.store.units import Resources
 from corpusmill.store.work import Stage

@@ -18,6 +18,7 @@ import pyarrow as pa
 import xxhash
 from numpy.typing import NDArray
 
+from corpusmill import system
 from corpusmill.errors import AssetError, InputError, other_format
 
 PATHS = {"/robots.txt": "robots", "/.well-known/tdmrep.json": "tdmrep"}
@@ -187,7 +188,7 @@ def collect(answers: Iterator[CapturedAnswer], out: Path, memory_mb: int = 1024)
                     count += len(batch)
             del answer
         if count:
-            table.replace(out)
+            system.replace(table, out)
     return count
 
 

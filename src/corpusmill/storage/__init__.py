@@ -29,6 +29,7 @@ from typing import IO
 
 import xxhash
 
+from corpusmill import system
 from corpusmill.assets.extras import Extra
 from corpusmill.storage import local, objects, others, stores
 from corpusmill.storage.passed_over import PassedOver
@@ -166,7 +167,7 @@ def download(path: str, target: Path) -> None:
     """A copy of a remote file on this machine, whole under its name or not there at all."""
     with errors_of(path), local.temporary(target) as draft:
         remote(path).download(path, draft)
-        draft.replace(target)
+        system.replace(draft, target)
 
 
 def upload(source: Path, path: str) -> None:

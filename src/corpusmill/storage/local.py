@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
+from corpusmill import system
 from corpusmill.errors import InputError, StorageError
 from corpusmill.storage.places import TEMPORARY, local_path
 from corpusmill.storage.trouble import errors_of, failed
@@ -48,7 +49,7 @@ def move(source: str, target: str) -> None:
     final, first = Path(local_path(target)), Path(local_path(source))
     with errors_of(source):
         final.parent.mkdir(parents=True, exist_ok=True)
-        first.replace(final)
+        system.replace(first, final)
     fsync_dir(str(final.parent))
     fsync_dir(str(first.parent))
 
@@ -91,7 +92,7 @@ def writing(path: str) -> Iterator[IO[bytes]]:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        draft.replace(final)
+        system.replace(draft, final)
         fsync_dir(str(final.parent))
 
 
@@ -116,14 +117,8 @@ def remove_unfinished(path: str) -> None:
 
 
 def fsync_dir(path: str) -> None:
-    if os.name == "nt":  # Windows opens no folders
-        return
     with errors_of(path):
-        handle = os.open(local_path(path), os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+        system.sync_folder(local_path(path))
 
 
 @contextlib.contextmanager

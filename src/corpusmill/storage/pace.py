@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 import xxhash
 
+from corpusmill import system
 from corpusmill.about import __version__
 from corpusmill.retry import LONGEST_RETRY_AFTER, http_status, retry_after
 
@@ -96,18 +97,5 @@ def _next_turn(url: str) -> Iterator[IO[bytes]]:
     folder = Path(tempfile.gettempdir(), f"corpusmill-turns-{user}")
     folder.mkdir(mode=0o700, exist_ok=True)
     with Path(folder, xxhash.xxh3_64_hexdigest(_server(url).encode())).open("ab+", buffering=0) as file:
-        if os.name == "nt":
-            import msvcrt
-
-            file.seek(0)
-            msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)  # type: ignore[attr-defined]
-            try:
-                yield file
-            finally:
-                file.seek(0)
-                msvcrt.locking(file.fileno(), msvcrt.LK_UNLCK, 1)  # type: ignore[attr-defined]
-        else:
-            import fcntl
-
-            fcntl.flock(file, fcntl.LOCK_EX)  # until it is closed
-            yield file
+        system.lock(file)  # until it is closed
+        yield file

@@ -6,6 +6,7 @@ import glob
 import os
 import posixpath
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -38,6 +39,7 @@ from corpusmill.storage.places import (
     register_address,
     relative,
     scheme_of,
+    with_slashes,
 )
 from corpusmill.storage.remote import remote
 from corpusmill.storage.trouble import errors_of
@@ -86,10 +88,24 @@ def by_real_path(paths: Iterable[str]) -> list[str]:
     """Of places that exist, each real file or folder by one of its names: the one with the fewest links in it, then the
     fewest parts, then the first. Hard links are names of one file."""
     folders: dict[str, str] = {}
+    spelled: dict[str, str] = {}
     names: dict[str | tuple[int, int], list[str]] = {}
     for path in paths:
-        names.setdefault(_real(path, folders), []).append(path)
+        real = _real(path, folders)
+        if isinstance(real, str) and is_local(path):
+            real = _one_spelling(real, spelled)
+        names.setdefault(real, []).append(path)
     return [group[0] if len(group) == 1 else min(group, key=_by_links) for group in names.values()]
+
+
+def _one_spelling(real: str, spelled: dict[str, str]) -> str:
+    """The first of the spellings of a real path that lead to one file: macOS and Windows do not tell case, nor macOS
+    composed letters, from others.
+
+    spelled   path in one case and form -> how it was spelled first
+    """
+    first = spelled.setdefault(unicodedata.normalize("NFC", real).casefold(), real)
+    return first if first != real and Path(first).samefile(real) else real
 
 
 def _real(path: str, folders: dict[str, str]) -> str | tuple[int, int]:
@@ -143,7 +159,7 @@ def selected(files: Sequence[FileInfo], root: str = "", exclude: Sequence[str] =
 
 def is_outside(name: str) -> bool:
     """Whether a name relative to a root is that of a file outside of it, see `selected`."""
-    return name.startswith("../") or "://" in name or os.path.isabs(name)
+    return name.startswith("../") or bool(scheme_of(name)) or os.path.isabs(name)
 
 
 def is_in(path: str, pattern: str) -> bool:
@@ -168,11 +184,13 @@ def _plain(location: str) -> str:
     """A place as it can be compared: the whole path, where it is local."""
     if not is_local(location) or scheme_of(location) == DEMO_SCHEME:
         return name_of(location)
-    return os.path.abspath(local_path(location)).replace(os.sep, "/")
+    return with_slashes(os.path.abspath(local_path(location)))
 
 
 def _name_in(file: FileInfo, root: str) -> str:
     path = file.path
+    if is_local(root) and scheme_of(root) != DEMO_SCHEME:
+        root = local_path(root)
     if path.startswith(root.rstrip("/") + "/"):
         return relative(path, root)
     if scheme_of(path) != scheme_of(root):
@@ -181,7 +199,10 @@ def _name_in(file: FileInfo, root: str) -> str:
         return posixpath.relpath(path.partition("://")[2], root.partition("://")[2])
     if os.path.isabs(local_path(path)) != os.path.isabs(local_path(root)):
         return path
-    return os.path.relpath(local_path(path), local_path(root)).replace(os.sep, "/")
+    try:
+        return with_slashes(os.path.relpath(local_path(path), local_path(root)))
+    except ValueError:  # on two drives
+        return path
 
 
 def stat(path: str) -> FileInfo:
@@ -214,12 +235,12 @@ def _matching(pattern: str, root: str, passed_over: PassedOver) -> list[str]:
     """The paths that fit a glob."""
     parts = pattern.split("/")
     if "**" not in parts or {".", ".."} & set(parts[parts.index("**") :]):
-        return glob.glob(pattern, recursive=True, include_hidden=True)
+        return list(map(with_slashes, glob.glob(pattern, recursive=True, include_hidden=True)))
     from fsspec.utils import glob_translate
 
     at = parts.index("**")
     head = "/".join(parts[:at]) or "/" * (at > 0)
-    heads = glob.glob(head, include_hidden=True) if head else [""]
+    heads = list(map(with_slashes, glob.glob(head, include_hidden=True))) if head else [""]
     tops = sorted((folder for folder in heads if os.path.isdir(folder or ".")), key=_by_links)
     fits = re.compile(
         glob_translate("/".join(part if part == "**" else re.sub(r"\*+", "*", part) for part in parts[at:]))
@@ -244,14 +265,14 @@ def _below(tops: Sequence[str], root: str, passed_over: PassedOver) -> Iterator[
                 passed_over.add(top, SECOND_FOLDER)
                 continue
             for walked, folders, files in os.walk(top or ".", onerror=lambda error: _unreadable(error, passed_over)):
-                folder = walked if top else walked[2:]
-                place = os.path.normpath(os.path.join(real, folder[len(top) :].lstrip(os.sep)))
+                folder = with_slashes(walked if top else walked[2:])
+                place = os.path.normpath(os.path.join(real, folder[len(top) :].lstrip("/")))
                 if place in real_folders:
                     folders.clear()
                     continue
                 real_folders.add(place)
-                links += [(origin, link) for name in folders if os.path.islink(link := os.path.join(folder, name))]
-                yield from ((origin, os.path.join(folder, file)) for file in files)
+                links += [(origin, link) for name in folders if os.path.islink(link := posixpath.join(folder, name))]
+                yield from ((origin, posixpath.join(folder, file)) for file in files)
         waiting = []
         for origin, link in sorted(links):
             if is_hidden(relative(link, root)):

@@ -17,6 +17,7 @@ from typing import Any
 
 from corpusmill.assets import DEMO_SCHEME, demo_path
 from corpusmill.hidden import USER, know_address, without_secrets
+from corpusmill.system import WINDOWS
 
 TEMPORARY = ".writing-"  # what names of unfinished local files begin with
 WILD = set("*?[")
@@ -24,6 +25,7 @@ FOLDER = "folder:"  # what fingerprints of folders begin with
 SHARD_NUMBER = re.compile(r"[-.]\d{1,7}-of-\d{1,7}(?=\.|$)")
 ENDINGS = {".gzip": ".gz", ".zstd": ".zst", ".bzip2": ".bz2"}  # other spellings of those of compressed files
 BLOCK = 8 << 20  # bytes; requests below this are dominated by latency on object stores
+DRIVE = re.compile("^/(?=[A-Za-z]:)")  # before the drive in file:///C:/data
 SURROGATES = re.compile("[\ud800-\udfff]")
 S3, GS, AZURE = ("s3", "s3a"), ("gs", "gcs"), ("az", "abfs", "abfss")
 _addresses: dict[str, str] = {}  # name -> address, of remote files whose address is another
@@ -152,15 +154,36 @@ def join(folder: str, *parts: str) -> str:
 
 
 def scheme_of(path: str) -> str:
+    """The scheme of a URL, "" of a path. One letter is that of a drive.
+
+    >>> [scheme_of(path) for path in ("S3://bucket/a", "data/a.jsonl", "C://data", "C:/data")]
+    ['s3', '', '', '']
+    """
     head, separator, _ = path.partition("://")
-    return head.lower() if separator else ""
+    return head.lower() if separator and len(head) > 1 else ""
 
 
-def local_path(path: str) -> str:
-    """The path of a local place, which may be written file://… or demo://…, or begin with ~."""
-    if scheme_of(path) == DEMO_SCHEME:
+def local_path(path: str, windows: bool = WINDOWS) -> str:
+    r"""The path of a local place, which may be written file://… or demo://…, or begin with ~. It has "/" between its
+    folders on every system: names of files, of which ids are made, are the same on all.
+
+    windows   whether it is a path of Windows
+
+    >>> [local_path(path, windows=True) for path in (r"C:\web\a.jsonl", r"\\host\web", "file:///C:/web")]
+    ['C:/web/a.jsonl', '//host/web', 'C:/web']
+    >>> [local_path(path, windows=False) for path in (r"web\a.jsonl", "file:///C:/web")]
+    ['web\\a.jsonl', '/C:/web']
+    """
+    scheme = scheme_of(path)
+    if scheme == DEMO_SCHEME:
         return demo_path(path).as_posix()
-    return os.path.expanduser(path.partition("://")[2] if "://" in path else path)
+    path = os.path.expanduser(path.partition("://")[2] if scheme else path)
+    return with_slashes(DRIVE.sub("", path) if scheme and windows else path, windows)
+
+
+def with_slashes(path: str, windows: bool = WINDOWS) -> str:
+    """A path that the system has put together, with "/" between its folders."""
+    return path.replace("\\", "/") if windows else path
 
 
 def is_hidden(name: str) -> bool:

@@ -29,7 +29,7 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 
-from corpusmill import storage
+from corpusmill import storage, system
 from corpusmill.errors import InputError, StorageError
 
 GIGABYTES = 20.0
@@ -41,7 +41,7 @@ MARK = ".corpusmill-cache"  # a file in every folder of a run that the cache has
 CHECKED = 64  # how often the folder's size is looked at while as much as it may hold is fetched in blocks
 BOOT = "boot"  # of a machine that lost power a block may be marked and not be there: what it had is not read
 with contextlib.suppress(OSError):
-    BOOT = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    BOOT = Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
 _fetched = Counter[str]()  # folder -> bytes in blocks since it was looked at, by this process
 
 
@@ -121,7 +121,7 @@ class NodeCache:
         draft, path = self.draft(name), self._path("files", name)
         storage.upload(draft, name)
         path.parent.mkdir(parents=True, exist_ok=True)
-        draft.replace(path)
+        system.replace(draft, path)
         self._make_room(path)
 
     def _path(self, kind: str, name: str) -> Path:
@@ -200,7 +200,7 @@ def _make_marked(top: Path) -> None:
     draft = Path(tempfile.mkdtemp(prefix="half-", dir=top.parent))
     (draft / MARK).touch()
     with contextlib.suppress(OSError):
-        draft.rename(top)
+        system.replace(draft, top)
         return
     (draft / MARK).unlink()
     draft.rmdir()

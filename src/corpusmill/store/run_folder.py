@@ -51,7 +51,7 @@ from typing import Any
 
 import xxhash
 
-from corpusmill import storage
+from corpusmill import storage, system
 from corpusmill.errors import CorpusmillError, InputError, ResumeError, StorageError
 from corpusmill.store import owned
 from corpusmill.store.arrays import memory
@@ -202,8 +202,8 @@ class RunFolder:
         """Make files of `new_file` survive a loss of power, with their names, or the loss of this machine."""
         if self.is_local:
             paths = [self.path / name for name in relative]
-            folders = {path.parent for path in paths} if os.name != "nt" else ()
-            waits = [partial(_sync, path) for path in (*paths, *folders)]
+            waits = [partial(system.sync_file, path) for path in paths]
+            waits += [partial(system.sync_folder, folder) for folder in {path.parent for path in paths}]
         else:
             waits = [partial(self._cache.upload, self.name_of(name)) for name in relative]
         # Together: a file system with a journal writes it once for all who wait, and a store answers in parallel.
@@ -375,8 +375,7 @@ class RunFolder:
         """Give a file that was written on this machine its full name among the inputs, and the date of all of them."""
         if self.is_local:
             os.utime(draft, ns=(DATED, DATED))
-            with draft.open("r+b") as file:
-                os.fsync(file.fileno())
+            system.sync_file(draft)
             storage.move(str(draft), name)
         else:
             storage.upload(draft, name)
@@ -472,14 +471,6 @@ class RunFolder:
 def input_folder(source: str, digest: str) -> str:
     """The name of a folder of inputs: for its source, and for what is in it."""
     return f"{UNSAFE.sub('_', source)[:60]}-{digest}"
-
-
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _is_full(name: str) -> bool:

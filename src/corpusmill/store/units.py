@@ -8,7 +8,6 @@ What all units of a stage share (the files that earlier stages wrote) is not rep
 `Results` of those stages, written once when a stage is complete.
 """
 
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from corpusmill import system
 from corpusmill.store.facts import Facts
 
 Note = int | str
@@ -254,10 +254,5 @@ def now() -> float:
 
 
 def peak_memory() -> int | None:
-    """Bytes that this process has had in memory at most, since it began or since `execute.memory.forget_peak`; None on
-    Windows. For a commit's `memory` only."""
-    try:
-        import resource
-    except ImportError:
-        return None
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    """`system.peak_memory`, for a commit's `memory` only."""
+    return system.peak_memory()

@@ -47,7 +47,7 @@ def file_name(module: str, fingerprint: str) -> str:
 def misfit() -> str | None:
     """Why the code that came with the package cannot be used here; "" if it came with none, None if it fits."""
     try:
-        about = json.loads((COMPILED / ABOUT).read_text())
+        about = json.loads((COMPILED / ABOUT).read_bytes())
     except OSError:
         return ""
     expected = {"python": sys.implementation.cache_tag, "numba": version("numba")}
@@ -131,4 +131,4 @@ def write(folder: Path, fingerprints: Mapping[str, str], processor: str) -> None
         "triple": _system(binding.get_process_triple()),
         "processor": processor,
     }
-    (folder / ABOUT).write_text(json.dumps(about, indent=1) + "\n")
+    (folder / ABOUT).write_bytes((json.dumps(about, indent=1) + "\n").encode())

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 from pathlib import Path
 
+from corpusmill import system
 from corpusmill.about import PACKAGE, file_of
 from corpusmill.assets import leftovers
 from corpusmill.text import shipped
@@ -70,7 +71,7 @@ def _half_of(
             f"for name in {half!r}:\n    warming.warm_up(name)\n    print(name, flush=True)"
         )
         finished = Path(folder) / "finished"
-        with finished.open("w") as lines:
+        with finished.open("w", encoding="utf-8") as lines:
             helper = subprocess.Popen(
                 [sys.executable, "-c", script],
                 env=os.environ | {"CORPUSMILL_CACHE": folder},
@@ -78,11 +79,11 @@ def _half_of(
                 stderr=subprocess.DEVNULL,
             )
         try:
-            yield half, lambda: report(finished.read_text().split())
+            yield half, lambda: report(finished.read_text("utf-8").split())
             while helper.poll() is None:
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     helper.wait(POLL)
-                report(finished.read_text().split())
+                report(finished.read_text("utf-8").split())
         finally:  # what it has compiled is kept if this process is interrupted, too
             helper.kill()
             helper.wait()
@@ -101,8 +102,8 @@ def _move_over(source: Path, root: Path) -> None:
         if not (target / index.name).exists():
             target.mkdir(parents=True, exist_ok=True)
             for code in index.parent.glob(f"{glob.escape(index.stem)}.*.nbc"):
-                code.replace(target / code.name)
-            index.replace(target / index.name)
+                system.replace(code, target / code.name)
+            system.replace(index, target / index.name)
 
 
 def is_warm(modules: Sequence[str] | None = None) -> bool:

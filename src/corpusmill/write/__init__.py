@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from corpusmill.registry import Registry
+from corpusmill.assets.registry import Registry
 from corpusmill.schema import OWN
 from corpusmill.shards.layout import FILE_NAME
 

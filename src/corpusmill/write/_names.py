@@ -2,6 +2,7 @@
 
 from corpusmill.errors import RecipeError
 from corpusmill.shards.layout import FILE_NAME_PATTERN
+from corpusmill.system import refused_name
 
 ENDINGS = (".jsonl.zst", ".jsonl.gz", ".jsonl", ".parquet", ".bin", ".idx")  # of the files of our formats
 
@@ -30,6 +31,8 @@ def stem(name: str | None, suffix: str, single_file: bool) -> str | None:
             f'"{name}" cannot be the name of files: it has no folder in it, and at most one place for the number, as '
             'in "train_{:05d}"'
         )
+    if why := refused_name(bare + suffix):
+        raise RecipeError(f'"{name}" cannot be the name of files: {why}')
     if "{" not in bare and not single_file:
         raise RecipeError(
             f'name "{name}" is the same for all files; write "{bare}_{{:05d}}" for {bare}_00000, {bare}_00001 …, or '

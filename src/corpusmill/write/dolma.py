@@ -9,6 +9,7 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from corpusmill.errors import RecipeError
+from corpusmill.system import refused_name
 from corpusmill.write import MB_PER_FILE, WriteFacts
 from corpusmill.write._beside import documents, spans_of
 from corpusmill.write._files import DocumentFiles
@@ -53,9 +54,10 @@ class DolmaWriter(DocumentFiles):
         folders = [*self.keep, *((self.attributes,) if self.signals else ())]
         for name in folders:
             parts = name.split("/")
-            if not all(parts) or {"..", ".", OWN_ATTRIBUTES} & set(parts) or any(mark in name for mark in "{}\\"):
+            is_folder = all(parts) and not {"..", ".", OWN_ATTRIBUTES} & set(parts) and not set("{}\\") & set(name)
+            if not is_folder or any(map(refused_name, parts)):
                 raise RecipeError(f'"{name}" cannot be a folder of attributes')
-        if len(set(folders)) < len(folders):
+        if len(set(map(str.casefold, folders))) < len(folders):
             raise RecipeError(f"two folders of attributes have one name: {', '.join(sorted(folders))}")
 
     @property

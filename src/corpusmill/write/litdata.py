@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, ClassVar
 
+from corpusmill import system
 from corpusmill.assets.extras import LITDATA, Extra
 from corpusmill.errors import RecipeError, ShardError
 from corpusmill.write import PackedRows, WriteFacts
@@ -56,7 +57,7 @@ class LitdataWriter:
                     f"{path}: LitData made {len(index_record['chunks'])} files of one shard; please report this."
                 )
             entry = {"chunk": index_record["chunks"][0], "config": index_record["config"]}
-            (Path(folder) / entry["chunk"]["filename"]).replace(path)
+            system.replace(Path(folder) / entry["chunk"]["filename"], path)
         return WriteFacts(number, path.stat().st_size, entry)
 
     def index(self, entries: Mapping[str, Mapping[str, Any]]) -> dict[str, bytes]:

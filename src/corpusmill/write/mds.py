@@ -7,6 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, ClassVar
 
+from corpusmill import system
 from corpusmill.assets.extras import MDS, Extra
 from corpusmill.errors import RecipeError
 from corpusmill.write import PackedRows, WriteFacts
@@ -50,7 +51,7 @@ class MdsWriter:
                 writer.write(sample)
             writer.finish()
             (entry,) = writer.shards
-            (Path(folder) / entry["raw_data"]["basename"]).replace(path)
+            system.replace(Path(folder) / entry["raw_data"]["basename"], path)
         return WriteFacts(entry["samples"], path.stat().st_size, entry)
 
     def index(self, entries: Mapping[str, Mapping[str, Any]]) -> dict[str, bytes]:

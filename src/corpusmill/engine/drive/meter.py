@@ -131,7 +131,8 @@ class Meter:
 
     def pulse(self, pulse: WorkerStatus) -> None:
         self._pulse = pulse
-        self._tell(pulse)
+        if self._stage and not self._stage.is_done:  # its end was told when its last unit was done
+            self._tell(pulse)
 
     def _tell(self, pulse: WorkerStatus | None) -> None:
         if not self._stage:

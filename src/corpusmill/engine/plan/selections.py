@@ -60,8 +60,12 @@ def _selected(source: Source, run: RunFolder, note: Callable[[str], None]) -> So
         try:
             sentence = reader.select(location, draft, scratch)
             run.take_input(draft, paths[-1])
-        except (InputError, RecipeError) as error:
-            raise _about(source, error) from error
+        except Exception as error:
+            if storage.exists(paths[-1]):  # another worker was faster, and removed what both were writing to
+                continue
+            if isinstance(error, InputError | RecipeError):
+                raise _about(source, error) from error
+            raise
         finally:
             draft.unlink(missing_ok=True)
         shutil.rmtree(scratch, ignore_errors=True)

@@ -11,12 +11,16 @@ from corpusmill.display import is_command
 from corpusmill.errors import RecipeError
 from corpusmill.store import owned
 from corpusmill.store.run_folder import INPUTS, RunFolder
+from corpusmill.system import WINDOWS
 
 # How files end that a run writes.
 WRITTEN = (
     *(".parquet", ".jsonl", ".jsonl.gz", ".jsonl.zst", ".json", ".arrays", ".bin", ".idx", ".html", ".mds"),
     *(".npy", ".csv.gz"),
 )
+
+DEEPEST = 170  # characters of the longest path below the folder of a run
+MAX_PATH = 259  # characters of a path on Windows, unless its registry allows more
 
 
 def refuse_if_unusable(run: RunFolder, inputs: Sequence[str], places: Sequence[str]) -> None:
@@ -50,6 +54,12 @@ def refuse_if_unusable(run: RunFolder, inputs: Sequence[str], places: Sequence[s
             raise RecipeError(
                 f"run.folder: {run.place} cannot be made: {above} takes no new folder ({why}). {elsewhere}"
             ) from error
+    if WINDOWS and len(str(folder)) + DEEPEST > MAX_PATH and not _takes_long_paths(above):
+        raise RecipeError(
+            f"run.folder: {folder} has {len(str(folder))} characters, and paths of a run's files have up to {DEEPEST} "
+            f"more, but Windows allows {MAX_PATH}. Set LongPathsEnabled in its registry, as Python's installer offers. "
+            f"{elsewhere}"
+        )
     read = {Path(storage.local_path(name)).parent: name for name in inputs if storage.is_local(name)}
     for holding, name in read.items():
         real = holding.resolve()
@@ -77,3 +87,13 @@ def _read_whole(pattern: str) -> Path | None:
     head, deep, tail = pattern.partition("**")
     last = tail.rpartition("/")[2]
     return Path(head or ".") if deep and any(fnmatchcase(f"0{suffix}", last or "*") for suffix in WRITTEN) else None
+
+
+def _takes_long_paths(above: Path) -> bool:
+    """Whether Windows makes paths of more than MAX_PATH characters, by trying."""
+    with tempfile.TemporaryDirectory(prefix=storage.TEMPORARY, dir=above) as folder:
+        try:
+            Path(folder, "x" * (MAX_PATH // 2), "x" * (MAX_PATH // 2)).mkdir(parents=True)
+        except OSError:
+            return False
+    return True

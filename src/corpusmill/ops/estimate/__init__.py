@@ -1,6 +1,5 @@
 """What a run will take: time, memory and disk, from the same work on a sample of its input."""
 
-import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -11,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from corpusmill import system
 from corpusmill.engine.drive.carry_out import carry_out
 from corpusmill.engine.drive.listener import ProgressListener, Silent
 from corpusmill.engine.drive.session import Session
@@ -486,9 +486,4 @@ def cost(
 
 def peak() -> int:
     """The most bytes that this process has held; 0 where the system does not say."""
-    try:
-        import resource
-    except ImportError:  # Windows
-        return 0
-    max_rss = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return max_rss if sys.platform == "darwin" else max_rss * 1024
+    return system.peak_memory() or 0

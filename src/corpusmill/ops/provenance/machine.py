@@ -85,5 +85,5 @@ def _memory_of_windows() -> int | None:
 
 def _limit() -> int | None:
     with suppress(OSError, ValueError):
-        return int(Path("/sys/fs/cgroup/memory.max").read_text())  # "max" is no limit
+        return int(Path("/sys/fs/cgroup/memory.max").read_text("ascii"))  # "max" is no limit
     return None
