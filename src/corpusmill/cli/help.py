@@ -8,7 +8,6 @@ from typer.core import TyperArgument, TyperCommand, TyperGroup
 
 from corpusmill.cli.common import note_options, say
 from corpusmill.errors import InputError
-from corpusmill.recipe.renamed import renamed
 
 VERB_GROUPS = {
     "Start": ("demo", "new"),
@@ -88,16 +87,21 @@ class Verb(TyperCommand):
         absent = [word.partition("=")[0] for word in args[:end]] if self.name == "run" else []
         if asked := next((name for name in absent if name in ABSENT_OPTIONS), None):
             raise InputError(f"run has no {asked}: {ABSENT_OPTIONS[asked]}")
-        words = [word for argument in args[:end] for word in self._renamed(argument)]
+        words = [word for argument in args[:end] for word in self._renamed(argument, ctx)]
         return super().parse_args(ctx, [*words, *args[end:]])
 
-    def _renamed(self, argument: str) -> list[str]:
+    def _renamed(self, argument: str, ctx: Any) -> list[str]:
         name, equals, value = argument.partition("=")
+        known = {option for each in self.get_params(ctx) for option in each.opts}
+        if not name.startswith("-") or name in known:
+            return [argument]
+        from corpusmill.recipe.renamed import renamed
+
         now, entry = SPELLINGS.get(name), renamed(f"{self.name} {name}")
         if entry and not entry.is_removed():
             now = entry.new
             say(f"warning: {name} is called {now} since {entry.since}, and goes in {entry.removed_in}")
-        if now is None or not any(now in each.opts for each in self.params):
+        if now not in known:
             return [argument]
         return [now, value] if equals else [now]
 
