@@ -150,4 +150,4 @@ def test_an_empty_command_line_is_answered_with_the_help(corpusmill):
 def test_train_without_a_verb_lists_its_verbs(corpusmill):
     status, out, err = corpusmill("train")
     assert (status, err) == (0, "")
-    assert all(f"  {verb}" in out for verb in ("quality", "lm", "tokenizer", "mixture"))
+    assert all(f"  {verb}" in out for verb in ("quality", "lm", "tokenizer"))

@@ -47,7 +47,7 @@ def ablate(
         ),
     ] = None,
     models: Annotated[
-        Models, typer.Option(help="N-grams of bytes, or small GPTs, which need torch: pip install 'corpusmill[torch]'.")
+        Models, typer.Option(help="N-grams of bytes, or small GPTs, which need the extra torch.")
     ] = Models.NGRAM,
     amount: Annotated[
         str | None,

@@ -38,7 +38,7 @@ def quality(
         list[str] | None,
         typer.Option(
             metavar="PATH",
-            help="Bad documents: the same. [default with a RUN: those that do not meet the condition of --good]",
+            help="Bad documents: the same. [default: of a RUN, those that do not meet the condition of --good]",
             show_default=False,
         ),
     ] = None,

@@ -14,6 +14,7 @@ A recipe in YAML passes these modules, in this order:
     extends         with what it has from the recipe that it builds on
     override        `--set KEY=VALUE`: one value of the tree replaced
     part_nodes      the readers, steps and writers in the tree, not yet values
+    renamed         old names of steps, parameters and options, and the new ones
     values          the value of a node, by the annotation of a parameter; and back
     load            all of it: a recipe, or all its problems together
     order           do the parts fit together? text before tokens before rows
