@@ -41,7 +41,7 @@ DATA ?=
 # Of the model that `ablation` trains: large takes five minutes on an H100, small half an hour on two cores.
 SIZE ?= small
 
-.PHONY: demo help setup test unit kernels test-lowest test-newest lint chaos cluster store fuzz cases golden bench bench-needs bench-quick figures bench-linear bench-peers roofline scale planned simulate scale-plan scale-long parity conformance quality eyes drops fineweb-text ablation interop layouts trainers trackers torch seeds names hands web wheel wheel-test release screenshots docs docs-serve clean data-given models
+.PHONY: demo help setup test unit kernels test-lowest test-newest lint chaos cluster store fuzz cases golden bench bench-needs bench-quick figures bench-linear bench-peers roofline scale size planned simulate scale-plan scale-long parity conformance quality eyes drops fineweb-text ablation interop layouts trainers trackers torch seeds names hands web wheel wheel-test release screenshots docs docs-serve clean data-given models
 
 demo: $(PACKAGE) ## mill the demo's small crawl to training shards
 	$(BIN)/corpusmill demo
@@ -145,6 +145,11 @@ simulate: $(READY) $(WORKLOAD)/truth.json ## what workers that die, are slow or 
 
 planned: $(READY) $(WORKLOAD)/truth.json ## what `corpusmill plan` says beside what the run then takes; takes minutes
 	$(BIN)/python -m benchmarks.speed.planned --workload $(WORKLOAD)
+
+# Sizes of `size`, in pages.
+PAGES ?=
+size: data-given $(READY) ## from WARC to verified shards at several sizes, each killed twice; needs DATA=DIR; PAGES="50000 500000"
+	$(BIN)/python -m benchmarks.speed.at_size --warc $(wildcard $(DATA)/warc/crawl/*.warc.gz) $(if $(PAGES),--pages $(PAGES))
 
 scale-plan: $(READY) ## plans, results and memory of the driver for 5 and 50 TB, without documents; takes minutes
 	$(BIN)/python -m benchmarks.speed.scale_plan

@@ -1,6 +1,7 @@
 """A recipe in Python takes its parts as values, and as YAML has them."""
 
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -100,3 +101,14 @@ def test_a_recipe_is_shown_in_a_line_and_as_yaml_in_a_notebook():
     assert repr(made) == "<Recipe x: web, jsonl → exact → jsonl>"
     assert made._repr_html_() == "<p><strong>&lt;Recipe x: web, jsonl → exact → jsonl&gt;</strong></p>"
     assert "<pre>read:\n  - jsonl: a\n</pre>" in Recipe(read={"jsonl": "a"})._repr_html_()
+
+
+def test_settings_of_a_run_are_a_value_or_as_in_yaml():
+    settings: Any = {"unit_mb": 8, "sample": "1%"}
+    wrong: Any = {"worker": 2}
+    number: Any = 5
+    assert Recipe(read={"jsonl": "a.jsonl"}, run=settings) == Recipe(read=["a.jsonl"], run=RunSettings(**settings))
+    with pytest.raises(RecipeError, match=r'no parameter "worker"; did you mean "workers"'):
+        Recipe(read={"jsonl": "a.jsonl"}, run=wrong)
+    with pytest.raises(RecipeError, match="run must be a mapping of settings, got the number 5"):
+        Recipe(read={"jsonl": "a.jsonl"}, run=number)

@@ -8,7 +8,7 @@ from typing import Any
 from corpusmill import read
 from corpusmill.errors import RecipeError
 from corpusmill.recipe import load
-from corpusmill.recipe.parts import Source, check_instance
+from corpusmill.recipe.parts import RunSettings, Source, check_instance
 from corpusmill.recipe.rows import Rows, is_in_memory
 from corpusmill.recipe.selection import ForSources
 from corpusmill.recipe.split import Split
@@ -113,6 +113,17 @@ def split_of(value: Any) -> Split | None:
     split = load.parse_split(tree_of(value, Position("split")), problems)
     problems.check()
     return split
+
+
+def run_of(value: Any) -> RunSettings:
+    """The settings of a run, likewise."""
+    if isinstance(value, RunSettings):
+        return value
+    problems = Problems()
+    at = Position("run")
+    run = load.parse_run(at, tree_of(value, at), problems)
+    problems.check()
+    return run
 
 
 def _parts(value: Any, section: str, parse: Callable[[Any, str, Problems], Any]) -> tuple[Any, ...]:

@@ -139,7 +139,8 @@ def load_parts(tree: Node, name: str, problems: Problems) -> LoadedParts:
         problems.add(Position(tree.at.file), 'the recipe has no "read"; add one, as in: read: {jsonl: docs.jsonl}')
     name = _parse_setting(tree, "name", str, check_name, problems) or name
     seed = _parse_setting(tree, "seed", int, check_seed, problems) or 0
-    run = _parse_run(tree.entries["run"], problems) if "run" in tree.entries else RunSettings()
+    settings = tree.entries.get("run")
+    run = parse_run(settings.at, settings.value, problems) if settings else RunSettings()
     canary = _parse_canaries(tree, problems)
     split = parse_split(tree.entries["split"].value, problems) if "split" in tree.entries else None
     stages = [parse_stage_node(node, problems) for node in _stage_nodes(tree, problems)]
@@ -203,15 +204,15 @@ def _parse_setting(
     return None
 
 
-def _parse_run(entry: KeyValue, problems: Problems) -> RunSettings:
+def parse_run(at: Position, node: Node, problems: Problems) -> RunSettings:
     """The settings of a run. Where some are wrong: of a run with the same folder, if that one is right."""
-    if not isinstance(entry.value, TableNode):
-        problems.add(entry.value.at, f"run must be a mapping of settings, got {describe_node(entry.value)}")
+    if not isinstance(node, TableNode):
+        problems.add(node.at, f"run must be a mapping of settings, got {describe_node(node)}")
         return RunSettings()
-    run = make(RunSettings, "run", entry.at, entry.value.entries, problems)
+    run = make(RunSettings, "run", at, node.entries, problems)
     if run is None:
-        folder = {key: value for key, value in entry.value.entries.items() if key == "folder"}
-        run = make(RunSettings, "run", entry.at, folder, Problems())
+        folder = {key: value for key, value in node.entries.items() if key == "folder"}
+        run = make(RunSettings, "run", at, folder, Problems())
     return run or RunSettings()
 
 

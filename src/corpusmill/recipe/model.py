@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from corpusmill.errors import RecipeError
-from corpusmill.recipe.arguments import sources_of, split_of, stages_of, steps_of, writers_of
+from corpusmill.recipe.arguments import run_of, sources_of, split_of, stages_of, steps_of, writers_of
 from corpusmill.recipe.canaries import Canary, canaries
 from corpusmill.recipe.dump import dump
 from corpusmill.recipe.fingerprint import recipe_fingerprint
@@ -31,7 +31,7 @@ class Recipe:
             {"filter/gopher_quality": {"min_words": 30}}. One that is `for_sources(step, only=…)` is kept as the step
             itself, and its sources in `selections`
     write   output formats, as values or as in YAML; the run's folder has the kept documents in any case
-    run     how to run; not part of the fingerprint
+    run     how to run, as a value or as in YAML; not part of the fingerprint
     selections
             which sources each step applies to; None for all
     canary  strings that are planted, see `recipe.canaries`
@@ -64,6 +64,7 @@ class Recipe:
             ("write", writers_of),
             ("stages", stages_of),
             ("split", split_of),
+            ("run", run_of),
         ):
             object.__setattr__(self, section, convert(getattr(self, section)))
         object.__setattr__(self, "canary", (self.canary,) if isinstance(self.canary, Canary) else tuple(self.canary))
