@@ -107,7 +107,9 @@ def test_settings_of_a_run_are_a_value_or_as_in_yaml():
     settings: Any = {"unit_mb": 8, "sample": "1%"}
     wrong: Any = {"worker": 2}
     number: Any = 5
-    assert Recipe(read={"jsonl": "a.jsonl"}, run=settings) == Recipe(read=["a.jsonl"], run=RunSettings(**settings))
+    assert Recipe(read={"jsonl": "a.jsonl"}, run=settings) == Recipe(
+        read={"jsonl": "a.jsonl"}, run=RunSettings(**settings)
+    )
     with pytest.raises(RecipeError, match=r'no parameter "worker"; did you mean "workers"'):
         Recipe(read={"jsonl": "a.jsonl"}, run=wrong)
     with pytest.raises(RecipeError, match="run must be a mapping of settings, got the number 5"):
