@@ -61,8 +61,9 @@ def test_an_old_name_is_answered_with_a_warning_that_says_what_to_write(since):
     with pytest.warns(RenamedWarning) as told:
         assert Recipe.parse(OLD, "r.yaml") == Recipe.parse(NEW)
     gone = f"{MAJOR}.{MINOR + 2}"
-    assert f"r.yaml:5: dedup/exact.compare is called match since {NOW}, and goes in {gone}. Write match" in map(
-        str, (warning.message for warning in told)
+    assert (
+        f"r.yaml:5: dedup/exact.compare is called match since {NOW}, and will be removed in {gone}. Write match"
+        in map(str, (warning.message for warning in told))
     )
     assert len({str(warning.message) for warning in told}) == len(table(NOW))
 

@@ -119,7 +119,7 @@ def _sync(path: str | Path, flags: int) -> None:
 
 
 def replace(source: str | Path, target: str | Path) -> None:
-    """Give a file or a folder another name; a file that has it goes.
+    """Give a file or a folder another name; a file of that name is replaced.
 
     Windows refuses that while somebody has that file open: whoever reads a record has it for a moment. Raises
     PermissionError if it is still open after IN_USE seconds, as one that is mapped into memory is.

@@ -58,7 +58,7 @@ def test_an_option_answers_to_its_old_name(corpusmill, entry):
     for words in ([old, "0"], [f"{old}=0"]):
         _, _, err = corpusmill(verb, "nosuch", *words)
         assert err.startswith(
-            f"warning: {old} is called {entry.new} since {entry.since}, and goes in {entry.removed_in}\n"
+            f"warning: {old} is called {entry.new} since {entry.since}, and will be removed in {entry.removed_in}\n"
         )
         assert "No such option" not in err
 

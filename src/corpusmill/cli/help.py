@@ -100,7 +100,7 @@ class Verb(TyperCommand):
         now, entry = SPELLINGS.get(name), renamed(f"{self.name} {name}")
         if entry and not entry.is_removed():
             now = entry.new
-            say(f"warning: {name} is called {now} since {entry.since}, and goes in {entry.removed_in}")
+            say(f"warning: {entry.notice(name)}")
         if now not in known:
             return [argument]
         return [now, value] if equals else [now]

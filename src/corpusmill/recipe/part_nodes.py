@@ -127,12 +127,11 @@ def _new_name(of: str, name: str, at: Position, problems: Problems, recorded: bo
         return name
     if recorded:
         return entry.new
-    message = f"{of.partition(' ')[2]}{name} is called {entry.new} since {entry.since}"
+    advice = f"{entry.notice(of.partition(' ')[2] + name)}. Write {entry.new}"
     if entry.is_removed():
-        problems.add(at, f"{message}. Write {entry.new}")
+        problems.add(at, advice)
     else:
-        advice = f"{at}: {message}, and goes in {entry.removed_in}. Write {entry.new}"
-        warnings.warn(advice, RenamedWarning, stacklevel=2)
+        warnings.warn(f"{at}: {advice}", RenamedWarning, stacklevel=2)
     return entry.new
 
 

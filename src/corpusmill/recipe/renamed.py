@@ -33,6 +33,15 @@ class Renamed(NamedTuple):
         major, minor = map(int, self.since.split("."))
         return f"{major}.{minor + KEPT_MINORS}"
 
+    def notice(self, name: str, version: str = __version__) -> str:
+        """What somebody who wrote the old name is told.
+
+        >>> Renamed("step dedup/minhash.of", "unit", "1.2").notice("dedup/minhash.of", "1.3.0")
+        'dedup/minhash.of is called unit since 1.2, and will be removed in 1.4'
+        """
+        now = f"{name} is called {self.new} since {self.since}"
+        return now if self.is_removed(version) else f"{now}, and will be removed in {self.removed_in}"
+
     def is_removed(self, version: str = __version__) -> bool:
         """
         >>> [Renamed("run.of", "unit", "1.2").is_removed(version) for version in ("1.2.0", "1.3.4", "1.4.0rc1")]
