@@ -1,12 +1,13 @@
 """A class is found by the place of its file, and by nothing else."""
 
 import importlib
+import re
 import sys
 
 import pytest
 
 from corpusmill import read, steps, write
-from corpusmill.assets.registry import Registry
+from corpusmill.assets.registry import Registry, imported
 from corpusmill.errors import RecipeError
 
 FILES = {
@@ -65,6 +66,11 @@ def test_a_name_leads_to_its_class(package, name, nested, cls):
     [
         ("plane", False, 'there is no thing "plane"; did you mean "plain"? There are: plain, two_words.'),
         ("_helper", False, 'there is no thing "_helper". There are: plain, two_words.'),
+        (
+            "own.Thing",
+            False,
+            'there is no thing "own.Thing". There are: plain, two_words. One of your own is written mod',
+        ),
         ("folder/inner_one", False, 'there is no thing "folder/inner_one". There are: plain, two_words.'),
         ("plain", True, 'there is no thing "plain". There are: folder/inner_one, folder/shared, further/shared.'),
         (
@@ -72,8 +78,18 @@ def test_a_name_leads_to_its_class(package, name, nested, cls):
             True,
             'there is no thing "_hidden/other". There are: folder/inner_one, folder/shared, further/shared.',
         ),
-        ("things:Nothing", False, 'cannot import the thing "things:Nothing": '),
-        ("no_such_module:Thing", False, 'cannot import the thing "no_such_module:Thing": '),
+        ("things:Nothing", False, 'cannot import the thing "things:Nothing": things has no "Nothing"'),
+        (
+            "things.plain:Plan",
+            False,
+            'cannot import the thing "things.plain:Plan": things.plain has no "Plan"; did you',
+        ),
+        (
+            "no_such_module:Thing",
+            False,
+            'cannot import the thing "no_such_module:Thing": No module named \'no_such_mod',
+        ),
+        ("own/things.py:Thing", False, 'cannot import the thing "own/things.py:Thing": name the module as Python im'),
         ("things.two_words:number", False, '"things.two_words:number" is not a class'),
     ],
 )
@@ -81,6 +97,16 @@ def test_another_name_is_an_error_that_names_what_there_is(package, name, nested
     with pytest.raises(RecipeError) as error:
         Registry(package, "thing", nested=nested).find(name)
     assert str(error.value).startswith(message)
+
+
+def test_an_absent_module_is_an_error_that_says_where_modules_are_found(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(RecipeError, match=f"found in the working directory, {re.escape(str(tmp_path))}, and where"):
+        imported("step", "no_such_module:Step")
+    (tmp_path / "half_a_module.py").write_text("import no_such_package")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(RecipeError, match=r'step "half_a_module:Step": No module named .no_such_package.$'):
+        imported("step", "half_a_module:Step")
 
 
 def test_the_kind_may_be_a_part_of_every_class_name(package):

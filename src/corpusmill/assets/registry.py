@@ -9,6 +9,7 @@ import pkgutil
 from collections.abc import Callable, Mapping
 from functools import cache, cached_property
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from corpusmill.errors import RecipeError, did_you_mean, raised
@@ -56,6 +57,8 @@ class Registry:
             raise RecipeError(f'there is no {self.kind} "{name}". {self.advice[name]}')
         if name not in names:
             hint = self.hint or f"There are: {', '.join(names)}."
+            if "." in name:
+                hint += " One of your own is written module:Name."
             raise RecipeError(f'there is no {self.kind} "{name}"{did_you_mean(name, names) or "."} {hint}')
         module = import_module(f"{self.package}.{name.replace('/', '.')}")
         cls = getattr(module, self._class_names[name])
@@ -100,14 +103,29 @@ def _members(package: str, folders: bool) -> list[str]:
     return [member.name for member in members if member.ispkg == folders and not member.name.startswith("_")]
 
 
-def _own_class(name: str, kind: str) -> type[Any]:
-    module, _, class_name = name.partition(":")
+def imported(kind: str, name: str) -> Any:
+    """What `module:name` names: a class or function of one's own. Raises RecipeError if it cannot be imported."""
+    module, _, path = name.partition(":")
+    failed = f'cannot import the {kind} "{name}": '
+    if module.endswith(".py"):
+        raise RecipeError(f"{failed}name the module as Python imports it, {module[:-3].replace('/', '.')}:{path}")
     try:
-        cls = getattr(import_module(module), class_name)
-    except (ImportError, AttributeError) as error:
-        raise RecipeError(f'cannot import the {kind} "{name}": {error}') from error
+        found: Any = import_module(module)
+    except ModuleNotFoundError as error:
+        absent = error.name is not None and f"{module}.".startswith(f"{error.name}.")
+        where = f"; modules are found in the working directory, {Path.cwd()}, and where packages are installed"
+        raise RecipeError(f"{failed}{error}{where * absent}") from error
     except Exception as error:  # whatever the module does when it is imported
-        raise RecipeError(f'cannot import the {kind} "{name}": {raised(error)}') from error
+        raise RecipeError(f"{failed}{raised(error)}") from error
+    for part in path.split("."):
+        if not hasattr(found, part):
+            raise RecipeError(f'{failed}{module} has no "{part}"{did_you_mean(part, dir(found))}')
+        found = getattr(found, part)
+    return found
+
+
+def _own_class(name: str, kind: str) -> type[Any]:
+    cls = imported(kind, name)
     if isinstance(cls, type):
         return cls
     if callable(cls) and kind == "step":

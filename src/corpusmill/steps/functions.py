@@ -5,14 +5,14 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from importlib import import_module
 from types import FunctionType
 from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
-from corpusmill.errors import RecipeError, raised
+from corpusmill.assets.registry import imported
+from corpusmill.errors import RecipeError
 
 S = TypeVar("S", bound="OfFunction")
 COLUMNS = ("id", "source", "file", "position", "url", "date", "text", "metadata")
@@ -105,14 +105,7 @@ def find(name: str) -> Callable[[Document], Any]:
         raise RecipeError(f'"{name}" can be called only in the program that defined it: it has no name in a module')
     if not colon or not all(part.isidentifier() for part in (*module.split("."), *path.split("."))):
         raise RecipeError(f'"{name}" is not the name of a function; it is written module:name')
-    try:
-        attribute: Any = import_module(module)
-        for part in path.split("."):
-            attribute = getattr(attribute, part)
-    except (ImportError, AttributeError) as error:
-        raise RecipeError(f'cannot import the function "{name}": {error}') from error
-    except Exception as error:  # whatever the module does when it is imported
-        raise RecipeError(f'cannot import the function "{name}": {raised(error)}') from error
+    attribute = imported("function", name)
     if isinstance(attribute, OfFunction):
         return attribute._call
     if isinstance(attribute, type) or not callable(attribute):
