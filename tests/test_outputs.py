@@ -350,6 +350,9 @@ def test_an_index_of_another_library_is_compared_with_the_files(tmp_path, format
 def test_a_folder_that_is_not_an_output_is_reported(tmp_path):
     with pytest.raises(InputError, match="nothing is there"):
         list(verify_place(str(tmp_path / "nowhere")))
+    (tmp_path / "above/shards").mkdir(parents=True)
+    with pytest.raises(InputError, match=r"only folders here: shards\. Name a run, a folder of its output"):
+        list(verify_place(str(tmp_path / "above")))
     (tmp_path / "letter.txt").write_text("dear")
     with pytest.raises(InputError, match="holds no shards, and nothing else"):
         list(verify_place(str(tmp_path)))

@@ -110,7 +110,7 @@ def test_a_missing_file_with_the_name_of_a_shipped_recipe_says_how_to_write_it(t
     with pytest.raises(RecipeError) as error:
         read_text(tmp_path / "nowhere.yaml")
     assert str(error.value).endswith("there is no such file")
-    with pytest.raises(RecipeError, match="cannot be read: Is a directory"):
+    with pytest.raises(RecipeError, match="this is a folder, not the file of a recipe"):
         read_text(tmp_path)
 
 

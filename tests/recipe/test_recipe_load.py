@@ -1,5 +1,7 @@
 """Recipes from YAML, what they say when they are wrong, and settings that change them."""
 
+import gzip
+import re
 from pathlib import Path
 
 import pytest
@@ -261,12 +263,51 @@ def test_load_names_a_recipe_for_its_file(tmp_path):
 def test_a_file_that_cannot_be_read_is_reported(tmp_path):
     with pytest.raises(RecipeError, match=r"none\.yaml: there is no such file"):
         Recipe.load(tmp_path / "none.yaml")
-    with pytest.raises(RecipeError, match="cannot be read: Is a directory"):
+    with pytest.raises(
+        RecipeError, match=f"this is a folder, not .* corpusmill new .* --input {re.escape(str(tmp_path))}$"
+    ):
         Recipe.load(tmp_path)
     path = tmp_path / "latin.yaml"
     path.write_bytes(b"read: {jsonl: x}\nname: caf\xe9\n")
     with pytest.raises(RecipeError, match=r"latin\.yaml:2: byte 0xe9 is not UTF-8; save the file as UTF-8"):
         Recipe.load(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        (
+            "docs.jsonl",
+            b'{"text": "a"}\n',
+            "this is data, not a recipe. To write a recipe that reads it: corpusmill new min",
+        ),
+        (
+            "docs.parquet",
+            b"PAR1\0\0",
+            "this is data, not a recipe. To write a recipe that reads it: corpusmill new min",
+        ),
+        (
+            "crawl.warc.gz",
+            gzip.compress(b"WARC/1.0\r\n"),
+            "this is data, not a recipe. To write a recipe that reads it",
+        ),
+        (
+            "run/run.json",
+            b"{}",
+            "this is a folder, not the file of a recipe. It holds a run, which its recipe resumes: ",
+        ),
+        ("recipe.json", b'{"name": "a"}', 'the recipe has no "read"'),
+        ("recipe", b'{"name": "a"}', 'the recipe has no "read"'),
+    ],
+)
+def test_what_is_data_or_a_run_is_refused_with_what_to_do_with_it(tmp_path, name, content, message):
+    path = tmp_path / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(content)
+    named = path if path.parent == tmp_path else path.parent
+    with pytest.raises(RecipeError) as error:
+        Recipe.load(named)
+    assert f"{named}: {message}" in str(error.value)
 
 
 def test_the_home_folder_is_meant_by_a_tilde_in_paths(monkeypatch):

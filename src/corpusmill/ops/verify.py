@@ -21,6 +21,7 @@ from corpusmill.shards.verify import Controls
 from corpusmill.store.run_folder import CANARIES_RECORD, FORGOTTEN, RunFolder
 from corpusmill.store.sums import files_in, sum_problems, sums_in
 
+FOLDERS_SHOWN = 5  # in a message
 TABLE_BATCH_ROWS = 1 << 16  # rows of a table in memory at a time
 CONTENT_CHECKS = {  # format -> what is checked of it beside the checksums of its files
     "parquet": "every page", "jsonl": "every line", "megatron": "its indexes", "mds": "its index",
@@ -85,6 +86,11 @@ def verify_place(address: str, tokenizer: str | None = None) -> Iterator[Verifie
         raise InputError(f"{address}: the run has no output yet. Run its recipe, with something under `write:`.")
     elif not run.path.is_dir() or not any(run.path.iterdir()):
         raise InputError(f"{address}: nothing is there. Name a run, a folder of its output, or an export.")
+    elif all(path.is_dir() for path in run.path.iterdir()):
+        folders = ", ".join(sorted(path.name for path in run.path.iterdir())[:FOLDERS_SHOWN])
+        raise InputError(
+            f"{address}: there are only folders here: {folders}. Name a run, a folder of its output, or an export."
+        )
     else:
         yield verify_folder(run.path, tokenizer=tokenizer)
 

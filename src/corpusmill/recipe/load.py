@@ -15,6 +15,7 @@ from shlex import quote
 from typing import Any, TypeVar
 
 from corpusmill.errors import AssetError, RecipeError, did_you_mean
+from corpusmill.read import content_of
 from corpusmill.recipe import shipped
 from corpusmill.recipe.canaries import Canary, canaries
 from corpusmill.recipe.extends import EXTENDS, extended
@@ -41,20 +42,26 @@ from corpusmill.recipe.tree import KeyValue, Node, Position, Problems, Scalar, T
 from corpusmill.recipe.tree import parse as parse_tree
 from corpusmill.recipe.values import Mismatch, convert, convert_or_report, describe_node, make
 from corpusmill.steps import Pack, Tokenize
+from corpusmill.storage import FileInfo
 
 SOURCE_KEYS = ("paths", "source", "subset", "split", "root", "exclude")  # keys of a source that are not its reader's
 SELECTION_KEYS = ("only", "except")  # every step takes them: the sources that it applies to
+RECIPE_ENDINGS = (".yaml", ".yml", ".json", "")
 T = TypeVar("T")
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
     """The text of a recipe's file. Raises RecipeError if it cannot be read."""
+    if Path(path).is_dir():
+        raise RecipeError(f"{path}: this is a folder, not the file of a recipe.{_data_hint(Path(path))}")
     try:
         data = Path(path).read_bytes()
     except FileNotFoundError:
         raise RecipeError(f"{path}: there is no such file{_shipped_hint(Path(path))}") from None
     except OSError as error:
         raise RecipeError(f"{path}: cannot be read: {error.strerror}") from error
+    if Path(path).suffix not in RECIPE_ENDINGS and (hint := _data_hint(Path(path))):
+        raise RecipeError(f"{path}: this is data, not a recipe.{hint}")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -69,6 +76,16 @@ def _shipped_hint(path: Path) -> str:
     if path.stem not in shipped.names():
         return ""
     return f". A recipe of that name ships; to write it here: corpusmill new {quote(path.stem)}"
+
+
+def _data_hint(path: Path) -> str:
+    """What to do with a file of data, or a folder, that was named instead of a recipe; "" for other files."""
+    if (path / "run.json").exists():
+        return f" It holds a run, which its recipe resumes: corpusmill run RECIPE --folder {quote(str(path))}"
+    reader = not path.is_dir() and content_of(FileInfo(str(path), path.name, 0, ""))[1]
+    if not path.is_dir() and not reader:
+        return ""
+    return f" To write a recipe that reads it: corpusmill new minimal recipe.yaml --input {quote(str(path))}"
 
 
 @dataclass
