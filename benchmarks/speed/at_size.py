@@ -169,9 +169,12 @@ def show(one: Shown) -> None:
         row(name, f"{stage.wall:.1f}", stage.units, f"{stage.busy:.1f}", f"{stage.busy / busy:.1%}")
     row("**all, with start, report and verification**", f"**{done.wall:.1f}**", "", f"{done.cpu:.0f} CPU s", "")
     flow = done.flow
+    [dedup] = [row for row in flow.rows if row.step == "exact"]
     print(
         f"\n{one.per_core:,.0f} pages a CPU second, {one.pages / done.wall:,.0f} a second of the machine; "
-        f"{flow.documents_in:,} documents in, {flow.documents_out:,} out, {flow.packed['tokens'] / 1e6:,.1f} M tokens; "
+        f"{flow.documents_in:,} documents in, {dedup.documents_in:,} of {dedup.bytes_in / GB:.3f} GB of text before "
+        f"dedup, {flow.documents_out:,} of {flow.rows[-1].bytes_out / GB:.3f} GB out, "
+        f"{flow.packed['tokens'] / 1e6:,.1f} M tokens; "
         f"peak over all processes {done.rss / GIB:.2f} GiB resident, {done.pss / GIB:.2f} GiB proportional; "
         f"{done.disk / GB:.2f} GB on disk. `corpusmill verify`: all verified, {one.verified:.1f} s\n"
     )
