@@ -18,6 +18,7 @@ from corpusmill.loader import TokenLoader
 from corpusmill.ops.forget import check, find, forget, steps_of
 from corpusmill.ops.verify import verify
 from corpusmill.ops.worker import work
+from corpusmill.publish import push
 from corpusmill.recipe.model import Recipe
 from corpusmill.shards import open_shards
 from corpusmill.store import forgotten
@@ -233,3 +234,38 @@ def test_output_that_does_not_name_its_documents_is_only_removed_when_asked(corp
     assert status == 2 and "jsonl cannot be rewritten" in err
     assert corpusmill("forget", run, "--domain", "made.org", "--remove")[0] == 0
     assert not (run / "output/jsonl").exists() and is_sound(run)
+
+
+def test_a_column_that_is_only_called_id_does_not_name_documents(corpusmill, tmp_path):
+    write = "[parquet: {columns: {url: id, text: text}}, jsonl: {columns: {source: id, text: text}, compression: none}]"
+    text = made_corpus().read_text().replace("write: [shards]", f"write: {write}")
+    import corpusmill as library
+
+    run = library.run(Recipe.parse(text), folder=tmp_path / "run", executor=Serial()).folder
+    urls = tmp_path / "urls.txt"
+    urls.write_text(URL)
+    status, _, err = corpusmill("forget", run, "--urls", urls)
+    assert status == 2 and "jsonl, parquet cannot be rewritten" in err
+    assert corpusmill("forget", run, "--urls", urls, "--remove")[0] == 0
+    assert not list((run / "output").glob("*/*")) and is_sound(run)
+    library.run(Recipe.parse(text), folder=run, executor=Serial())
+    assert not list((run / "output").glob("*/*"))
+
+
+def test_the_folder_of_a_push_is_gone_and_made_again_without_it(run):
+    def ids():
+        return pq.read_table(next((run / "hub/data").glob("*.parquet")))["id"].to_pylist()
+
+    push(run, "hf://datasets/me/made", dry_run=True)
+    asked = find(run, urls=[URL])
+    (doc_id,) = (document.id for document in asked.documents)
+    assert doc_id in ids()
+    (run / "hub/mine.txt").write_text("notes")
+    with pytest.raises(RefusedFolder, match="no push has put there"):
+        forget(run, asked)
+    assert not (run / "forgotten.json").exists()
+    (run / "hub/mine.txt").unlink()
+    forget(run, asked)
+    assert not list(run.glob("hub/**/*.parquet"))
+    push(run, "hf://datasets/me/made", dry_run=True)
+    assert doc_id not in ids()

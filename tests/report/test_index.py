@@ -14,7 +14,9 @@ from corpusmill.steps.dedup.minhash import Minhash
 from corpusmill.steps.filter.keep_where import KeepWhere
 from corpusmill.steps.keys import keyed, keys_and_rows
 from corpusmill.storage import checksum
+from corpusmill.store import forgotten
 from corpusmill.store.arrays import map_arrays
+from corpusmill.store.forgotten import Forgotten
 from corpusmill.store.run_folder import RunFolder
 from dedup_runs import NAMES, dedup
 from made_run import unfinish
@@ -67,6 +69,15 @@ def test_it_has_the_keys_of_the_kept_documents_alone(run, tmp_path, step):
     assert records == [record for record in whole[0] if record[1] in kept]
     assert documents == {at: value for at, value in whole[1].items() if at[0] in kept}
     assert {name for name, _ in documents} == set(kept)  # `rank`, and the sketch
+
+
+def test_forgotten_documents_are_not_in_it(run, tmp_path):
+    forgotten.write(RunFolder(str(run.folder)), Forgotten(urls=frozenset({"fir"})))
+    made = export(run.folder, tmp_path / "index", "minhash")
+    urls = [url for path in sorted(made.folder.glob("docs/*")) for url in pq.read_table(path)["url"].to_pylist()]
+    assert made.documents == len(urls) and "fir" not in urls and {"ash", "elm"} <= set(urls)
+    files = [(file["keys"], file["docs"]) for file in json.loads((made.folder / "index.json").read_text())["files"]]
+    assert "fir" not in {name for _, name, *_ in keys_of(made.folder, files)[0]}
 
 
 @pytest.mark.parametrize(("step", "columns"), [("exact", ["id", "url"]), ("minhash", ["id", "url", "text"])])

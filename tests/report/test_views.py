@@ -133,6 +133,7 @@ def test_variables_of_ours_are_no_tables(tables):
     "query, said",
     [
         ("select tokns from documents", 'no column "tokns"; did you mean "tokens"'),
+        ("select text from documents", 'the queried tables have no column "text"; it is in texts'),
         ("select gopher_quality.content_word from documents", 'did you mean "gopher_quality.content_words"'),
         ("select gopher_quality.nothing from documents", "gopher_quality has .*gopher_quality.hash_ratio"),
         ("select zzzzz from documents", "Columns: id, source.*All of them: corpusmill sql"),

@@ -24,7 +24,6 @@ from corpusmill.store.run_folder import CANARIES_RECORD, TRAINING_RECORD, WATERF
 
 READING_BACK = "read back"  # for the clock
 MAX_PROBLEMS_SHOWN = 5  # problems in a message
-ID_ROWS = 1 << 14  # ids in memory at a time
 
 
 class DamagedOutput(RunError):
@@ -109,7 +108,7 @@ def kept_ids(run: RunFolder, documents: forgotten.Forgotten) -> Sequence[str]:
     """The ids of those documents that the stages of a run kept, in its order."""
     files = RunFiles(run)
     ids: list[str] = []
-    for batch in files.all_documents("docs", len(files.passes) - 1, ("id", "url"), ID_ROWS):
+    for batch in files.all_documents("docs", len(files.passes) - 1, ("id", "url"), rewrite_output.ID_ROWS):
         ids += batch["id"].filter(pa.array(documents.among(batch))).to_pylist()
     return ids
 

@@ -24,11 +24,11 @@ from corpusmill.loader import Served
 from corpusmill.ops import rewrite_output
 from corpusmill.ops.find import TextIndex
 from corpusmill.ops.find import served as served_by
-from corpusmill.ops.finish import ID_ROWS
 from corpusmill.report.run_files import RunFiles
 from corpusmill.store import forgotten
 from corpusmill.store.forgotten import Forgotten, host_of
 from corpusmill.store.locks import only_driver
+from corpusmill.store.output import empty_hub
 from corpusmill.store.restart import refuse_strangers
 from corpusmill.store.run_folder import RunFolder
 
@@ -143,6 +143,8 @@ def forget(
     folder = RunFolder.at(run)
     with only_driver(folder):
         refuse_strangers(folder) if purge else folder.refuse_other_output()
+        if any(document.kept for document in asked.documents):
+            empty_hub(folder)  # the next push makes it again
         before = rewrite_output.sums(folder)
         forgotten.write(folder, (forgotten.read(folder) or Forgotten()) | asked.wanted)
         rewrite_output.rewrite(folder, frozenset(document.id for document in asked.documents if document.kept))
@@ -217,7 +219,7 @@ def _rows(files: RunFiles, request: Forgotten) -> Iterable[tuple[str, dict[str, 
     last = len(files.passes) - 1
     kinds = [("docs", last), *(("dropped", number) for number in range(last + 1))]
     for kind, number in kinds:
-        for batch in files.all_documents(kind, number, ("id", "url", "source"), ID_ROWS):
+        for batch in files.all_documents(kind, number, ("id", "url", "source"), rewrite_output.ID_ROWS):
             for row in batch.filter(pa.array(request.among(batch))).to_pylist():
                 yield row["id"], row | {"kept": kind == "docs"}
 

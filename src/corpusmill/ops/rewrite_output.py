@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import zstandard
 
 from corpusmill import system
+from corpusmill.report.run_files import RunFiles
 from corpusmill.shards import open_shards
 from corpusmill.shards.forgotten import FORGOTTEN_FILE as LIST
 from corpusmill.shards.forgotten import erase
@@ -27,11 +28,19 @@ from corpusmill.store.tables import TableWriter
 
 LINE_SUFFIXES = (".jsonl", ".jsonl.gz", ".jsonl.zst")
 COMPRESSION_LEVEL = 3  # of compression of lines
+ID_ROWS = 1 << 14  # ids in memory at a time
 
 
 def unfit(run: RunFolder) -> list[str]:
     """The folders of output from which documents cannot be taken: their files do not say which documents they hold."""
-    return [name for name in run.outputs() if not _is_fit(run.output_folder(name))]
+    folders = {name: run.output_folder(name) for name in run.outputs()}
+    firsts = {name: _first_ids(folder) for name, folder in folders.items() if not _is_native(folder)}
+    known = _known_ids(run, {doc_id for ids in firsts.values() for doc_id in ids or () if doc_id is not None})
+    return [
+        name
+        for name, folder in folders.items()
+        if not (open_shards(folder).has_tables if name not in firsts else _are_known(firsts[name], known))
+    ]
 
 
 def rewrite(run: RunFolder, ids: frozenset[str]) -> list[str]:
@@ -42,9 +51,10 @@ def rewrite(run: RunFolder, ids: frozenset[str]) -> list[str]:
     """
     run.refuse_other_output()
     changed = []
+    without_ids = unfit(run) if ids else []
     for name in run.outputs() if ids else ():
         folder = run.output_folder(name)
-        if not _is_fit(folder):
+        if name in without_ids:
             changed += [f"{name}/{file}" for file in files_in(folder)]
             OutputFolder(run).remove_folder(name)
             continue
@@ -71,21 +81,45 @@ def _is_native(folder: Path) -> bool:
         return False
 
 
-def _is_fit(folder: Path) -> bool:
-    if _is_native(folder):
-        return open_shards(folder).has_tables
-    return all(_has_ids(folder / name) for name in files_in(folder))
+def _first_ids(folder: Path) -> list[str | None] | None:
+    """What the column `id` of each file has in its first row, files without rows left out; None if one has no such
+    column, or is of another format."""
+    firsts: list[str | None] = []
+    for name in files_in(folder):
+        path = folder / name
+        if path.name.endswith(".parquet"):
+            with pq.ParquetFile(path) as file:
+                schema = file.schema_arrow
+                if "id" not in schema.names or not pa.types.is_string(schema.field("id").type):
+                    return None
+                rows = next((batch for batch in file.iter_batches(1, columns=["id"], use_threads=False)), None)
+            firsts += rows["id"].to_pylist() if rows is not None else []
+        elif path.name.endswith(LINE_SUFFIXES):
+            with open_lines(path) as lines:
+                first = next(iter(lines), None)
+            if first is not None:
+                value = orjson.loads(first).get("id")
+                firsts.append(value if isinstance(value, str) else None)
+        else:
+            return None
+    return firsts
 
 
-def _has_ids(path: Path) -> bool:
-    if path.name.endswith(".parquet"):
-        schema = pq.read_schema(path)
-        return "id" in schema.names and pa.types.is_string(schema.field("id").type)
-    if not path.name.endswith(LINE_SUFFIXES):
-        return False
-    with open_lines(path) as lines:
-        first = next(iter(lines), None)
-    return first is None or isinstance(orjson.loads(first).get("id"), str)
+def _known_ids(run: RunFolder, ids: set[str]) -> set[str]:
+    """Those that are ids of documents that the run kept: a column `id` may also be the input's, or renamed."""
+    known: set[str] = set()
+    if not ids:
+        return known
+    files = RunFiles(run)
+    for batch in files.all_documents("docs", len(files.passes) - 1, ("id",), ID_ROWS):
+        known.update(batch["id"].filter(pa.array(is_in(batch["id"], ids))).to_pylist())
+        if known == ids:
+            break
+    return known
+
+
+def _are_known(firsts: list[str | None] | None, known: set[str]) -> bool:
+    return firsts is not None and all(doc_id in known for doc_id in firsts)
 
 
 def _rewrite_shards(folder: Path, ids: frozenset[str]) -> list[str]:

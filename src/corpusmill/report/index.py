@@ -5,8 +5,8 @@
         keys/ docs/   one file each per unit of the run: keys as `corpusmill.steps.keys.KeyStage` describes them, and
                       documents
 
-Only documents that the run kept to the end are in it, with their ids, URLs and what later comparisons read of them. It
-needs nothing of the run, and can be copied to another machine.
+Only documents that the run kept to the end, and has not been told to forget, are in it, with their ids, URLs and what
+later comparisons read of them. It needs nothing of the run, and can be copied to another machine.
 """
 
 import json
@@ -29,6 +29,7 @@ from corpusmill.steps import ComparesWithEarlierRuns, CorpusStep
 from corpusmill.steps.keys import ADDRESS, keyed, keys_and_rows, laid_out, were_kept
 from corpusmill.storage import checksum, write_atomic
 from corpusmill.store.arrays import map_arrays, write_arrays
+from corpusmill.store.forgotten import Forgotten
 from corpusmill.store.tables import TableWriter
 
 ROWS_AT_ONCE = 1024  # documents in memory at a time
@@ -65,6 +66,8 @@ def export(run: str | PathLike[str], folder: str | PathLike[str], step: str | No
         keys, docs = f"keys/{number:05d}.arrays", f"docs/{number:05d}.parquet"
         unit_files = _UnitFiles(*(tables.folder.file(name) for name in (file.keys, file.docs, file.kept or file.docs)))
         is_kept = unit_files.kept_mask()
+        if tables.forgotten is not None:
+            is_kept &= ~unit_files.forgotten_mask(tables.forgotten)
         write_arrays(target / keys, _select_kept(map_arrays(unit_files.keys), is_kept))
         _write_documents(unit_files.docs, target / docs, is_kept, columns)
         checksums = {"keys_checksum": checksum(target / keys), "docs_checksum": checksum(target / docs)}
@@ -108,6 +111,11 @@ class _UnitFiles(NamedTuple):
         """(documents,) which of them the run kept to the end."""
         documents, kept_documents = (pq.read_table(path, columns=list(ADDRESS)) for path in (self.docs, self.kept_docs))
         return were_kept(documents, kept_documents)
+
+    def forgotten_mask(self, forgotten: Forgotten) -> NDArray[np.bool_]:
+        """(documents,) which of them are forgotten."""
+        batches = pq.ParquetFile(self.docs).iter_batches(ROWS_AT_ONCE, columns=["id", "url"], use_threads=False)
+        return np.concatenate([np.zeros(0, np.bool_), *(forgotten.among(batch) for batch in batches)])
 
 
 def _select_kept(arrays: Mapping[str, NDArray[Any]], is_kept: NDArray[np.bool_]) -> dict[str, NDArray[Any]]:

@@ -114,6 +114,8 @@ class Views:
         wrong = first.partition('"')[2].partition('"')[0]
         if "Referenced column" in first or "Referenced table" in first:
             written_name = next((name for name in re.findall(r"[\w.]+", sql) if wrong in name.split(".")), wrong)
+            if elsewhere := [view for view, columns in self.columns.items() if written_name in columns]:
+                return f'the queried tables have no column "{written_name}"; it is in {", ".join(elsewhere)}.'
             all_columns = list(dict.fromkeys(column for columns in self.columns.values() for column in columns))
             own = [column for column in all_columns if column.partition(".")[0] == written_name.partition(".")[0]]
             known_are = f"{written_name.partition('.')[0]} has" if own else "Columns:"
