@@ -295,7 +295,7 @@ build/formulae/.ready: Makefile
 # LightGBM makes the extractor's models that have not seen the pages that they are judged on.
 build/quality/.ready: Makefile pyproject.toml constraints.txt
 	$(PYTHON) -m venv build/quality
-	$(QUALITY_PYTHON) $(PIP) -c constraints.txt -e '.[dev]' lightgbm latex2mathml==3.81.*
+	$(QUALITY_PYTHON) $(PIP) -c constraints.txt -e '.[dev]' lightgbm==4.7.* latex2mathml==3.81.*
 	@touch $@
 
 build/parity/.ready: Makefile
