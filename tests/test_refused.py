@@ -144,6 +144,7 @@ def folder(tmp_path_factory):
     (path / "not.jsonl.gz").write_bytes(bytes(range(128, 256)) * 9)
     (path / "cut.jsonl.gz").write_bytes(gzip.compress(line.encode() * 50, mtime=0)[:40])
     (path / "empty.jsonl").touch()
+    (path / "rows.csv").write_text("id,text\n1,a\n")
     (path / "a_file").touch()
     (path / "refused_steps.py").write_text(OWN)
     (path / "refused_syntax.py").write_text("def (:\n")
@@ -184,6 +185,7 @@ NAMED = 'there is no column "mesage" for the text; did you mean "message"? It ha
         ("read: {csv: colons.csv}", "it is one column, 'number:words'; if another character separates columns, name it"),
         ("read: {parquet: not.parquet}", "not.parquet: not one record can be read: not a Parquet file"),
         ("read: {parquet: not.parquet}", "It seems to be JSON lines, or one JSON object, which `jsonl` reads."),
+        ("read: {jsonl: rows.csv}", "Its ending is one that `csv` reads. To skip such"),
         ("read: {arrow: not.arrow}", "not one record can be read: not an Arrow file"),
         ("read: {warc: not.warc}\nsteps: [extract/resiliparse]", "not one record can be read: no record begins here"),
         ("read: {warc: not.warc.gz}\nsteps: [extract/resiliparse]", "It seems to be JSON lines"),

@@ -51,6 +51,9 @@ def test_pages_are_shown_with_their_text(files, corpusmill):
 def test_what_is_neither_a_run_nor_files_is_refused(files, corpusmill):
     status, _, err = corpusmill("peek", files / "none.jsonl")
     assert status == 2 and "none.jsonl: no such file" in err
+    (files / "part-0").write_text("{}")
+    status, _, err = corpusmill("peek", files / "part-0")
+    assert status == 2 and "else name its reader" in err
     (files / "other").mkdir()
     status, _, err = corpusmill("stats", files / "other")
     assert status == 2 and "not a run folder (it has no run.json)" in err

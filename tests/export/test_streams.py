@@ -152,6 +152,14 @@ def test_an_export_says_how_far_it_is(shards, tmp_path):
     assert sorted(path.name for path in (tmp_path / "out").glob("*.bin")) == ["train_000000.bin"]
 
 
+def test_arguments_in_another_order_and_a_recipe_instead_of_a_run_are_told(tmp_path):
+    with pytest.raises(InputError, match="the run comes first, then the format: corpusmill export runs/a megatron out"):
+        export("megatron", "runs/a", "out")
+    (tmp_path / "web.yaml").touch()
+    with pytest.raises(InputError, match=r"this is a file\. Name the folder of a run"):
+        export(tmp_path / "web.yaml", "megatron", tmp_path / "out")
+
+
 @pytest.mark.parametrize(
     ("format", "settings", "message"),
     [

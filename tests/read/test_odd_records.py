@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import os
+import re
 import sys
 from contextlib import suppress
 from datetime import date, datetime, timedelta
@@ -19,6 +20,7 @@ from hypothesis import strategies as st
 from reading import briefly, read_all, save
 
 from corpusmill.errors import InputError, RecipeError
+from corpusmill.read._columns import Roles
 from corpusmill.read._values import _plain, numbered, to_python
 from corpusmill.read.arrow import ArrowReader
 from corpusmill.read.csv import CsvReader
@@ -172,6 +174,30 @@ def test_a_quotation_mark_that_is_not_closed_costs_the_rest_and_says_how_much(tm
     )
     with pytest.raises(InputError, match=r"a\.csv, header: a quotation mark opens a name"):
         CsvReader().split([save(tmp_path, "a.csv", b'id,"text\n1,a\n')], 10)
+
+
+def test_a_csv_of_a_header_alone_holds_nothing_and_loses_nothing(tmp_path):
+    rows, dead, _ = read_all(CsvReader(), save(tmp_path, "a.csv", b"id,text\n"))
+    assert not rows and not dead
+    _, dead, _ = read_all(CsvReader(), save(tmp_path, "b.csv", b'id,text\n1,"a\n'))
+    assert dead[0]["reason"].startswith("a quotation mark opens a field in line 2 of the file")
+
+
+@pytest.mark.parametrize(
+    "row, advice",
+    [
+        ({"id": "a", "Text": "b"}, "for example `text: Text`"),
+        ({"id": "a", " text": "b"}, "for example `text: ' text'`"),
+        ({"id": "a", "data": {"text": "b"}}, "for example `text: data.text`"),
+        ({"id": "a", "story": "b"}, "for example `text: story`"),
+        ({"id": "a", "messages": [{"content": "b"}]}, "None holds text: write the text of each record"),
+        ({"word " * 99: "b"}, "the first line must be the names of the columns"),
+    ],
+)
+def test_the_column_that_is_likely_the_text_is_named(row, advice):
+    with pytest.raises(InputError, match=re.escape(advice)) as caught:
+        Roles().check(row, "a.jsonl", row)
+    assert len(str(caught.value)) < 400
 
 
 def test_csv_columns_of_one_name(tmp_path):

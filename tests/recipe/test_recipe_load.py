@@ -227,6 +227,10 @@ def test_a_parameter_of_every_kind():
         (step("recipe_parts:Nothing"), 'web.yaml:3: cannot import the step "recipe_parts:Nothing"'),
         (step("no_such_module:Step"), 'web.yaml:3: cannot import the step "no_such_module:Step"'),
         (step('":Step"'), 'web.yaml:3: ":Step" is not the name of a step; your own are written module:Class'),
+        (
+            step('"filter/c4:{a: 1}"'),
+            'web.yaml:3: "filter/c4:{a: 1}" is not the name of a step; write a space after the colon',
+        ),
         (step('"..a:Step"'), 'web.yaml:3: "..a:Step" is not the name of a step; your own are written module:Class'),
         ("read: {jsonl: x}\nwrite: [shard]", 'web.yaml:2: there is no writer "shard"; did you mean "shards"?'),
     ],

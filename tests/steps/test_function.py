@@ -77,6 +77,7 @@ def test_a_function_that_says_nothing_ends_the_run_with_what_to_return(tmp_path)
     ("name", "said"),
     [
         ("own_functions", "is not the name of a function; it is written module:name"),
+        ("own_functions.keep", "is not the name of a function; it is written own_functions:keep"),
         ("own_functions:nobody", "cannot import the function"),
         ("no_such_module:good", "No module named"),
         ("own_functions:NOT_A_FUNCTION", "is not a function, but a value of the type int"),

@@ -9,6 +9,7 @@ from pathlib import Path
 # Readers that take the place of each other, by the endings of files: those that give text, and those that give pages.
 TEXT_READERS = ("jsonl", "parquet", "arrow", "csv", "text", "wet", "wat")
 PAGE_READERS = ("warc", "html")
+RECIPES = (".yaml", ".yml")
 ANY_NUMBER = 1 << 60  # of records that cannot be read: they are a part of what is asked
 
 
@@ -52,7 +53,13 @@ def run_of(place: str, limit: int | None = None) -> Iterator[str]:
 
 
 def _reader_of(place: str) -> str | None:
-    """What reads files in this place; None of a run, and where nothing is known to."""
+    """What reads files in this place; None of a run, and where nothing is known to.
+
+    Raises InputError for a file that is no recipe and has no known ending.
+    """
+    from corpusmill.errors import InputError
+    from corpusmill.storage import has_ending
+
     if Path(place).is_dir():
         with os.scandir(place) as entries:
             names = [entry.name for entry in entries if entry.is_file()]
@@ -60,4 +67,10 @@ def _reader_of(place: str) -> str | None:
             return None
     else:
         names = [place]
-    return next(iter(fitting(names, (*TEXT_READERS, *PAGE_READERS))), None)
+    reader = next(iter(fitting(names, (*TEXT_READERS, *PAGE_READERS))), None)
+    if reader is None and Path(place).is_file() and not has_ending(place, RECIPES):
+        raise InputError(
+            f"{place}: the ending of its name is not one of data. Unpack it if it is an archive; else name its reader "
+            f"in a recipe, as in read: {{jsonl: {place}}}, and check that."
+        )
+    return reader

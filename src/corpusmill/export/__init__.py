@@ -114,10 +114,14 @@ def export(
     """
     target = Path(folder)
     if format not in formats():
+        if str(source) in formats():
+            raise InputError(f"the run comes first, then the format: corpusmill export {format} {source} {target}")
         raise InputError(
             f'there is no format "{format}" to export{did_you_mean(format, formats()) or "."} '
             f"There are: {', '.join(formats())}."
         )
+    if Path(source).is_file():
+        raise InputError(f"{source}: this is a file. Name the folder of a run, as in runs/NAME, or of its shards.")
     for name, value in (("val_fraction", val_fraction), ("val_tokens", val_tokens), ("sample", sample)):
         if value is not None and format not in TAKERS[name]:
             raise InputError(f"{format} takes no {name}, which is for {', '.join(TAKERS[name])}")

@@ -21,6 +21,7 @@ DATE = (
     "date", "timestamp", "created", "published", "date_download", "crawl_date", "warc_date",
     "metadata.date", "metadata.timestamp", "meta.date", "meta.timestamp", "metadata.WARC-Date",
 )  # fmt: skip
+MAX_NAME = 60  # characters of a column's name that a message shows
 MISSING = object()
 Path = tuple[str, ...]
 
@@ -68,10 +69,16 @@ class Roles:
                     "meant. Give them names of their own."
                 )
         if content is None:
+            likely = _likely_text(columns, nested)
+            advice = (
+                f"Name the one with the text, for example `text: {likely}`."
+                if likely
+                else "None holds text: write the text of each record, such as its messages, into one of them first."
+            )
+            header = " A name that long is a text: the first line must be the names of the columns."
             raise InputError(
-                f"{where}: none of its columns is called {', '.join(TEXT[:-1])} or {TEXT[-1]}. "
-                f"Name the one with the text, for example `text: {columns[0] if columns else 'story'}`. "
-                f"It has: {_listed(columns)}."
+                f"{where}: none of its columns is called {', '.join(TEXT[:-1])} or {TEXT[-1]}. {advice} "
+                f"It has: {_listed(columns)}.{header if any(len(name) > MAX_NAME for name in columns) else ''}"
             )
 
     def needed(self, columns: Iterable[str]) -> list[str]:
@@ -343,5 +350,25 @@ def _has(columns: list[str], name: str, nested: Mapping[str, Any] | None) -> boo
     return bool(dot) and head in columns and (nested is None or _get(nested, tuple(name.split("."))) is not MISSING)
 
 
+def _likely_text(columns: list[str], nested: Mapping[str, Any] | None) -> str:
+    """The column that a user most likely means as the text, as YAML: a usual name in other letters or within an object,
+    else the first that has no other role; "" if a row shows that none holds text."""
+    inside = {name: value for name, value in (nested or {}).items() if isinstance(value, dict)}
+    fields = [(f"{name}.{key}", key) for name, value in inside.items() for key in value]
+    for name, last in [*((name, name) for name in columns), *fields]:
+        if last.strip().lower() in TEXT:
+            return name if name == name.strip() else f"'{name}'"
+    texts = (
+        columns if not nested else [name for name in columns if nested[name] is None or isinstance(nested[name], str)]
+    )
+    others = [name for name in texts if name.strip().lower() not in (*ID, *URL, *DATE)]
+    return _shortened(next(iter(others), "" if nested else "story"))
+
+
+def _shortened(name: str) -> str:
+    """A name of a column for a message: where there is no header, it is a text."""
+    return name if len(name) <= MAX_NAME else f"{name[:MAX_NAME]} …"
+
+
 def _listed(columns: list[str]) -> str:
-    return ", ".join(columns[:30]) + (" …" if len(columns) > 30 else "") if columns else "none"
+    return ", ".join(map(_shortened, columns[:30])) + (" …" if len(columns) > 30 else "") if columns else "none"

@@ -79,7 +79,7 @@ class CsvReader(ColumnReader):
             self._check(header, piece.file)
         names = numbered(header)
         rows = RowReader(roles, docs)
-        position = before = 0
+        position, before = 0, text.rows.line_num - text.ended
         for fields in text.rows:
             if text.ended:
                 break

@@ -139,7 +139,8 @@ def find_class(part: PartNode, section: str, problems: Problems) -> type[Any] | 
     registry, kind = SECTIONS[section]
     module, colon, own = part.name.partition(":")
     if colon and not all(name.isidentifier() for name in (*module.split("."), own)):
-        problems.add(part.at, f'"{part.name}" is not the name of a {kind}; your own are written module:Class')
+        advice = "write a space after the colon" if "{" in own else "your own are written module:Class"
+        problems.add(part.at, f'"{part.name}" is not the name of a {kind}; {advice}')
         return None
     try:
         cls: type[Any] = registry.find(part.name)

@@ -320,4 +320,8 @@ def _not_yaml(error: Any, text: str, file: str) -> str:
         advice = '; text that begins with * needs quotes: "*.gz"'
     elif re.search(r"[\[{,].*\$\{", line):
         advice = '; inside [ ] or { } put quotes around "${NAME}"'
+    elif "mapping values are not allowed" in problem:
+        advice = "; a name that has parameters below it ends with a colon, and a text with a colon in it needs quotes"
+    elif "expected <block end>" in problem:
+        advice = "; indent this line as those that it belongs with"
     return f"{file}:{mark.line + 1}: not YAML: {problem}{advice}"

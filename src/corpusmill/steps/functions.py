@@ -104,7 +104,8 @@ def find(name: str) -> Callable[[Document], Any]:
     if "<" in path:
         raise RecipeError(f'"{name}" can be called only in the program that defined it: it has no name in a module')
     if not colon or not all(part.isidentifier() for part in (*module.split("."), *path.split("."))):
-        raise RecipeError(f'"{name}" is not the name of a function; it is written module:name')
+        written = "module:name" if colon or "." not in name else ":".join(name.rsplit(".", 1))
+        raise RecipeError(f'"{name}" is not the name of a function; it is written {written}')
     attribute = imported("function", name)
     if isinstance(attribute, OfFunction):
         return attribute._call
