@@ -113,8 +113,9 @@ def look(
 
 
 def _readers_by_ending(path: str) -> list[str]:
-    """The readers that read files with this ending where a folder is named."""
-    return [name for name in REGISTRY.names() if has_ending(path, REGISTRY.find(name).suffixes)]
+    """The readers that read files with this ending where a folder is named, the plainest first."""
+    names = sorted(REGISTRY.names(), key=lambda name: name != "jsonl")
+    return [name for name in names if has_ending(path, REGISTRY.find(name).suffixes)]
 
 
 def is_ours(reader: Any) -> bool:
