@@ -38,6 +38,12 @@ def test_a_wrong_command_is_answered_in_the_same_form(corpusmill, words, said):
     )
 
 
+@pytest.mark.parametrize("words", [("peek", "x", "--dropped"), ("find", "x", "y", "-n"), ("peek", "x", "--dropt")])
+def test_after_a_wrong_option_the_help_of_its_verb_is_named(corpusmill, words):
+    status, out, err = corpusmill(*words)
+    assert (status, out, err.splitlines()[-1]) == (2, "", f"See: corpusmill {words[0]} --help")
+
+
 def test_with_json_an_error_is_one_object_on_stdout(corpusmill, tmp_path):
     (tmp_path / "r.yaml").write_text(WRONG)
     status, out, err = corpusmill("check", tmp_path / "r.yaml", "--json")

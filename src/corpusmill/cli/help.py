@@ -88,7 +88,12 @@ class Verb(TyperCommand):
         if asked := next((name for name in absent if name in ABSENT_OPTIONS), None):
             raise InputError(f"run has no {asked}: {ABSENT_OPTIONS[asked]}")
         words = [word for argument in args[:end] for word in self._renamed(argument, ctx)]
-        return super().parse_args(ctx, [*words, *args[end:]])
+        try:
+            return super().parse_args(ctx, [*words, *args[end:]])
+        except Exception as error:
+            if getattr(error, "ctx", ctx) is None:  # of an option without its value
+                vars(error)["ctx"] = ctx
+            raise
 
     def _renamed(self, argument: str, ctx: Any) -> list[str]:
         name, equals, value = argument.partition("=")
