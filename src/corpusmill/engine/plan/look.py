@@ -102,6 +102,9 @@ def look(
         return sample, [*warnings, f"{source.source}: {which} cannot be read: {reason}"]
     which = chosen[0].path if len(chosen) == 1 else f"{chosen[0].path} and {len(chosen) - 1} more files looked into"
     description, reader = content_of(chosen[0])
+    if reason.startswith("the file is "):  # an archive, or what nothing here decompresses: it has no records to skip
+        again = reason.removeprefix("the file is ") in description
+        raise InputError(f"{which}: not one record can be read: {f'it {description}' if again else reason}.")
     used = short_name(name_of(source.reader))
     hint = f" It {description}." if description and reader != used else ""
     if not description and (others := _readers_by_ending(chosen[0].path)) and used not in others:
