@@ -109,6 +109,10 @@ def look(
     hint = f" It {description}." if description and reader != used else ""
     if not description and (others := _readers_by_ending(chosen[0].path)) and used not in others:
         hint = f" Its ending is one that `{others[0]}` reads."
+    if reason.endswith(" is list, not a string"):
+        hint += " Write the text of each record, such as its messages, into a column of its own first."
+    if reason.endswith(" is dict, not a string"):
+        hint += " Name the field within it that holds the text, as in text: body.text."
     raise InputError(
         f"{which}: not one record can be read: {reason}.{hint} To skip such records, use "
         f"{setting('run.error_budget', 1)}."
