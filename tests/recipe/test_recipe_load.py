@@ -169,6 +169,9 @@ def test_a_parameter_of_every_kind():
             "read: {jsonl: {paths: x, txt: a}}",
             'web.yaml:1: jsonl has no parameter "txt"; did you mean "text"? It takes: ',
         ),
+        ("read: {jsonl: {paths: x, text_column: a}}", 'jsonl has no parameter "text_column"; did you mean "text"?'),
+        ("read: {csv: {paths: x, content_field: a}}", 'csv has no parameter "content_field"; did you mean "text"?'),
+        ("read: {jsonl: {paths: x, date_key: a}}", 'jsonl has no parameter "date_key"; did you mean "date"?'),
         (
             "read: {jsonl: {paths: x, sorce: a}}",
             'web.yaml:1: jsonl has no parameter "sorce"; did you mean "source"? It takes: paths, source, ',
