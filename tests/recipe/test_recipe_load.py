@@ -53,6 +53,12 @@ def step(said: str) -> str:
     return f"read: {{jsonl: x}}\nsteps:\n  - {said}\n"
 
 
+@pytest.mark.parametrize("key", ["path", "file", "files"])
+def test_another_name_of_paths_is_one_mistake(key):
+    (problem,) = refused(f"read: {{jsonl: {{{key}: x}}}}\n")
+    assert f'web.yaml:1: jsonl has no parameter "{key}"; did you mean "paths"?' in problem
+
+
 def test_yaml_and_python_are_two_spellings_of_one_recipe():
     assert Recipe.parse(WEB) == Recipe(
         name="web",

@@ -40,7 +40,7 @@ from corpusmill.recipe.stages import STAGE_PARTS
 from corpusmill.recipe.training_stage import TrainingStage
 from corpusmill.recipe.tree import KeyValue, Node, Position, Problems, Scalar, TableNode, tree_of
 from corpusmill.recipe.tree import parse as parse_tree
-from corpusmill.recipe.values import Mismatch, convert, convert_or_report, describe_node, make
+from corpusmill.recipe.values import Mismatch, convert, convert_or_report, describe_node, make, usual_name
 from corpusmill.steps import Pack, Tokenize
 from corpusmill.storage import FileInfo
 
@@ -314,7 +314,7 @@ def _parse_sources(nodes: list[PartNode], classes: list[type[Any] | None], probl
         labels.add(label)
         if "paths" not in own and cls is not None and hasattr(cls, "location"):
             lists["paths"] = (cls.location,)
-        elif "paths" not in own:
+        elif "paths" not in own and not any(_means_paths(key, cls) for key in entries):
             problems.add(node.at, f"{node.name} needs paths, as in: {node.name}: {{paths: data/*}}")
         reader = None if cls is None else make(cls, node.name, node.at, entries, problems, SOURCE_KEYS)
         sources.append(None)
@@ -324,6 +324,12 @@ def _parse_sources(nodes: list[PartNode], classes: list[type[Any] | None], probl
             except (RecipeError, AssetError) as error:
                 problems.add(node.at, f"{node.name}: {error}")
     return sources
+
+
+def _means_paths(key: str, reader: type[Any] | None) -> bool:
+    """Whether a key of a source is `paths` by another name: of that it is said that the reader has no such parameter."""
+    own = getattr(reader, "__dataclass_fields__", ())
+    return key not in own and usual_name(key, ("paths",)) == "paths"
 
 
 def _texts(entry: KeyValue, name: str, problems: Problems) -> tuple[str, ...] | None:

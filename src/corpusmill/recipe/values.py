@@ -40,7 +40,7 @@ BARE_COLLECTIONS: dict[Any, Any] = {  # annotations that do not say of what
     **{mapping: mapping[str, Any] for mapping in MAPPINGS},
 }
 COLUMN_WORDS = re.compile("^[a-z]+_(column|col|field|key|name)s?$")  # as in text_column, of other tools
-SYNONYMS = {"content": "text"}
+SYNONYMS = {"content": "text", **dict.fromkeys(("path", "file", "files", "folder", "glob", "pattern"), "paths")}
 Kind = Literal["any", "union", "literal", "record", "pairs", "fixed", "list", "mapping", "scalar"]
 
 
