@@ -53,6 +53,16 @@ def step(said: str) -> str:
     return f"read: {{jsonl: x}}\nsteps:\n  - {said}\n"
 
 
+@pytest.mark.parametrize(
+    "path, reader",
+    [("d/plain.jsonl", "jsonl"), ("a.csv.gz", "csv"), ("'*.warc.gz'", "warc"), ("s3://b/a.parquet", "parquet")],
+)
+def test_a_path_in_place_of_a_reader_is_one_mistake(path, reader):
+    (problem,) = refused(f"read: {path}\n")
+    named = path.strip("'")
+    assert problem == f'web.yaml:1: "{named}" is a path, not a reader; write read: {{{reader}: {path}}}'
+
+
 @pytest.mark.parametrize("key", ["path", "file", "files"])
 def test_another_name_of_paths_is_one_mistake(key):
     (problem,) = refused(f"read: {{jsonl: {{{key}: x}}}}\n")

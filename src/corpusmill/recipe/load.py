@@ -314,7 +314,11 @@ def _parse_sources(nodes: list[PartNode], classes: list[type[Any] | None], probl
         labels.add(label)
         if "paths" not in own and cls is not None and hasattr(cls, "location"):
             lists["paths"] = (cls.location,)
-        elif "paths" not in own and not any(_means_paths(key, cls) for key in entries):
+        elif (
+            "paths" not in own
+            and (cls or node.value is not None)
+            and not any(_means_paths(key, cls) for key in entries)
+        ):
             problems.add(node.at, f"{node.name} needs paths, as in: {node.name}: {{paths: data/*}}")
         reader = None if cls is None else make(cls, node.name, node.at, entries, problems, SOURCE_KEYS)
         sources.append(None)
@@ -327,7 +331,7 @@ def _parse_sources(nodes: list[PartNode], classes: list[type[Any] | None], probl
 
 
 def _means_paths(key: str, reader: type[Any] | None) -> bool:
-    """Whether a key of a source is `paths` by another name: of that it is said that the reader has no such parameter."""
+    """Whether a key of a source means `paths`, and the reader has no such parameter, which is said then."""
     own = getattr(reader, "__dataclass_fields__", ())
     return key not in own and usual_name(key, ("paths",)) == "paths"
 

@@ -9,10 +9,10 @@ import pyarrow as pa
 
 from corpusmill.display import setting
 from corpusmill.errors import CorpusmillError, InputError, RecipeError, StorageError, raised
-from corpusmill.read import REGISTRY, FilePiece, ReadCounts, content_of, reader_of_records
+from corpusmill.read import FilePiece, ReadCounts, content_of, reader_of_records, readers_by_ending
 from corpusmill.recipe.names import name_of, short_name
 from corpusmill.recipe.parts import Source
-from corpusmill.storage import FileInfo, has_ending
+from corpusmill.storage import FileInfo
 
 FILES = 3  # of a source: the first, the middle and the last
 MANY = 100  # sources, of which only the first file of each is looked into
@@ -107,7 +107,7 @@ def look(
         raise InputError(f"{which}: not one record can be read: {f'it {description}' if again else reason}.")
     used = short_name(name_of(source.reader))
     hint = f" It {description}." if description and reader != used else ""
-    if not description and (others := _readers_by_ending(chosen[0].path)) and used not in others:
+    if not description and (others := readers_by_ending(chosen[0].path)) and used not in others:
         hint = f" Its ending is one that `{others[0]}` reads."
     if reason.endswith(" is list, not a string"):
         hint += " Write the text of each record, such as its messages, into a column of its own first."
@@ -117,11 +117,6 @@ def look(
         f"{which}: not one record can be read: {reason}.{hint} To skip such records, use "
         f"{setting('run.error_budget', 1)}."
     )
-
-
-def _readers_by_ending(path: str) -> list[str]:
-    """The readers that read files with this ending where a folder is named."""
-    return [name for name in REGISTRY.names() if has_ending(path, REGISTRY.find(name).suffixes)]
 
 
 def is_ours(reader: Any) -> bool:
