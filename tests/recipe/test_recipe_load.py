@@ -63,6 +63,15 @@ def test_a_path_in_place_of_a_reader_is_one_mistake(path, reader):
     assert problem == f'web.yaml:1: "{named}" is a path, not a reader; write read: {{{reader}: {path}}}'
 
 
+@pytest.mark.parametrize(
+    "key, section",
+    [("inputs", "read"), ("source", "read"), ("filters", "steps"), ("pipeline", "steps"), ("output", "write")],
+)
+def test_a_section_by_another_name_is_one_mistake(key, section):
+    (problem,) = refused(f"{key}: [jsonl: x]\n" + ("" if section == "read" else "read: {jsonl: x}\n"))
+    assert f'web.yaml:1: a recipe has no key "{key}"; did you mean "{section}"?' in problem
+
+
 @pytest.mark.parametrize("key", ["path", "file", "files"])
 def test_another_name_of_paths_is_one_mistake(key):
     (problem,) = refused(f"read: {{jsonl: {{{key}: x}}}}\n")

@@ -23,6 +23,7 @@ from corpusmill.recipe.names import short_name, source_names
 from corpusmill.recipe.order import RecipePart, check_order, misplaced, position_of
 from corpusmill.recipe.override import Overrides, override, settings
 from corpusmill.recipe.part_nodes import (
+    OTHER_NAMES,
     RECIPE_KEYS,
     SECTIONS,
     PartNode,
@@ -150,9 +151,9 @@ def load_parts(tree: Node, name: str, problems: Problems) -> LoadedParts:
     for key, entry in tree.entries.items():
         if key not in RECIPE_KEYS:
             keys = (*RECIPE_KEYS, EXTENDS)
-            hint = did_you_mean(key, keys) or "."
+            hint = did_you_mean(OTHER_NAMES.get(key, key), keys) or "."
             problems.add(entry.at, f'a recipe has no key "{key}"{hint} It takes: {", ".join(keys)}.')
-    if "read" not in tree.entries:
+    if "read" not in tree.entries and not any(OTHER_NAMES.get(key) == "read" for key in tree.entries):
         problems.add(Position(tree.at.file), 'the recipe has no "read"; add one, as in: read: {jsonl: docs.jsonl}')
     name = _parse_setting(tree, "name", str, check_name, problems) or name
     seed = _parse_setting(tree, "seed", int, check_seed, problems) or 0

@@ -12,6 +12,11 @@ from corpusmill.recipe.tree import Items, KeyValue, Node, Position, Problems, Sc
 from corpusmill.recipe.values import describe_node
 
 SECTIONS = {"read": (read, "reader"), "steps": (steps, "step"), "write": (write, "writer")}
+OTHER_NAMES = {  # of sections, in recipes of other tools
+    **dict.fromkeys(("input", "inputs", "source", "sources", "reader", "readers", "dataset", "datasets"), "read"),
+    **dict.fromkeys(("filters", "pipeline", "processors", "process", "transforms"), "steps"),
+    **dict.fromkeys(("output", "outputs", "writer", "writers"), "write"),
+}
 RECIPE_KEYS = ("name", "seed", *SECTIONS, "split", "stages", "canary", "run")
 
 
