@@ -190,6 +190,24 @@ def test_what_cannot_be_is_refused_with_what_to_do(crawl, corpusmill):
     assert not (crawl / "run" / "collection.json").exists()
 
 
+def test_a_file_of_another_reader_is_refused_before_it_is_recorded(crawl, corpusmill):
+    Path("rows.csv").write_text("id,text\n1,a\n")
+    Path("odd.ending").write_text('{"text": "a"}\n')
+    status, _, err = corpusmill("add", "run", "rows.csv")
+    assert (
+        status == 2 and "rows.csv: the source jsonl is read by `jsonl`, and this ending is one that `csv` reads" in err
+    )
+    assert not Path("run/collection.json").exists()
+    assert corpusmill("add", "run", "odd.ending", "--dry-run")[0] == 0
+
+
+def test_a_file_that_cannot_be_read_can_be_removed_and_is_named_where_another_is(crawl, corpusmill):
+    Path("data/2024-10/part-1.jsonl").write_text("[1]\n")
+    status, _, err = corpusmill("remove", "run", "data/2024-10/part-0.jsonl", "--dry-run")
+    assert status == 2 and "part-1.jsonl: holds a JSON list" in err and "can be removed in the same command" in err
+    assert corpusmill("remove", "run", "data/2024-10/part-1.jsonl", "--dry-run")[0] == 0
+
+
 def test_of_several_sources_it_is_said_which(tmp_path, monkeypatch, corpusmill):
     monkeypatch.chdir(tmp_path)
     month("a")

@@ -145,6 +145,10 @@ def folder(tmp_path_factory):
     (path / "cut.jsonl.gz").write_bytes(gzip.compress(line.encode() * 50, mtime=0)[:40])
     (path / "empty.jsonl").touch()
     (path / "rows.csv").write_text("id,text\n1,a\n")
+    (path / "chat.jsonl").write_text('{"text": [{"role": "user", "content": "a"}]}\n')
+    (path / "struct.jsonl").write_text('{"text": {"body": "a"}}\n')
+    (path / "zipped.jsonl").write_bytes(b"PK\x03\x04" + bytes(99))
+    (path / "packed.7z").write_bytes(b"7z\xbc\xaf\x27\x1c" + bytes(99))
     (path / "a_file").touch()
     (path / "refused_steps.py").write_text(OWN)
     (path / "refused_syntax.py").write_text("def (:\n")
@@ -185,6 +189,10 @@ NAMED = 'there is no column "mesage" for the text; did you mean "message"? It ha
         ("read: {csv: colons.csv}", "it is one column, 'number:words'; if another character separates columns, name it"),
         ("read: {parquet: not.parquet}", "not.parquet: not one record can be read: not a Parquet file"),
         ("read: {parquet: not.parquet}", "It seems to be JSON lines, or one JSON object, which `jsonl` reads."),
+        ("read: {jsonl: chat.jsonl}", '"text" is list, not a string. Write the text of each record, such as its messages'),
+        ("read: {jsonl: struct.jsonl}", "Name the field within it that holds the text, as in text: body.text."),
+        ("read: {jsonl: zipped.jsonl}", "read: it seems to be a ZIP archive: unpack it first, unless it is a repository"),
+        ("read: {jsonl: packed.7z}", "read: the file is a 7-Zip archive: unpack it first."),
         ("read: {jsonl: rows.csv}", "Its ending is one that `csv` reads. To skip such"),
         ("read: {arrow: not.arrow}", "not one record can be read: not an Arrow file"),
         ("read: {warc: not.warc}\nsteps: [extract/resiliparse]", "not one record can be read: no record begins here"),

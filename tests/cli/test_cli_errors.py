@@ -28,6 +28,9 @@ def test_every_error_of_a_recipe_has_its_line_and_its_prefix(corpusmill, tmp_pat
         (("pek",), "error: No such command 'pek'."),
         (("run",), "error: Missing argument 'RECIPE'."),
         (("peek", "x", "--dropt"), "error: No such option: --dropt"),
+        (("what-if", "x", "c4.min_words=3"), "error: c4.min_words=3 is a setting. Write: --set c4.min_words=3"),
+        (("check", "x", "run.workers=3"), "error: run.workers=3 is a setting. Write: --set run.workers=3"),
+        (("stats", "x", "run.workers=3"), "error: Got unexpected extra argument"),
     ],
 )
 def test_a_wrong_command_is_answered_in_the_same_form(corpusmill, words, said):
@@ -36,6 +39,12 @@ def test_a_wrong_command_is_answered_in_the_same_form(corpusmill, words, said):
     assert (
         (status, out) == (2, "") and first.startswith(said) and last.startswith("See: corpusmill") and "--help" in last
     )
+
+
+@pytest.mark.parametrize("words", [("peek", "x", "--dropped"), ("find", "x", "y", "-n"), ("peek", "x", "--dropt")])
+def test_after_a_wrong_option_the_help_of_its_verb_is_named(corpusmill, words):
+    status, out, err = corpusmill(*words)
+    assert (status, out, err.splitlines()[-1]) == (2, "", f"See: corpusmill {words[0]} --help")
 
 
 def test_with_json_an_error_is_one_object_on_stdout(corpusmill, tmp_path):

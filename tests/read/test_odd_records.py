@@ -190,7 +190,7 @@ def test_a_csv_of_a_header_alone_holds_nothing_and_loses_nothing(tmp_path):
         ({"id": "a", " text": "b"}, "for example `text: ' text'`"),
         ({"id": "a", "data": {"text": "b"}}, "for example `text: data.text`"),
         ({"id": "a", "story": "b"}, "for example `text: story`"),
-        ({"id": "a", "messages": [{"content": "b"}]}, "None holds text: write the text of each record"),
+        ({"id": "a", "messages": [{"content": "b"}]}, "None holds text. Write the text of each record"),
         ({"word " * 99: "b"}, "the first line must be the names of the columns"),
     ],
 )

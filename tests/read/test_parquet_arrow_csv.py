@@ -1,6 +1,7 @@
 """Parquet, Arrow and CSV: the same rows, whichever holds them."""
 
 import gzip
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -46,6 +47,26 @@ def stream(folder, table, rows=2):
 
 
 formats = pytest.mark.parametrize("write", [parquet, ipc, stream])
+
+
+@formats
+@pytest.mark.parametrize(
+    "columns, advice",
+    [
+        (
+            {"text": [["a", "b"]]},
+            "Write the text of each record, such as its messages, into a column of its own first.",
+        ),
+        ({"text": [{"n": 1, "body": "b"}]}, "Name the field with the text: text: text.body."),
+        ({"messages": [[{"content": "b"}]]}, "None holds text. Write the text of each record"),
+        ({"data": [{"n": 1, "body": "b"}]}, "for example `text: data.body`"),
+        ({"n": [1], "blob": [b"b"]}, "for example `text: blob`"),
+    ],
+)
+def test_a_text_in_a_list_or_a_struct_is_answered_with_what_to_do(tmp_path, write, columns, advice):
+    reader, file = write(tmp_path, pa.table(columns))
+    with pytest.raises(InputError, match=re.escape(advice)):
+        reader().split([file], 1000)
 
 
 @formats
@@ -97,6 +118,10 @@ def test_parquet_reads_no_column_that_it_does_not_need(tmp_path):
     [
         ({"text": "txet"}, r'no column "txet" for the text; did you mean "text"\? It has: id, text, url, date, meta\.'),
         ({"text": "id", "url": "uri"}, 'no column "uri" for the url'),
+        (
+            {"text": "meta"},
+            r'the column "meta" holds struct.* Write the text of each record, such as its messages, into',
+        ),
         ({"text": "date"}, r'the column "date" holds timestamp.*, not text\. Columns with text: id, text, url\.'),
     ],
 )

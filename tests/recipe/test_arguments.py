@@ -69,6 +69,7 @@ def test_sources_are_written_as_in_yaml_or_are_documents():
         ({"steps": [lambda document: True]}, "steps\\[0\\] is a lambda; say what it does: corpusmill.as_filter\\(lambda"),
         ({"write": ["jsnol"]}, 'no writer "jsnol"; did you mean "jsonl"'),
         ({"read": "a.jsonl"}, "read: a.jsonl is a path; say what it holds"),
+        ({"read": "a.csv"}, "as in read={\"csv\": 'a.csv'}"),
         ({"read": ["a.jsonl"]}, "read\\[0\\] is a.jsonl: for a path say what it holds"),
         ({"read": {"jsnol": ["a.jsonl"]}}, 'no reader "jsnol"; did you mean "jsonl"'),
         ({"read": []}, "at least one source"),

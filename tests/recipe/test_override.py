@@ -78,6 +78,8 @@ def test_later_settings_see_what_earlier_ones_have_changed():
         ("write.parquet.columns=x", 'the recipe has no writer "parquet". It has: shards, jsonl.'),
         ("stages.aneal.batch=1", 'the recipe has no stage "aneal"; did you mean "anneal"? It has: pretrain, anneal.'),
         ("gofer_quality.min_words=1", 'a recipe has no key "gofer_quality"; did you mean "gopher_quality"?'),
+        ("min_words=1", "say whose min_words this is: gopher_quality.min_words=1"),
+        ("workers=4", "say whose workers this is: run.workers=4"),
         ("gopher_quality.min_word=1", 'has no parameter "min_word"; did you mean "min_words"?'),
         ("gopher_quality.min_words.low=1", '"min_words" is the number 30, which has no "low" inside; set all of it'),
         ("stages.anneal.batch.x=1", '"batch" is the number 8, which has no "x" inside; set all of it'),

@@ -53,6 +53,31 @@ def step(said: str) -> str:
     return f"read: {{jsonl: x}}\nsteps:\n  - {said}\n"
 
 
+@pytest.mark.parametrize(
+    "path, reader",
+    [("d/plain.jsonl", "jsonl"), ("a.csv.gz", "csv"), ("'*.warc.gz'", "warc"), ("s3://b/a.parquet", "parquet")],
+)
+def test_a_path_in_place_of_a_reader_is_one_mistake(path, reader):
+    (problem,) = refused(f"read: {path}\n")
+    named = path.strip("'")
+    assert problem == f'web.yaml:1: "{named}" is a path, not a reader; write read: {{{reader}: {path}}}'
+
+
+@pytest.mark.parametrize(
+    "key, section",
+    [("inputs", "read"), ("source", "read"), ("filters", "steps"), ("pipeline", "steps"), ("output", "write")],
+)
+def test_a_section_by_another_name_is_one_mistake(key, section):
+    (problem,) = refused(f"{key}: [jsonl: x]\n" + ("" if section == "read" else "read: {jsonl: x}\n"))
+    assert f'web.yaml:1: a recipe has no key "{key}"; did you mean "{section}"?' in problem
+
+
+@pytest.mark.parametrize("key", ["path", "file", "files"])
+def test_another_name_of_paths_is_one_mistake(key):
+    (problem,) = refused(f"read: {{jsonl: {{{key}: x}}}}\n")
+    assert f'web.yaml:1: jsonl has no parameter "{key}"; did you mean "paths"?' in problem
+
+
 def test_yaml_and_python_are_two_spellings_of_one_recipe():
     assert Recipe.parse(WEB) == Recipe(
         name="web",
@@ -169,6 +194,9 @@ def test_a_parameter_of_every_kind():
             "read: {jsonl: {paths: x, txt: a}}",
             'web.yaml:1: jsonl has no parameter "txt"; did you mean "text"? It takes: ',
         ),
+        ("read: {jsonl: {paths: x, text_column: a}}", 'jsonl has no parameter "text_column"; did you mean "text"?'),
+        ("read: {csv: {paths: x, content_field: a}}", 'csv has no parameter "content_field"; did you mean "text"?'),
+        ("read: {jsonl: {paths: x, date_key: a}}", 'jsonl has no parameter "date_key"; did you mean "date"?'),
         (
             "read: {jsonl: {paths: x, sorce: a}}",
             'web.yaml:1: jsonl has no parameter "sorce"; did you mean "source"? It takes: paths, source, ',

@@ -167,6 +167,7 @@ def test_the_command_repeats_the_run_with_the_changes():
     [
         ("gopher_quality.min_wrds=3", RecipeError, "min_words"),
         ("gopher_qualty.min_words=3", RecipeError, "gopher_quality"),
+        ("min_words=10", RecipeError, "--set min_words=10: say whose min_words this is: gopher_quality.min_words=10"),
         ("gopher_quality.min_words=x", RecipeError, "min_words"),
         ("run.measure_dropped=all", InputError, "what-if tries other thresholds of steps"),
         ("seed=3", InputError, "what-if tries other thresholds of steps"),

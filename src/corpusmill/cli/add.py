@@ -130,7 +130,12 @@ def carry_out(
             say(line)
     facts = to_json(change)
     if dry_run or (change is not None and change.files):
-        plan = preflight.ready(recipe, folder).plan  # what is refused must not have changed the run
+        try:
+            plan = preflight.ready(recipe, folder).plan  # what is refused must not have changed the run
+        except InputError as error:
+            if change is None or change.verb != collection.REMOVE:
+                raise
+            raise InputError(f"{error} An input that cannot be read can be removed in the same command.") from error
         if dry_run:
             ahead = preview(folder, plan)
             units = {"units": ahead.units, "kept": ahead.done, "new": ahead.units - ahead.done}

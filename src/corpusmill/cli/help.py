@@ -1,6 +1,7 @@
 """Help: verbs in groups, each with a whole sentence; arguments and options with words for what they take."""
 
 import re
+from shlex import quote
 from typing import Any
 
 import typer
@@ -67,6 +68,7 @@ ABSENT_OPTIONS = {
     "--log-file": "RUN/log.txt has what a run prints, with the time",
 }
 UNGROUPED_TITLE = "Verbs"  # those that are in no group
+SETTING_FORM = re.compile(r"[A-Za-z_][\w.]*=")
 NUMBER_FORM = r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?"
 # As in [default: 8; x>=1]: errors say it.
 RANGE_FORM = re.compile(rf"(?:{NUMBER_FORM}<=?)?x(?:[<>]=?{NUMBER_FORM})?")
@@ -88,7 +90,16 @@ class Verb(TyperCommand):
         if asked := next((name for name in absent if name in ABSENT_OPTIONS), None):
             raise InputError(f"run has no {asked}: {ABSENT_OPTIONS[asked]}")
         words = [word for argument in args[:end] for word in self._renamed(argument, ctx)]
-        return super().parse_args(ctx, [*words, *args[end:]])
+        try:
+            return super().parse_args(ctx, [*words, *args[end:]])
+        except Exception as error:
+            if getattr(error, "ctx", ctx) is None:  # of an option without its value
+                vars(error)["ctx"] = ctx
+            message = getattr(error, "message", "")
+            setting = next((word for word in words if SETTING_FORM.match(word) and f"({word}" in message), None)
+            if setting and any("--set" in each.opts for each in self.get_params(ctx)):
+                vars(error)["message"] = f"{setting} is a setting. Write: --set {quote(setting)}"
+            raise
 
     def _renamed(self, argument: str, ctx: Any) -> list[str]:
         name, equals, value = argument.partition("=")

@@ -10,7 +10,7 @@ The names of files stay as they were, and with them the ids of documents: where 
 them, the folder that they are relative to becomes the source's `root`.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,8 +20,10 @@ from typing import Any
 from corpusmill.engine.plan.inputs import files_of
 from corpusmill.errors import InputError, RecipeError, StorageError, did_you_mean
 from corpusmill.hidden import masked
-from corpusmill.read import ChoosesFiles
+from corpusmill.read import ChoosesFiles, readers_by_ending
 from corpusmill.recipe.model import Recipe
+from corpusmill.recipe.names import name_of as name_of_part
+from corpusmill.recipe.names import short_name
 from corpusmill.recipe.parts import Source, home
 from corpusmill.storage import FileInfo, has_ending, is_in, is_local, local_path, name_of, printable
 from corpusmill.store.locks import only_driver
@@ -87,6 +89,7 @@ def added(recipe: Recipe, run: RunFolder, paths: Sequence[str], name: str | None
                 f"corpusmill add {quote(run.place)} {quote(pattern)}"
             )
         fresh = [file for file in files if _resolved(file.path) not in was]
+        _must_fit(recipe, run, source, fresh, was.values())
         named_paths += [path] if fresh else []
         present |= {file.path: file for file in files if _resolved(file.path) in was}
         new |= {file.path: file for file in fresh}
@@ -246,6 +249,29 @@ def _chosen(recipe: Recipe, paths: Sequence[str], name: str | None) -> Source:
         f"{', '.join(paths[:MAX_PATHS_SHOWN])}: {'several sources' if fitting else 'no source'} of the recipe can read "
         f"such files. Name the source to add them to with --source: {names}"
     )
+
+
+def _must_fit(recipe: Recipe, run: RunFolder, source: Source, files: list[FileInfo], known: Collection[str]) -> None:
+    """Raises InputError for a file whose ending is one of another reader, unless the source has such files already."""
+    suffixes = source.reader.suffixes if isinstance(source.reader, ChoosesFiles) else ()
+    for file in files if suffixes else ():
+        if file.is_folder or has_ending(file.path, suffixes) or not (others := readers_by_ending(file.path)):
+            continue
+        if any(readers_by_ending(path) == others for path in known):
+            continue
+        fitting = [each.source for each in recipe.read if short_name(name_of_part(each.reader)) in others]
+        advice = (
+            f"Add it with --source {fitting[0]}."
+            if fitting
+            else (
+                f"Write a source with that reader into its recipe: corpusmill recipe {quote(run.place)} > all.yaml, "
+                "and run that."
+            )
+        )
+        raise InputError(
+            f"{file.path}: the source {source.source} is read by `{short_name(name_of_part(source.reader))}`, and this "
+            f"ending is one that `{others[0]}` reads. {advice}"
+        )
 
 
 def _source_named(recipe: Recipe, name: str) -> Source:

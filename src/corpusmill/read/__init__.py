@@ -25,12 +25,12 @@ import pyarrow as pa
 from corpusmill.assets.registry import Registry
 from corpusmill.hidden import masked
 from corpusmill.read import _content
-from corpusmill.read._content import reader_of_records
+from corpusmill.read._content import COMPRESSED, reader_of_records
 from corpusmill.read._expansion import expansion
 from corpusmill.read._hub_datasets import dataset_files, is_dataset, is_whole
 from corpusmill.read._values import numbered, to_python
 from corpusmill.schema import DEAD
-from corpusmill.storage import FileInfo, PassedOver, expand
+from corpusmill.storage import FileInfo, PassedOver, expand, has_ending
 
 __all__ = [
     "BATCH_BYTES",
@@ -59,6 +59,7 @@ __all__ = [
     "names",
     "plain_rows",
     "reader_of_records",
+    "readers_by_ending",
     "split_bytes",
     "whole_file",
 ]
@@ -66,6 +67,7 @@ __all__ = [
 PUBLIC = ("Piece", "ReadCounts", "Reader", "find", "names")
 BATCH_BYTES = 8 << 20  # of text, raw, metadata, URLs: a batch, its copies and measures stay within a few times this
 BATCH_ROWS = 2048
+LAYOUTS = ("dolma", "redpajama")  # readers of JSON lines that have more beside them
 END = 1 << 62  # as the stop of a piece: to the end of the file
 
 
@@ -309,6 +311,20 @@ def files_at(reader: Any, paths: Sequence[str], passed_over: PassedOver | None =
 def content_of(file: FileInfo) -> tuple[str, str]:
     """What a file seems to be, in words after "it", and the reader of that; empty where nothing can be said."""
     return _content.content_of(file, REGISTRY)
+
+
+def readers_by_ending(path: str) -> list[str]:
+    """The readers that read files with this ending where a folder is named, first that of the longest ending; none, if
+    it only says how a file is compressed."""
+    fits = {
+        name: [
+            len(suffix)
+            for suffix in REGISTRY.find(name).suffixes
+            if suffix not in COMPRESSED and has_ending(path, (suffix,))
+        ]
+        for name in REGISTRY.names()
+    }
+    return sorted((name for name in fits if fits[name]), key=lambda name: (-max(fits[name]), name in LAYOUTS, name))
 
 
 def plain_rows(batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:

@@ -1,6 +1,6 @@
 """Which columns of an input hold the text or the page, id, URL and date of a document."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import isnan
@@ -22,6 +22,8 @@ DATE = (
     "metadata.date", "metadata.timestamp", "meta.date", "meta.timestamp", "metadata.WARC-Date",
 )  # fmt: skip
 MAX_NAME = 60  # characters of a column's name that a message shows
+# What to do where no column holds text.
+TEXT_FIRST = "Write the text of each record, such as its messages, into a column of its own first"
 MISSING = object()
 Path = tuple[str, ...]
 
@@ -48,10 +50,17 @@ class Roles:
         """The column that the recipe names for the page or the text."""
         return self.html if self.html is not None else self.text
 
-    def check(self, columns: Iterable[str], where: str, nested: Mapping[str, Any] | None = None) -> None:
+    def check(
+        self,
+        columns: Iterable[str],
+        where: str,
+        nested: Mapping[str, Any] | None = None,
+        texts: Sequence[str] | None = None,
+    ) -> None:
         """Raise InputError unless the columns of an input can play these roles.
 
         nested   a row to look up nested names in; without one, what follows the first dot of a name is not checked
+        texts    those of the columns that hold text, where their types are known
         """
         columns = list(columns)
         by_role = {"text": self.text, "page": self.html, "id": self.id, "url": self.url, "date": self.date}
@@ -69,11 +78,11 @@ class Roles:
                     "meant. Give them names of their own."
                 )
         if content is None:
-            likely = _likely_text(columns, nested)
+            likely = _likely_text(columns, nested) if texts is None else _likely_text(texts, nested, "")
             advice = (
                 f"Name the one with the text, for example `text: {likely}`."
                 if likely
-                else "None holds text: write the text of each record, such as its messages, into one of them first."
+                else f"None holds text. {TEXT_FIRST}."
             )
             header = " A name that long is a text: the first line must be the names of the columns."
             raise InputError(
@@ -350,9 +359,12 @@ def _has(columns: list[str], name: str, nested: Mapping[str, Any] | None) -> boo
     return bool(dot) and head in columns and (nested is None or _get(nested, tuple(name.split("."))) is not MISSING)
 
 
-def _likely_text(columns: list[str], nested: Mapping[str, Any] | None) -> str:
+def _likely_text(columns: Sequence[str], nested: Mapping[str, Any] | None, usual: str = "story") -> str:
     """The column that a user most likely means as the text, as YAML: a usual name in other letters or within an object,
-    else the first that has no other role; "" if a row shows that none holds text."""
+    else the first that has no other role; "" if a row shows that none holds text.
+
+    usual   what is named where there is neither such a column nor a row
+    """
     inside = {name: value for name, value in (nested or {}).items() if isinstance(value, dict)}
     fields = [(f"{name}.{key}", key) for name, value in inside.items() for key in value]
     for name, last in [*((name, name) for name in columns), *fields]:
@@ -362,7 +374,7 @@ def _likely_text(columns: list[str], nested: Mapping[str, Any] | None) -> str:
         columns if not nested else [name for name in columns if nested[name] is None or isinstance(nested[name], str)]
     )
     others = [name for name in texts if name.strip().lower() not in (*ID, *URL, *DATE)]
-    return _shortened(next(iter(others), "" if nested else "story"))
+    return _shortened(next(iter(others), "" if nested else usual))
 
 
 def _shortened(name: str) -> str:

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from corpusmill.errors import InputError, RecordError, StorageError
 from corpusmill.read import ColumnTypes, FilePiece, whole_file
-from corpusmill.read._columns import TEXT, ColumnReader, Roles, RowReader
+from corpusmill.read._columns import TEXT, TEXT_FIRST, ColumnReader, Roles, RowReader
 from corpusmill.read._documents import DocumentBatches
 from corpusmill.read._ipc import validated
 from corpusmill.read._own_columns import MISFITS, cast
@@ -72,13 +72,18 @@ class TableReader(ColumnReader, ABC):
 def check(schema: pa.Schema, roles: Roles, where: str) -> None:
     """Raise InputError unless every role has its column, and that of the text holds strings. Pages may be bytes, and
     so may a text that the recipe names, which is UTF-8 then."""
-    roles.check(schema.names, where)
+    fields = [(f"{field.name}.{part.name}", part) for field in schema for part in _parts(field.type)]
+    usable = [name for name, field in [*zip(schema.names, schema), *fields] if is_page(field.type)]
+    roles.check(schema.names, where, texts=usable)
     name = roles.content or next(name for name in TEXT if name in schema.names)
     holds = is_page if roles.content is not None else is_text
     if name in schema.names and not holds(kind := schema.field(name).type):
         content = "pages" if roles.html is not None else "text"
         fit = [field.name for field in schema if holds(field.type)]
         advice = f" To read its bytes as UTF-8, name it: text: {name}." if is_page(kind) else ""
+        if pa.types.is_nested(kind) and roles.html is None:
+            inside = [part.name for part in _parts(kind) if is_text(part.type)]
+            advice = f" Name the field with the text: text: {name}.{inside[0]}." if inside else f" {TEXT_FIRST}."
         raise InputError(
             f'{where}: the column "{name}" holds {kind}, not {content}. '
             f"Columns with {content}: {', '.join(fit) or 'none'}.{advice}"
@@ -91,6 +96,11 @@ def check(schema: pa.Schema, roles: Roles, where: str) -> None:
                 f'{where}: the column "{names[number]}" holds {kind}, which pyarrow cannot read. Leave it out: '
                 f"keep: [{readable}]"
             )
+
+
+def _parts(kind: pa.DataType) -> list[pa.Field]:
+    """The fields of a struct; none of other types."""
+    return list(kind) if pa.types.is_struct(kind) else []
 
 
 def needed(schema: pa.Schema, roles: Roles) -> list[int]:

@@ -8,6 +8,7 @@ from typing import Any
 from corpusmill import read
 from corpusmill.errors import RecipeError
 from corpusmill.recipe import load
+from corpusmill.recipe.part_nodes import likely_reader
 from corpusmill.recipe.parts import RunSettings, Source, check_instance
 from corpusmill.recipe.rows import Rows, is_in_memory
 from corpusmill.recipe.selection import ForSources
@@ -27,7 +28,8 @@ def sources_of(value: Any) -> tuple[Any, ...]:
         sources = [_source_named(name, data, f"read[{name!r}]", problems) for name, data in value.items()]
     elif isinstance(value, PATH_TYPES):
         raise RecipeError(
-            f'read: {value!s:.80} is a path; say what it holds, as in read={{"jsonl": {str(value)!r:.80}}}'
+            f"read: {value!s:.80} is a path; say what it holds, as in "
+            f'read={{"{likely_reader(str(value))}": {str(value)!r:.80}}}'
         )
     elif isinstance(value, list | tuple) and not _is_documents(value):
         sources = [_source(item, f"read[{index}]", problems) for index, item in enumerate(value)]
@@ -82,7 +84,8 @@ def _source(value: Any, where: str, problems: Problems) -> Any:
         return load.parse_source(value, where, problems)
     if isinstance(value, PATH_TYPES):
         raise RecipeError(
-            f"{where} is {value!s:.80}: for a path say what it holds, as in {{'jsonl': {str(value)!r:.80}}}; "
+            f"{where} is {value!s:.80}: for a path say what it holds, as in "
+            f"{{'{likely_reader(str(value))}': {str(value)!r:.80}}}; "
             "for texts write Rows([…])"
         )
     if is_in_memory(value) and not isinstance(value, type):

@@ -23,6 +23,7 @@ from corpusmill.recipe.names import short_name, source_names
 from corpusmill.recipe.order import RecipePart, check_order, misplaced, position_of
 from corpusmill.recipe.override import Overrides, override, settings
 from corpusmill.recipe.part_nodes import (
+    OTHER_NAMES,
     RECIPE_KEYS,
     SECTIONS,
     PartNode,
@@ -40,7 +41,7 @@ from corpusmill.recipe.stages import STAGE_PARTS
 from corpusmill.recipe.training_stage import TrainingStage
 from corpusmill.recipe.tree import KeyValue, Node, Position, Problems, Scalar, TableNode, tree_of
 from corpusmill.recipe.tree import parse as parse_tree
-from corpusmill.recipe.values import Mismatch, convert, convert_or_report, describe_node, make
+from corpusmill.recipe.values import Mismatch, convert, convert_or_report, describe_node, make, usual_name
 from corpusmill.steps import Pack, Tokenize
 from corpusmill.storage import FileInfo
 
@@ -150,9 +151,9 @@ def load_parts(tree: Node, name: str, problems: Problems) -> LoadedParts:
     for key, entry in tree.entries.items():
         if key not in RECIPE_KEYS:
             keys = (*RECIPE_KEYS, EXTENDS)
-            hint = did_you_mean(key, keys) or "."
+            hint = did_you_mean(OTHER_NAMES.get(key, key), keys) or "."
             problems.add(entry.at, f'a recipe has no key "{key}"{hint} It takes: {", ".join(keys)}.')
-    if "read" not in tree.entries:
+    if "read" not in tree.entries and not any(OTHER_NAMES.get(key) == "read" for key in tree.entries):
         problems.add(Position(tree.at.file), 'the recipe has no "read"; add one, as in: read: {jsonl: docs.jsonl}')
     name = _parse_setting(tree, "name", str, check_name, problems) or name
     seed = _parse_setting(tree, "seed", int, check_seed, problems) or 0
@@ -314,7 +315,11 @@ def _parse_sources(nodes: list[PartNode], classes: list[type[Any] | None], probl
         labels.add(label)
         if "paths" not in own and cls is not None and hasattr(cls, "location"):
             lists["paths"] = (cls.location,)
-        elif "paths" not in own:
+        elif (
+            "paths" not in own
+            and (cls or node.value is not None)
+            and not any(_means_paths(key, cls) for key in entries)
+        ):
             problems.add(node.at, f"{node.name} needs paths, as in: {node.name}: {{paths: data/*}}")
         reader = None if cls is None else make(cls, node.name, node.at, entries, problems, SOURCE_KEYS)
         sources.append(None)
@@ -324,6 +329,12 @@ def _parse_sources(nodes: list[PartNode], classes: list[type[Any] | None], probl
             except (RecipeError, AssetError) as error:
                 problems.add(node.at, f"{node.name}: {error}")
     return sources
+
+
+def _means_paths(key: str, reader: type[Any] | None) -> bool:
+    """Whether a key of a source means `paths`, and the reader has no such parameter, which is said then."""
+    own = getattr(reader, "__dataclass_fields__", ())
+    return key not in own and usual_name(key, ("paths",)) == "paths"
 
 
 def _texts(entry: KeyValue, name: str, problems: Problems) -> tuple[str, ...] | None:

@@ -6,7 +6,15 @@ from typing import Any
 
 from corpusmill.errors import did_you_mean
 from corpusmill.recipe.names import labels_of_names, short_name
-from corpusmill.recipe.part_nodes import RECIPE_KEYS, SECTIONS, list_nodes, read_part_node, read_part_nodes
+from corpusmill.recipe.part_nodes import (
+    RECIPE_KEYS,
+    SECTIONS,
+    find_class,
+    list_nodes,
+    read_part_node,
+    read_part_nodes,
+)
+from corpusmill.recipe.parts import RunSettings
 from corpusmill.recipe.tree import Items, KeyValue, Node, Position, Problems, Scalar, TableNode, expand, in_yaml, wrong
 from corpusmill.recipe.tree import parse as parse_tree
 from corpusmill.recipe.values import describe_node
@@ -50,6 +58,9 @@ def override(tree: Node, setting: str, problems: Problems) -> Node:
     if path[0] not in RECIPE_KEYS and path[0] in (step_labels := labels_of_tree(tree, "steps")):
         path = ["steps", *path]
     top, *inner = path
+    if top not in RECIPE_KEYS and not inner and (owners := _owners(tree, top)):
+        written = " or ".join(f"{owner}.{top}={text.strip()}" for owner in owners)
+        raise wrong(at, f"say whose {top} this is: {written}")
     if top not in RECIPE_KEYS:
         hint = did_you_mean(top, [*RECIPE_KEYS, *step_labels]) or "."
         own = f". Its steps: {', '.join(step_labels)}" if step_labels else ""
@@ -71,6 +82,15 @@ def override(tree: Node, setting: str, problems: Problems) -> Node:
     nodes = list(list_nodes(section))
     nodes[index] = set_in_part(nodes[index], top, inner[1:], value, at)
     return replace(tree, entries={**tree.entries, top: KeyValue(section.at, Items(section.value.at, tuple(nodes)))})
+
+
+def _owners(tree: TableNode, parameter: str) -> list[str]:
+    """The labels of the steps that have a parameter; `run` too."""
+    problems = Problems()
+    parts = read_part_nodes(tree, "steps", problems)
+    classes = [RunSettings, *(find_class(part, "steps", problems) for part in parts)]
+    labels = ["run", *labels_of_names(part.name for part in parts)]
+    return [label for label, cls in zip(labels, classes) if parameter in getattr(cls, "__dataclass_fields__", ())]
 
 
 def _parse_value(text: str, at: Position, problems: Problems) -> Node:

@@ -12,6 +12,11 @@ from corpusmill.recipe.tree import Items, KeyValue, Node, Position, Problems, Sc
 from corpusmill.recipe.values import describe_node
 
 SECTIONS = {"read": (read, "reader"), "steps": (steps, "step"), "write": (write, "writer")}
+OTHER_NAMES = {  # of sections, in recipes of other tools
+    **dict.fromkeys(("input", "inputs", "source", "sources", "reader", "readers", "dataset", "datasets"), "read"),
+    **dict.fromkeys(("filters", "pipeline", "processors", "process", "transforms"), "steps"),
+    **dict.fromkeys(("output", "outputs", "writer", "writers"), "write"),
+}
 RECIPE_KEYS = ("name", "seed", *SECTIONS, "split", "stages", "canary", "run")
 
 
@@ -135,9 +140,26 @@ def _new_name(of: str, name: str, at: Position, problems: Problems, recorded: bo
     return entry.new
 
 
+def _is_path(name: str) -> bool:
+    return any(mark in name for mark in "/\\*") or bool(read.readers_by_ending(name))
+
+
+def reading(path: str) -> str:
+    """How a recipe reads a path, by its ending."""
+    shown = f"'{path}'" if path.startswith("*") or any(mark in path for mark in "[]{},# ") else path
+    return f"read: {{{likely_reader(path)}: {shown}}}"
+
+
+def likely_reader(path: str) -> str:
+    return next(iter(read.readers_by_ending(path)), "jsonl")
+
+
 def find_class(part: PartNode, section: str, problems: Problems) -> type[Any] | None:
     registry, kind = SECTIONS[section]
     module, colon, own = part.name.partition(":")
+    if section == "read" and part.value is None and _is_path(part.name):
+        problems.add(part.at, f'"{part.name}" is a path, not a reader; write {reading(part.name)}')
+        return None
     if colon and not all(name.isidentifier() for name in (*module.split("."), own)):
         advice = "write a space after the colon" if "{" in own else "your own are written module:Class"
         problems.add(part.at, f'"{part.name}" is not the name of a {kind}; {advice}')

@@ -15,7 +15,7 @@ import math
 import re
 import types
 import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Union, get_args, get_origin
@@ -39,6 +39,8 @@ BARE_COLLECTIONS: dict[Any, Any] = {  # annotations that do not say of what
     tuple: tuple[Any, ...],
     **{mapping: mapping[str, Any] for mapping in MAPPINGS},
 }
+COLUMN_WORDS = re.compile("^[a-z]+_(column|col|field|key|name)s?$")  # as in text_column, of other tools
+SYNONYMS = {"content": "text", **dict.fromkeys(("path", "file", "files", "folder", "glob", "pattern"), "paths")}
 Kind = Literal["any", "union", "literal", "record", "pairs", "fixed", "list", "mapping", "scalar"]
 
 
@@ -148,7 +150,7 @@ def make(
         if parameter not in annotations:
             available = (*others, *annotations)
             takes = f"It takes: {', '.join(available)}." if available else "It takes none."
-            hint = did_you_mean(parameter, available) or "."
+            hint = did_you_mean(usual_name(parameter, available), available) or "."
             problems.add(entry.at, f'{name} has no parameter "{parameter}"{hint} {takes}')
             continue
         try:
@@ -165,6 +167,17 @@ def make(
             problems.add(at, f'{name} needs a value for "{field.name}": {words(annotations[field.name])}')
             wrong.add(field.name)
     return _instantiate(cls, name, at, values, wrong, problems)
+
+
+def usual_name(parameter: str, available: Collection[str]) -> str:
+    """What a parameter of other tools is called here, by one of those that there are; else the name as it is.
+
+    >>> usual_name("text_column", ["columns", "text"]), usual_name("content_field", ["text"])
+    ('text', 'text')
+    """
+    stem = parameter.partition("_")[0] if COLUMN_WORDS.search(parameter) else parameter
+    name = SYNONYMS.get(stem, stem)
+    return name if name in available else parameter
 
 
 def _instantiate(

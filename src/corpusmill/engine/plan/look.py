@@ -9,10 +9,10 @@ import pyarrow as pa
 
 from corpusmill.display import setting
 from corpusmill.errors import CorpusmillError, InputError, RecipeError, StorageError, raised
-from corpusmill.read import REGISTRY, FilePiece, ReadCounts, content_of, reader_of_records
+from corpusmill.read import FilePiece, ReadCounts, content_of, reader_of_records, readers_by_ending
 from corpusmill.recipe.names import name_of, short_name
 from corpusmill.recipe.parts import Source
-from corpusmill.storage import FileInfo, has_ending
+from corpusmill.storage import FileInfo
 
 FILES = 3  # of a source: the first, the middle and the last
 MANY = 100  # sources, of which only the first file of each is looked into
@@ -102,20 +102,21 @@ def look(
         return sample, [*warnings, f"{source.source}: {which} cannot be read: {reason}"]
     which = chosen[0].path if len(chosen) == 1 else f"{chosen[0].path} and {len(chosen) - 1} more files looked into"
     description, reader = content_of(chosen[0])
+    if reason.startswith("the file is "):  # an archive, or what nothing here decompresses: it has no records to skip
+        again = reason.removeprefix("the file is ") in description
+        raise InputError(f"{which}: not one record can be read: {f'it {description}' if again else reason}.")
     used = short_name(name_of(source.reader))
     hint = f" It {description}." if description and reader != used else ""
-    if not description and (others := _readers_by_ending(chosen[0].path)) and used not in others:
+    if not description and (others := readers_by_ending(chosen[0].path)) and used not in others:
         hint = f" Its ending is one that `{others[0]}` reads."
+    if reason.endswith(" is list, not a string"):
+        hint += " Write the text of each record, such as its messages, into a column of its own first."
+    if reason.endswith(" is dict, not a string"):
+        hint += " Name the field within it that holds the text, as in text: body.text."
     raise InputError(
         f"{which}: not one record can be read: {reason}.{hint} To skip such records, use "
         f"{setting('run.error_budget', 1)}."
     )
-
-
-def _readers_by_ending(path: str) -> list[str]:
-    """The readers that read files with this ending where a folder is named, the plainest first."""
-    names = sorted(REGISTRY.names(), key=lambda name: name != "jsonl")
-    return [name for name in names if has_ending(path, REGISTRY.find(name).suffixes)]
 
 
 def is_ours(reader: Any) -> bool:

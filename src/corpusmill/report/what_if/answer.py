@@ -164,7 +164,7 @@ def _of_a_step(setting: str) -> str:
             f"what-if tries other thresholds of steps, as in gopher_quality.min_words=30; for {setting}, run again "
             f"with --set {setting}"
         )
-    return f"steps.{setting}"
+    return f"steps.{setting}" if "." in setting.partition("=")[0] else setting
 
 
 def _check_judges(change: ParameterChange, step: Any, settings: Sequence[str]) -> None:
