@@ -104,7 +104,7 @@ def test_what_a_run_has_recorded_is_read_for_good(since, tmp_path, monkeypatch):
     assert Recipe.parse(OLD, recorded=True) == Recipe.parse(NEW)
 
 
-@pytest.mark.parametrize("entry", RECIPE, ids=lambda entry: entry.old)
+@pytest.mark.parametrize("entry", RECIPE, ids=[entry.old for entry in RECIPE])
 def test_a_new_name_is_one_that_there_is(entry):
     from corpusmill import read, steps, write
 

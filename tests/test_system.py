@@ -52,6 +52,17 @@ def is_the_same_everywhere(call: ast.Call, forks: bool) -> bool:
     return called != "os.fork" or forks
 
 
+# A Parquet file in a folder `source=web` has a column `source` to whoever does not say that it has none.
+OF_FOLDERS = re.compile(
+    r"\b(?:pq|parquet)\.read_table\((?!.*partitioning=None)|\bread_parquet\((?!.*hive_partitioning = false)"
+)
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: path.relative_to(PACKAGE).as_posix())
+def test_folders_of_files_make_no_columns(path):
+    assert not OF_FOLDERS.findall(path.read_text("utf-8"))
+
+
 @pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: path.relative_to(PACKAGE).as_posix())
 def test_what_systems_differ_in_is_in_one_module(path):
     assert path.stem == "system" or forbidden(path) == []

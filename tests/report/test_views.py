@@ -36,6 +36,15 @@ def test_the_signals_of_all_passes_are_side_by_side(tables):
     assert len(rows) == NEAR and all(0.8 <= similarity < 1 and words > 80 for similarity, words in rows)
 
 
+def test_the_folder_of_a_run_says_nothing_of_columns(tmp_path, tables):
+    place = tmp_path / "source=7" / "tokens=1"
+    shutil.copytree(made_run(), place)
+    there = RunTables(place)
+    for query in ("select distinct source from documents", "select sum(tokens) from documents"):
+        assert sql(there, query).rows == sql(tables, query).rows
+    assert samples.dropped_documents(there, None, ALL) == samples.dropped_documents(tables, None, ALL)
+
+
 @pytest.mark.parametrize(
     "query",
     [

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from corpusmill import execute
@@ -32,6 +31,7 @@ from corpusmill.storage import make_dir
 from corpusmill.store.arrays import map_arrays
 from corpusmill.store.locks import only_driver
 from corpusmill.store.run_folder import CANARIES_RECORD, TRAINING_RECORD, RunFolder
+from corpusmill.store.tables import read_table
 from corpusmill.text import suffixes
 from corpusmill.text.suffixes import DEPTH, ENTRY_KINDS, LETTER, Suffixes
 
@@ -171,7 +171,7 @@ class TextIndex:
         ids: list[str] = []
         for block, places in self._places(_encoded(passage)):
             rows = np.unique(np.searchsorted(block.start, places, "right") - 1)
-            ids += pq.read_table(block.documents, columns=["id"])["id"].take(rows).to_pylist()
+            ids += read_table(block.documents, columns=["id"])["id"].take(rows).to_pylist()
         return ids
 
     def spans(self, text: str, words: int = MIN_SPAN_WORDS) -> list[CopiedSpan]:
@@ -321,7 +321,7 @@ def _within_runs(block: Suffixes, encoded: bytes) -> NDArray[np.int64]:
 def _occurrences(block: _IndexUnit, places: NDArray[np.int64], rows: NDArray[np.int64], size: int) -> list[Occurrence]:
     """Occurrences at places in order; `rows` are their documents, and may be more."""
     doc_rows = rows[: len(places)]
-    about = pq.read_table(block.documents, columns=list(ORIGIN_COLUMNS)).take(doc_rows).to_pylist()
+    about = read_table(block.documents, columns=list(ORIGIN_COLUMNS)).take(doc_rows).to_pylist()
     text = block.suffixes.text
     occurrences = []
     for position, row, record in zip(places.tolist(), doc_rows.tolist(), about):

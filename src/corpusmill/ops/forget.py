@@ -17,7 +17,6 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from corpusmill.errors import InputError, other_format
 from corpusmill.loader import Served
@@ -31,6 +30,7 @@ from corpusmill.store.locks import only_driver
 from corpusmill.store.output import empty_hub
 from corpusmill.store.restart import refuse_strangers
 from corpusmill.store.run_folder import RunFolder
+from corpusmill.store.tables import read_table
 
 MANIFEST_FORMAT, MANIFEST_VERSION = "corpusmill-forget", 1
 DUPLICATE_SIGNAL = ".duplicate_of"  # how the signal of a dedup step ends
@@ -230,7 +230,7 @@ def _made_from(files: RunFiles, ids: set[str]) -> frozenset[str]:
     for number in range(len(files.passes)):  # what is made of what is made is of a later pass
         names = [name for name in files.columns(number) if name.endswith(MADE_SIGNAL)]
         for path in files.paths("signals", number) if names else ():
-            table = pq.read_table(path, columns=["id", *names], use_threads=False)
+            table = read_table(path, columns=["id", *names])
             for name in names:
                 of_these = pc.is_in(table[name], pa.array(sorted(ids | made), pa.string()))
                 made.update(table["id"].filter(of_these).to_pylist())
@@ -243,7 +243,7 @@ def _with_copies(files: RunFiles, ids: Collection[str]) -> frozenset[str]:
     for number in range(len(files.passes)):
         names = [name for name in files.columns(number) if name.endswith(DUPLICATE_SIGNAL)]
         for path in files.paths("signals", number) if names else ():
-            table = pq.read_table(path, columns=["id", *names], use_threads=False)
+            table = read_table(path, columns=["id", *names])
             for name in names:
                 copies = table.filter(table[name].is_valid())
                 pairs += zip(copies["id"].to_pylist(), copies[name].to_pylist())

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-import pyarrow.parquet as pq
 
 from corpusmill.errors import AssetError, InputError, RecipeError
 from corpusmill.recipe.names import labels, name_of
@@ -19,6 +18,7 @@ from corpusmill.shards import open_shards
 from corpusmill.shards.reader import Shards
 from corpusmill.steps.keys import ADDRESS
 from corpusmill.steps.verdict import COMPARE
+from corpusmill.store.tables import read_table
 
 Verdict = Literal[
     "passes", "drops", "would drop", "not applied", "fails", "not recorded", "not reached", "not measured"
@@ -388,5 +388,5 @@ def _numbers(shards: Shards, name: str, file: str, position: int) -> Iterator[in
     for entry in shards.index.shards:
         if entry.table_xxh3_128 is not None:
             path = shards.folder / shards.index.table_name(entry.number)
-            table = pq.read_table(path, columns=["document"], filters=filters)
+            table = read_table(path, columns=["document"], filters=filters)
             yield from sorted(table["document"].to_pylist())

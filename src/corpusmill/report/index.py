@@ -30,7 +30,7 @@ from corpusmill.steps.keys import ADDRESS, keyed, keys_and_rows, laid_out, were_
 from corpusmill.storage import checksum, write_atomic
 from corpusmill.store.arrays import map_arrays, write_arrays
 from corpusmill.store.forgotten import Forgotten
-from corpusmill.store.tables import TableWriter
+from corpusmill.store.tables import TableWriter, read_table
 
 ROWS_AT_ONCE = 1024  # documents in memory at a time
 
@@ -109,7 +109,7 @@ class _UnitFiles(NamedTuple):
 
     def kept_mask(self) -> NDArray[np.bool_]:
         """(documents,) which of them the run kept to the end."""
-        documents, kept_documents = (pq.read_table(path, columns=list(ADDRESS)) for path in (self.docs, self.kept_docs))
+        documents, kept_documents = (read_table(path, columns=list(ADDRESS)) for path in (self.docs, self.kept_docs))
         return were_kept(documents, kept_documents)
 
     def forgotten_mask(self, forgotten: Forgotten) -> NDArray[np.bool_]:

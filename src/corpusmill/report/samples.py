@@ -29,6 +29,7 @@ from corpusmill.report.tables import (
     nothing_committed,
     placeholders,
 )
+from corpusmill.store.tables import read_table
 
 Document = dict[str, Any]  # DOCUMENT_COLUMNS, with `reasons` as a list; `signals`; `text`, None where it is not stored
 Place = tuple[str, int]  # a file and a row of it
@@ -204,7 +205,7 @@ def rejected(tables: RunTables, step: str, n: int) -> list[dict[str, Any]]:
     paths = tables.files.outputs(f"{step}-decide", "rejected")
     if number == 0 or not paths:
         return []
-    candidates = pa.concat_tables([pq.read_table(path) for path in paths]).rename_columns(
+    candidates = pa.concat_tables([read_table(path) for path in paths]).rename_columns(
         ["id", "kept_id", "similarity", "lost", "hash"]
     )
     candidates = candidates.sort_by("hash").slice(0, REJECTED_SAMPLE)

@@ -98,7 +98,7 @@ class RunTables:
         return (
             f"SELECT d.id, d.file, d.position, t.text FROM ({table}) d "
             f"JOIN (VALUES {pairs}) AS pair(own, texts) ON d.filename = pair.own "
-            f"JOIN read_parquet([{text_files}], filename = true, file_row_number = true) t "
+            f"JOIN read_parquet([{text_files}], hive_partitioning = false, filename = true, file_row_number = true) t "
             f"ON t.filename = pair.texts AND t.file_row_number = d.{ROW}"
         )
 
@@ -161,7 +161,8 @@ class RunTables:
 
 def _table(paths: Sequence[str], with_location: bool) -> str:
     where = ", filename = true, file_row_number = true" if with_location else ""
-    return f"SELECT * FROM read_parquet([{', '.join(map(literal, paths))}]{where})"
+    # The folders of files say nothing of columns: of `runs/source=web` they would.
+    return f"SELECT * FROM read_parquet([{', '.join(map(literal, paths))}], hive_partitioning = false{where})"
 
 
 def nothing_committed(tables: RunTables) -> ResumeError:

@@ -23,7 +23,7 @@ from corpusmill.store.arrays import Arrays, map_arrays, write_arrays, writing_ar
 from corpusmill.store.beats import Heart
 from corpusmill.store.fetched_arrays import FetchedArrays
 from corpusmill.store.run_folder import RunFolder
-from corpusmill.store.tables import TableWriter
+from corpusmill.store.tables import TableWriter, read_table
 from corpusmill.store.units import (
     USUAL,
     AttemptPosition,
@@ -83,7 +83,7 @@ class Upstream:
 
     def table(self, path: str, columns: list[str] | None = None) -> pa.Table:
         """A table that an earlier stage wrote."""
-        return pq.read_table(self.file(path), columns=columns, use_threads=False)
+        return read_table(self.file(path), columns=columns)
 
     def rows(self, path: str, start: int, stop: int) -> pa.Table:
         """The rows [start, stop) of a table; only the row groups that hold them are read."""

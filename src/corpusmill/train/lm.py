@@ -86,7 +86,7 @@ def train(texts: pa.LargeStringArray, settings: LmSettings, about: Mapping[str, 
     keys, logs, backs = ([getattr(ngrams, name) for ngrams in orders] for name in ("keys", "log", "back"))
     for ngrams, log in zip(orders, logs):
         log[: len(ngrams.unknown)][ngrams.unknown] -= np.float32(np.log10(unknown))
-    if not np.isin(extend(NO_BITS, UNKNOWN), keys[0]):
+    if not np.isin(extend(NO_BITS, UNKNOWN), keys[0], kind="sort"):
         keys[0] = np.append(keys[0], extend(NO_BITS, UNKNOWN))
         logs[0] = np.append(logs[0], np.float32(np.log10(orders[0].uniform)))
         backs[0] = np.append(backs[0], np.float32(0))
@@ -225,7 +225,7 @@ def _prune(orders: list[NgramOrder], max_count: int, first: int) -> None:
     for n in range(len(orders), first - 1, -1):
         ngrams = orders[n - 1]
         ngrams.before_pruning = ngrams.context, ngrams.counts
-        ngrams.keep((ngrams.counts > max_count) | np.isin(ngrams.keys, needed))
+        ngrams.keep((ngrams.counts > max_count) | np.isin(ngrams.keys, needed, kind="sort"))
         needed = np.union1d(ngrams.suffix, ngrams.context)
 
 
@@ -240,7 +240,7 @@ def _probabilities(orders: list[NgramOrder], discounts: list[tuple[float, float,
         leftover = 1 - np.bincount(context_index, share, len(contexts))  # of each context, for the lower order
         if n == 1:
             ngrams.uniform = float(leftover[0]) / (
-                len(ngrams.keys) + (not np.isin(extend(NO_BITS, UNKNOWN), ngrams.keys))
+                len(ngrams.keys) + (not np.isin(extend(NO_BITS, UNKNOWN), ngrams.keys, kind="sort"))
             )
             ngrams.probability = share + ngrams.uniform
             continue

@@ -229,7 +229,9 @@ def matched(text: str, share: float) -> str | None:
         return None
     licences = licence_list()
     text_hashes = np.fromiter(text_grams, np.uint32, len(text_grams))
-    shared = np.bincount(licences.owner[np.isin(licences.hashes, text_hashes)], minlength=len(licences.ids))
+    shared = np.bincount(
+        licences.owner[np.isin(licences.hashes, text_hashes, kind="sort")], minlength=len(licences.ids)
+    )
     contained = shared / licences.sizes
     dice = 2 * contained * licences.grams / (licences.grams + len(text_grams))
     dice[contained < share] = 0

@@ -12,6 +12,7 @@ from corpusmill.engine.work.pass_documents import HASH
 from corpusmill.report.figures.sampled import Share, TextSample
 from corpusmill.report.tables import RunTables
 from corpusmill.steps.dedup.minhash import Minhash
+from corpusmill.store.tables import read_table
 from corpusmill.text.buckets import distinct
 from corpusmill.text.sketch import band_keys, sketch
 
@@ -50,7 +51,7 @@ def remaining_duplicates(tables: RunTables, sample: TextSample | None) -> Remain
     documents = tables.files.waterfall().documents_out
     # Hashes are spread evenly, so a bound on them keeps about so many of each file.
     bound = np.uint64(min(int(MAX_COMPARED_HASHES / max(documents, 1) * 2.0**64), 2**64 - 1))
-    read = (pq.read_table(path, columns=[HASH], use_threads=False)[HASH].to_numpy() for path in files)
+    read = (read_table(path, columns=[HASH])[HASH].to_numpy() for path in files)
     parts = [hashes[hashes <= bound] for hashes in read]
     hashes = np.sort(np.concatenate(parts))
     exact = int((hashes[1:] == hashes[:-1]).sum())

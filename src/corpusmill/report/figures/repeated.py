@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
-import pyarrow.parquet as pq
-
 from corpusmill.report.tables import RunTables
+from corpusmill.store.tables import read_table
 
 
 @dataclass(frozen=True)
@@ -48,7 +47,7 @@ def most_repeated(tables: RunTables, n: int) -> dict[str, list[dict[str, Any]]]:
     for step in tables.labels:
         paths = tables.files.outputs(f"{step}-verdicts", "repeated")
         if paths:
-            rows = [row for path in paths for row in pq.read_table(path).to_pylist()]
+            rows = [row for path in paths for row in read_table(path).to_pylist()]
             order = sorted(rows, key=lambda row: (-row["occurrences"], -row["bytes"], row["text"], row["id"]))
             by_step[step] = order[:n]
     return by_step

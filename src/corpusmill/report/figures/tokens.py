@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from corpusmill import assets
@@ -19,6 +18,7 @@ from corpusmill.report.numbers import number, share, size
 from corpusmill.report.tables import RunTables
 from corpusmill.steps import Tokenize
 from corpusmill.store.arrays import map_arrays
+from corpusmill.store.tables import read_table
 
 MAX_SPREAD_UNITS = 32  # units whose languages are looked up
 TOP_TOKENS = 40  # tokens that are shown
@@ -130,14 +130,14 @@ def statistics(tables: RunTables) -> TokenStatistics | None:
     looked_at = spread(len(units))
     paths = tables.files.paths("docs", len(tables.passes) - 1)
     for i, unit in enumerate(units):
-        source = pq.read_table(paths[i], columns=["source"], use_threads=False)["source"]
+        source = read_table(paths[i], columns=["source"])["source"]
         columns = {"tokens": unit["lengths"] - special, **{n: unit[n] for n in ("words", "characters", "bytes")}}
         sources.add(source, columns)
         if language and i in looked_at:  # ids are compared: ten times the price of the rest
             step, pass_number = language
             signal_columns, signals_path = ["id", f"{step}.label"], tables.files.paths("signals", pass_number)[i]
-            signals = pq.read_table(signals_path, columns=signal_columns, use_threads=False)
-            ids = pq.read_table(paths[i], columns=["id"], use_threads=False)["id"]
+            signals = read_table(signals_path, columns=signal_columns)
+            ids = read_table(paths[i], columns=["id"])["id"]
             positions = pc.index_in(ids, value_set=signals["id"].combine_chunks())
             languages.add(signals[f"{step}.label"].take(positions), columns)
         values, times = np.unique(columns["tokens"], return_counts=True)

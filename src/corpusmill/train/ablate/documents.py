@@ -225,7 +225,7 @@ def sides(documents: DocumentSample, seed: int) -> Sides:
     keys = near_duplicates(documents.texts)
     group, side, order = (chance(keys ^ mix64(np.array([3 * seed + i], np.uint64))) for i in range(3))
     is_own = documents.cell < 0
-    judged = (side < HELD_OUT) | np.isin(keys, keys[is_own])
+    judged = (side < HELD_OUT) | np.isin(keys, keys[is_own], kind="sort")
     held_out = (is_own | judged) & (documents.target >= 0)
     return Sides((group * GROUPS).astype(np.int64), held_out, ~judged, order)
 
