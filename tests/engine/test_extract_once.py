@@ -8,7 +8,6 @@ from typing import ClassVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 import pytest
 
 import corpusmill
@@ -21,6 +20,7 @@ from corpusmill.report.run_files import RunFiles
 from corpusmill.report.samples import dead_letters
 from corpusmill.report.tables import RunTables
 from corpusmill.report.what_if import what_if
+from corpusmill.store.tables import read_table
 from made_pdf import made_pdf
 
 ROOT = Path(__file__).parents[2]
@@ -65,7 +65,7 @@ def run(tmp_path_factory):
 
 
 def stored(files, kind, number):
-    return pa.concat_tables(pq.read_table(path) for path in files.paths(kind, number))
+    return pa.concat_tables(read_table(path) for path in files.paths(kind, number))
 
 
 def waterfall(done):
