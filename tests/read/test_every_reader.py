@@ -136,7 +136,8 @@ def test_a_file_cut_off_is_read_or_explained(tmp_path, name, share):
         assert str(cut.path) in str(error)
         return
     assert len(rows) <= documents
-    assert counts.records or (name in ("mediawiki", "stackexchange") and share < 0.3), "nothing was said of a file"
+    is_header = name == "csv" and share == 0.3  # which alone holds nothing
+    assert counts.records or is_header or (name in ("mediawiki", "stackexchange") and share < 0.3), "nothing was said"
     assert all(letter["kind"].isidentifier() and letter["reason"].strip() for letter in dead)
 
 
@@ -272,7 +273,7 @@ def test_readers_of_rows_take_the_same_parameters_and_say_the_same(tmp_path, nam
 def test_a_file_without_a_text_column_says_what_it_has_and_what_to_write(tmp_path, name, data):
     reader = read.find(name.partition(".")[2])()
     with pytest.raises(
-        InputError, match=r"none of its columns is called text, .*Name the one with the text.*It has: a, b"
+        InputError, match=r"none of its columns is called text, .*(Name the one|None holds text).*It has: a, b"
     ):
         read_all(reader, save(tmp_path, name, data))
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass, fields
 from itertools import groupby, pairwise
 from operator import itemgetter
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -115,7 +116,9 @@ def export(
     target = Path(folder)
     if format not in formats():
         if str(source) in formats():
-            raise InputError(f"the run comes first, then the format: corpusmill export {format} {source} {target}")
+            raise InputError(
+                f"the run comes first, then the format: corpusmill export {quote(format)} {source} {quote(str(target))}"
+            )
         raise InputError(
             f'there is no format "{format}" to export{did_you_mean(format, formats()) or "."} '
             f"There are: {', '.join(formats())}."
