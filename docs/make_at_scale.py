@@ -22,9 +22,9 @@ CORES = 1000
 GROUPED = 70  # bytes of a record in a unit that groups, where all of them share their keys
 CLOUDSORT = 0.97  # USD for a TB shuffled: Exoshuffle-CloudSort, arXiv:2301.03734
 M, A = ({name: value for name, (value, _) in COSTS[kind].items()} for kind in ("measured", "assumed"))
-KEPT = A["pages"] * A["kept"]
-TEXT = KEPT * A["text_bytes_per_page"]
-TOKENS = TEXT * A["unique"] / A["bytes_per_token"]
+KEPT = A["pages"] * M["kept"]
+TEXT = KEPT * M["text_bytes_per_page"]
+TOKENS = TEXT * M["unique"] / A["bytes_per_token"]
 
 
 def seconds() -> dict[str, float]:
@@ -33,7 +33,7 @@ def seconds() -> dict[str, float]:
         "read, extract, filter, make keys": A["pages"] / M["pages_per_core_second"],
         "exact and near dedup": KEPT * M["dedup_core_seconds_per_document"],
         "second pass": TEXT / 1e6 * M["pass_2_seconds_per_mb"],
-        "tokens and shards": TEXT * A["unique"] / 1e6 * M["token_seconds_per_mb"],
+        "tokens and shards": TEXT * M["unique"] / 1e6 * M["token_seconds_per_mb"],
     }
 
 
