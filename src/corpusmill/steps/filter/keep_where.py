@@ -194,8 +194,8 @@ def functions(*, every: bool = False) -> frozenset[str]:
     listed = database().execute(LISTED, [ZONED]).fetchall()
     if every:
         return frozenset(name for name, _ in listed)
-    pure, impure = ({name for name, is_pure in listed if is_pure == answer} for answer in (True, False))
-    return frozenset(pure - impure - NOT_OF_VALUES | set(MACROS))
+    impure = {name for name, is_pure in listed if not is_pure}
+    return frozenset({name for name, _ in listed} - impure - NOT_OF_VALUES | set(MACROS))
 
 
 @cache
