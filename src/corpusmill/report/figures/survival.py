@@ -101,7 +101,7 @@ def not_surviving(
     lost = np.zeros(len(folded), np.int64)
     for d, size in enumerate(pieces.tolist()):
         own = hashes[offsets[d] : offsets[d + 1]]
-        # Not by a table: NumPy 2.0 to 2.2 overflows where all hashes are close to each other, as one alone is.
+        # Not by a table: NumPy 2.0.0 overflows where all hashes are close to each other, as one alone is.
         is_kept = np.isin(own, kept_hashes[kept_offsets[d] : kept_offsets[d + 1]], kind="sort")
         # A piece is in an n-gram that survives if more of these have begun than have ended.
         begin = np.flatnonzero(is_kept)
