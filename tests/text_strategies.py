@@ -5,6 +5,8 @@ import unicodedata
 import pyarrow as pa
 from hypothesis import strategies as st
 
+from corpusmill.text.plain_tokens import ALONE
+
 # Python's Unicode tables grow with its version and ours do not: only characters that all versions know.
 STABLE = [
     chr(cp) for cp in range(0x110000) if unicodedata.ucd_3_2_0.category(chr(cp)) not in ("Cn", "Cs", "Co", "Cc")
@@ -13,6 +15,12 @@ STABLE = [
 WORDS = """
 the be word Word WORD a A x 1 12 1,5 3.14 ... … . .. ! ? • - # é É ß İ Σ ΑΣ ΟΔΟΣ. 日本 です。 한국 हिन्दी ك ٣٫٥ １ ２ 😀 ǅ ² ½
 Ⅷ"""
+# A word character beside personal data. Korean, and scripts without spaces between words, touch what is not theirs.
+_TOUCHING = "".join(
+    f"{chr(first)}-{chr(last)}"
+    for first, last in (*ALONE, (0x1100, 0x11FF), (0x3130, 0x318F), (0xAC00, 0xD7FF), (0xFFA0, 0xFFDC))
+)
+WORD = rf"(?:\d|(?![{_TOUCHING}])\w)"
 WHITE = [chr(cp) for cp in range(0x110000) if chr(cp).isspace()]  # all white space that Unicode has
 SPACES = [" ", "  ", "\n", "\n\n", "\n\n\n", "\r\n", *WHITE]
 ODD = ["\u200b", "\u0301", "e\u0301", "\x00", "\x7f", "x" * 63, "y" * 70, "é" * 40, "the end.\n", "- item\n"]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from publicsuffixlist import PublicSuffixList
 
 from corpusmill.text.pii import EXTENSIONS, HOST_WORDS, IBAN_SIZES, KINDS, PLANS, VERSION_WORDS, pii_spans
-from text_strategies import strings
+from text_strategies import WORD, strings
 
 PATTERNS = KINDS[:8]  # the others are those of `corpusmill.text.secrets`
 LOCAL = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
@@ -23,8 +23,9 @@ LAST = "[0-9]{2}[ .-][0-9]{4}"
 INVENTED = rf"001-(?:\([0-9]{{3}}\)[ .-]?|[0-9]{{3}}[ .-])[0-9]{LAST}"  # of any digits
 AMERICAN = rf"(?!{AREA}\.[0-9]{{3}}-)(?:{FIRST}(?:[2-9]{LAST}|[01]{LAST}(?=[xX][0-9]{{3}}))|{INVENTED})"
 EXTENSION = r"(?: ?(?:[xX]|[eE]xt\.?) ?[0-9]{1,5})?"
-BEFORE = r"(?<![\w+])(?<![0-9][.-])"
-AFTER = r"(?!\w)(?![.-][0-9])"
+BEFORE = rf"(?<!{WORD})(?<!\+)(?<![0-9][.-])"
+BOUNDARY = rf"(?:(?<={WORD})(?!{WORD})|(?<!{WORD})(?={WORD}))"
+AFTER = rf"(?!{WORD})(?![.-][0-9])"
 
 Slow = Callable[[str], Iterator[tuple[int, int]]]
 
@@ -45,7 +46,7 @@ def tried(pattern: str, holds: Callable[[str, int, int], bool] = lambda text, st
 
 def emails(text: str) -> Iterator[tuple[int, int]]:
     at = 0
-    while match := re.compile(rf"\b{LOCAL}(?:\.{LOCAL})*@(?:{LABEL}\.)+{LABEL}").search(text, at):
+    while match := re.compile(rf"{BOUNDARY}{LOCAL}(?:\.{LOCAL})*@(?:{LABEL}\.)+{LABEL}").search(text, at):
         top = match.group().rpartition(".")[2]
         is_password = re.search(r"[A-Za-z0-9]://[^\s/?#]*:[^\s/?#]*$", text[: text.index("@", match.start())])
         if (
@@ -145,7 +146,7 @@ def cards(text: str) -> Iterator[tuple[int, int]]:
         ends = [m.end() for m in re.compile("(?<=[0-9])(?![0-9])").finditer(text, at, match.end() + 1)] if match else []
         ends = [e for e in ends if is_card(text[at:e])]
         if ends and re.compile(BEFORE).match(text, at) and re.compile(AFTER).match(text, ends[-1]):
-            goes_on = re.search(r"(?<!\w)[A-Za-z0-9]{3}[0-9] $", text[:at]) and at - 5 >= done
+            goes_on = re.search(rf"(?<!{WORD})[A-Za-z0-9]{{3}}[0-9] $", text[:at]) and at - 5 >= done
             if not (goes_on and " " in text[at : ends[-1]]) and not is_series(text, at, ends[-1]):
                 yield at, ends[-1]
                 at = done = ends[-1]
@@ -164,14 +165,14 @@ def ibans(text: str) -> Iterator[tuple[int, int]]:
     at = 0
     while at < len(text):
         end_of_one = None
-        if re.compile(r"(?<!\w)[A-Za-z]{2}[0-9]{2}").match(text, at) and (
+        if re.compile(rf"(?<!{WORD})[A-Za-z]{{2}}[0-9]{{2}}").match(text, at) and (
             size := IBAN_SIZES.get(text[at : at + 2].upper())
         ):
             end = at + size + (size - 1) // 4 * (text[at + 4 : at + 5] in (" ", "-"))
             last = f"[A-Za-z0-9]{{{(size - 1) % 4 + 1}}}"
             grouped = "|".join(f"[A-Za-z0-9]{{4}}{j}" * ((size - 1) // 4) + last for j in " -")
             if re.fullmatch(f"[A-Za-z0-9]{{{size}}}|{grouped}", text[at:end]) and is_iban(text, at, end):
-                end_of_one = end if re.compile(r"(?!\w)").match(text, end) else None
+                end_of_one = end if re.compile(rf"(?!{WORD})").match(text, end) else None
         if end_of_one:
             yield at, end_of_one
         at = end_of_one or at + 1
@@ -206,12 +207,12 @@ def alone(text: str, start: int, end: int) -> bool:
 
 SLOW: dict[str, Slow] = {
     "email": emails,
-    "ipv4": tried(rf"(?<![\w+])(?<![0-9]\.){OCTET}(?:\.{OCTET}){{3}}(?!\w)(?!\.[0-9])", is_address),
+    "ipv4": tried(rf"(?<!{WORD})(?<!\+)(?<![0-9]\.){OCTET}(?:\.{OCTET}){{3}}(?!{WORD})(?!\.[0-9])", is_address),
     "phone": phones,
     "ssn": ssns,
     "card": cards,
     "iban": ibans,
-    "mac": tried(rf"(?<!\w)(?:{MAC}|{DOTTED})(?!\w)", is_mac),
+    "mac": tried(rf"(?<!{WORD})(?:{MAC}|{DOTTED})(?!{WORD})", is_mac),
 }
 PARTS = {
     "email": [
@@ -223,6 +224,9 @@ PARTS = {
         "-",
         "_",
         "é",
+        "です",
+        "가",
+        "ไ๙",
         " ",
         "+",
         "c.d",
@@ -252,6 +256,9 @@ PARTS = {
         "10.0.0.1",
         "a",
         "é",
+        "です",
+        "가",
+        "ไ๙",
         "-",
         " ",
         ":",
@@ -282,6 +289,9 @@ PARTS = {
         ")",
         "a",
         "é",
+        "です",
+        "가",
+        "ไ๙",
         "\n",
         "0199",
         "x12",
@@ -320,6 +330,9 @@ PARTS = {
         "\n",
         "+",
         "é",
+        "です",
+        "가",
+        "ไ๙",
         "12",
     ],
     "iban": [
@@ -337,6 +350,9 @@ PARTS = {
         "86011117947",
         "x",
         "é",
+        "です",
+        "가",
+        "ไ๙",
         "a",
         "\n",
     ],
@@ -352,6 +368,9 @@ PARTS = {
         "5",
         "g",
         "é",
+        "です",
+        "가",
+        "ไ๙",
         " ",
         ".",
         "11-22-33-44-55-66",
@@ -377,6 +396,9 @@ PARTS = {
         "+",
         "123-45-6789",
         "é",
+        "です",
+        "가",
+        "ไ๙",
     ],
 }
 
@@ -493,6 +515,32 @@ def test_a_number_is_found_anywhere_in_a_block(data):
 )
 def test_examples(text, spans):
     assert spans_in(text) == spans
+
+
+TOUCHED = {
+    "email": "jane@host.example",
+    "ipv4": "93.184.216.34",
+    "ipv6": "2001:db8::192.0.2.33",
+    "phone": "212-555-0199",
+    "ssn": "123-45-6789",
+    "card": "4111 1111 1111 1111",
+    "iban": "DE89370400440532013000",
+    "mac": "00:1A:2B:3C:4D:5E",
+}
+
+
+@pytest.mark.parametrize("kind", TOUCHED)
+def test_letters_of_scripts_without_spaces_and_korean_may_touch_personal_data(kind):
+    for letters in ("电话", "番号は", "アドレス", "번호", "เลขที่", "ໝາຍເລກ", "ဖုန်း", "លេខ", "\U00020bb7"):
+        for text in (letters + TOUCHED[kind], TOUCHED[kind] + letters, letters + TOUCHED[kind] + letters):
+            assert spans_in(text) == [(kind, TOUCHED[kind])], text
+
+
+@pytest.mark.parametrize("kind", [kind for kind in TOUCHED if kind != "email"])
+def test_other_letters_and_digits_that_touch_a_number_are_part_of_it(kind):
+    for letters in ("x", "é", "ж", "ع", "７", "๗", "Ａ", "_"):
+        assert spans_in(letters + TOUCHED[kind]) != [(kind, TOUCHED[kind])], letters
+        assert spans_in(TOUCHED[kind] + letters) != [(kind, TOUCHED[kind])], letters
 
 
 @given(st.text("0123456789", min_size=15, max_size=15))

@@ -143,7 +143,7 @@ def _next_of_any(data: Bytes, at: int, hi: int, classes: Classes) -> Any:
     end = start
     while end < hi:
         code_point, size = decode(data, end)
-        if class_of(classes, code_point) & (SPACE | SPECIAL) != 0 or stands_alone(code_point):
+        if class_of(classes, code_point) & (SPACE | SPECIAL) != 0 or in_script_without_spaces(code_point):
             if end == start:
                 end += size
             break
@@ -152,7 +152,7 @@ def _next_of_any(data: Bytes, at: int, hi: int, classes: Classes) -> Any:
 
 
 @inlined
-def stands_alone(code_point: Any) -> bool:
+def in_script_without_spaces(code_point: Any) -> bool:
     """Whether a character is in ALONE."""
     if code_point < ALONE[0][0]:
         return False

@@ -14,7 +14,7 @@ from corpusmill.text.array_types import Bytes, Int64s
 from corpusmill.text.buffers import TextBuffer, view
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.lowlevel import NO_BITS, ONE, U, count_bits
-from corpusmill.text.plain_tokens import stands_alone
+from corpusmill.text.plain_tokens import in_script_without_spaces
 from corpusmill.text.spans import below
 from corpusmill.text.unicode import SPACE, Classes, class_of, classes, decode
 
@@ -60,7 +60,7 @@ def _count_wide(data: Bytes, at: Any, hi: Any, inside: bool, classes: Classes) -
         code_point, size = decode(data, at)
         if class_of(classes, code_point) & SPACE != 0:
             inside = False
-        elif stands_alone(code_point):
+        elif in_script_without_spaces(code_point):
             words += 1
             inside = False
         else:

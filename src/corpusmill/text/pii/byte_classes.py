@@ -7,7 +7,9 @@ import numpy as np
 from corpusmill.text.array_types import Bytes
 from corpusmill.text.compile import inlined, kernel
 from corpusmill.text.lowlevel import load8
-from corpusmill.text.unicode import ALNUM, Classes, class_of, decode, last_class
+from corpusmill.text.plain_tokens import in_script_without_spaces
+from corpusmill.text.unicode import ALNUM, Classes, class_of, decode
+from corpusmill.text.unicode import DIGIT as DECIMAL
 
 AT, COLON, DOT, DASH, PLUS, BLANK, OPEN, CLOSE, UNDERSCORE, ZERO, ONE_DIGIT = b"@:.-+ ()_01"
 
@@ -53,30 +55,45 @@ def digit_at(data: Bytes, at: int) -> Any:
 
 @inlined
 def word_before(data: Bytes, lo: int, at: int, classes: Classes) -> bool:
-    r"""Whether \w is before `at`."""
+    """Whether a word character is before `at`, see `word_at`."""
     if at <= lo:
         return False
-    byte = load8(data, at - 1)
-    if byte < 0x80:
-        return byte_is(data, at - 1, ALNUMS) or byte == UNDERSCORE
-    return bool((last_class(data, lo, at, classes) & ALNUM) != 0)
+    at -= 1
+    while at > lo and (load8(data, at) & 0xC0) == 0x80:
+        at -= 1
+    return _is_word(data, at, classes)
 
 
 @inlined
 def word_at(data: Bytes, at: int, hi: int, classes: Classes) -> bool:
-    r"""Whether \w is at `at`."""
-    if at >= hi:
-        return False
+    r"""Whether a word character is at `at`: \w, but for letters of Korean and of scripts without spaces between words,
+    which touch what they do not belong to."""
+    return at < hi and _is_word(data, at, classes)
+
+
+@inlined
+def _is_word(data: Bytes, at: int, classes: Classes) -> bool:
     byte = load8(data, at)
     if byte < 0x80:
         return byte_is(data, at, ALNUMS) or byte == UNDERSCORE
-    return bool((class_of(classes, decode(data, at)[0]) & ALNUM) != 0)
+    point = decode(data, at)[0]
+    kind = class_of(classes, point)
+    if kind & ALNUM == 0:
+        return False
+    return bool(kind & DECIMAL != 0) or not (in_script_without_spaces(point) or _is_korean(point))
+
+
+@inlined
+def _is_korean(point: Any) -> bool:
+    return (
+        0x1100 <= point <= 0x11FF or 0x3130 <= point <= 0x318F or 0xAC00 <= point <= 0xD7FF or 0xFFA0 <= point <= 0xFFDC
+    )
 
 
 @kernel
 def stands_alone(data: Bytes, lo: int, start: int, end: int, hi: int, joiners: np.uint16, classes: Classes) -> bool:
-    r"""Whether data[start:end] has no adjacent \w, no "+" before it, and no joiner (classes of bytes) and digit
-    adjacent."""
+    """Whether data[start:end] has no adjacent word character, no "+" before it, and no joiner (classes of bytes) and
+    digit adjacent."""
     if word_before(data, lo, start, classes) or word_at(data, end, hi, classes):
         return False
     if start > lo and load8(data, start - 1) == PLUS:
