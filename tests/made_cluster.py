@@ -79,9 +79,10 @@ def made(cpus: list[int]) -> Iterator[Made]:
             signal.signal(signal.SIGTERM, before)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def cluster() -> Iterator[Made]:
-    """Two nodes of one processor; workers find the modules of the tests."""
+    """Two nodes of one processor; workers find the modules of the tests. Ray takes a seventh of a core while it waits, so
+    a cluster ends with the module that needs it."""
     pytest.importorskip("ray")
     paths = [
         ROOT / "src",
