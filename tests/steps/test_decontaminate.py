@@ -3,6 +3,7 @@
 import gzip
 import json
 import re
+import unicodedata
 
 import numpy as np
 import pytest
@@ -433,6 +434,21 @@ def test_questions_in_scripts_without_spaces_are_found(tmp_path, language):
     assert whole[match.start : match.stop].decode() in question
     cut = one(Ngrams(benchmarks=path, action="cut", margin=0), f"{before}\n{question}\n{after}")["text"]
     assert question[5:-5] not in cut and before[:-1] in cut and after[1:] in cut
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "แม่น้ำสายใดที่ยาวที่สุดในประเทศไทยและไหลผ่านที่ใดบ้างก่อนถึงทะเลดี",
+        "ភ្នំណាខ្ពស់ជាងគេនៅក្នុងប្រទេសកម្ពុជាហើយស្ថិតនៅខេត្តណាដែលមានទី",
+        "How many horses can drink from the well before it is empty at noon in the cafe\u0301",
+    ],
+)
+def test_a_cut_leaves_no_vowel_sign_or_accent_of_a_letter_that_it_takes(tmp_path, question):
+    before, after = "เขาเขียนจดหมายถึงพ่อ ", " แล้วก็นอน" * 20
+    assert unicodedata.category(question[-1]).startswith("M")
+    step = Ngrams(benchmarks=write(tmp_path / "own.jsonl", *items((question, ""))), action="cut", margin=0)
+    assert one(step, before + question + after)["text"] == before + after
 
 
 def test_a_short_question_in_a_script_without_spaces_is_found_with_its_answer(tmp_path):

@@ -11,6 +11,7 @@ from corpusmill.text.folded_words import folded_words
 from corpusmill.text.loosened import Loosened
 from corpusmill.text.overlap import best_passages
 from corpusmill.text.shapes import span_texts
+from corpusmill.text.unicode import ALNUM, SPACE, SPECIAL, Classes, classes
 
 HIT = pa.struct(
     [
@@ -32,6 +33,7 @@ SIGNALS = {
     "hits": pa.list_(HIT),
     "material": pa.list_(HIT),
 }
+LONGEST_MARKS = 64  # bytes
 AROUND = 20  # words before and after the passage
 
 
@@ -148,6 +150,28 @@ def places(
     stop = np.where(is_span, words[base + np.where(is_span, end, 1) - 1, 1], 0)
     document = passages["document"].astype(np.int64)
     return np.stack([document, *text.was(document, start, stop)], axis=1)
+
+
+def with_marks(texts: pa.LargeStringArray, spans: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The spans (document, first byte, end) with the combining marks behind each: Thai vowel signs are in no word."""
+    data, kinds = texts.cast(pa.large_binary()), classes()
+    ends = [
+        stop + (_marks(data[document].as_py()[stop : stop + LONGEST_MARKS], kinds) if start < stop else 0)
+        for document, start, stop in spans.tolist()
+    ]
+    return np.column_stack([spans[:, :2], np.array(ends, np.int64)])
+
+
+def _marks(data: bytes, kinds: Classes) -> int:
+    """The bytes of the combining marks with which it begins."""
+    size = 0
+    for char in data.decode("utf-8", "ignore"):
+        point = ord(char)
+        kind = kinds.blocks[int(kinds.block_of[point >> 7]) << 7 | point & 127]
+        if kind & (SPACE | ALNUM | SPECIAL):
+            break
+        size += len(char.encode())
+    return size
 
 
 def merged(spans: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from corpusmill.errors import AssetError, RecipeError, did_you_mean
 from corpusmill.steps import Columns
 from corpusmill.steps.decontaminate._benchmarks import INDEXING, Benchmarks, benchmarks, count_too_short, files
-from corpusmill.steps.decontaminate._evidence import Match, columns, matches, merged, nothing_found, places
+from corpusmill.steps.decontaminate._evidence import Match, columns, matches, merged, nothing_found, places, with_marks
 from corpusmill.steps.decontaminate._items import Fields, FieldsOfFiles, name_of, read_items
 from corpusmill.steps.verdict import Rule, failing
 from corpusmill.text.compile import cache_folder
@@ -213,7 +213,8 @@ class Ngrams:
         """The texts without the passages; null where no words are left."""
         begin = passages["first"] - passages["at"] - self.margin
         end = passages["end"] + passages["left"] + self.margin
-        spans, text = merged(places(loose, passages, begin, end)), loose.before
+        text = loose.before
+        spans = merged(with_marks(text, places(loose, passages, begin, end)))
         remaining = replace_spans(text, spans, pa.array([""] * len(spans), pa.large_string()))
         shorter = np.zeros(len(text), bool)
         shorter[spans[:, 0]] = True
