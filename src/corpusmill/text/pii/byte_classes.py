@@ -85,7 +85,7 @@ def _is_word(data: Bytes, at: int, classes: Classes) -> bool:
 
 @inlined
 def _is_korean(point: Any) -> bool:
-    return (
+    return bool(
         0x1100 <= point <= 0x11FF or 0x3130 <= point <= 0x318F or 0xAC00 <= point <= 0xD7FF or 0xFFA0 <= point <= 0xFFDC
     )
 
