@@ -7,6 +7,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from corpusmill.steps.decontaminate._benchmarks import SHOWN, Benchmarks
+from corpusmill.text.buffers import view
 from corpusmill.text.folded_words import folded_words
 from corpusmill.text.loosened import Loosened
 from corpusmill.text.overlap import best_passages
@@ -154,12 +155,12 @@ def places(
 
 def with_marks(texts: pa.LargeStringArray, spans: NDArray[np.int64]) -> NDArray[np.int64]:
     """The spans (document, first byte, end) with the combining marks behind each: Thai vowel signs are in no word."""
-    data, kinds = texts.cast(pa.large_binary()), classes()
-    ends = [
-        stop + (_marks(data[document].as_py()[stop : stop + LONGEST_MARKS], kinds) if start < stop else 0)
-        for document, start, stop in spans.tolist()
-    ]
-    return np.column_stack([spans[:, :2], np.array(ends, np.int64)])
+    text, kinds, longer = view(texts), classes(), spans.copy()
+    for span, (document, start, stop) in zip(longer, spans.tolist()):
+        if start < stop:
+            at, end = text.offsets[document] + stop, text.offsets[document + 1]
+            span[2] += _marks(text.data[at : min(at + LONGEST_MARKS, end)].tobytes(), kinds)
+    return longer
 
 
 def _marks(data: bytes, kinds: Classes) -> int:
