@@ -34,7 +34,7 @@ SIZES = (50_000, 500_000)
 BAR = 1.1  # the most seconds a page of any size, to the least
 QUANTILES = (5, 25, 50, 75, 95)
 RECIPE = ROOT / "src" / "corpusmill" / "recipes" / "web-en.yaml"
-PER_PAGE = 40_000  # bytes of disk: of a page 12.8 k, of each of two runs over it 8.4 k
+CRAWL, RUN = 14_000, 10_000  # bytes of disk for a page: of the crawl, unless it is there, and of each run over it
 
 
 @dataclass(frozen=True)
@@ -63,8 +63,10 @@ def main() -> int:
     options = parser.parse_args()
     sizes = sorted(options.pages)
     free = shutil.disk_usage(options.scratch or tempfile.gettempdir()).free
-    if free < sizes[-1] * PER_PAGE:
-        raise SystemExit(f"{free / GB:.0f} GB are free, and {sizes[-1] * PER_PAGE / GB:.0f} are needed")
+    needed = sum(size * CRAWL for size in sizes if not made(options.out, size).is_dir())
+    needed += max(size * RUN * (1 + (size <= options.kill_up_to)) for size in sizes)
+    if free < needed:
+        raise SystemExit(f"{free / GB:.0f} GB are free, and {needed / GB:.0f} are needed")
     heading(
         f"crawls of {', '.join(f'{size:,}' for size in sizes)} pages made of {len(options.warc)} files",
         "benchmarks.speed.at_size",
@@ -75,7 +77,7 @@ def main() -> int:
     try:
         real = run([str(path) for path in options.warc], scratch / "real")
         for size in sizes:
-            folder = options.out.with_name(f"{options.out.name}-{size}")
+            folder = made(options.out, size)
             truth = build(options.warc, size, folder, os.cpu_count() or 1)
             inputs = [str(folder / "crawl-*.warc.gz")]
             done = run(inputs, scratch / "quiet")
@@ -101,6 +103,11 @@ def main() -> int:
             Figure("CPU seconds a page, most of any size to least", max(each) / min(each), "times", BAR, "below")
         )
     return verdict(figures)
+
+
+def made(out: Path, size: int) -> Path:
+    """Where the crawl of a size is."""
+    return out.with_name(f"{out.name}-{size}")
 
 
 def run(inputs: list[str], folder: Path) -> Measured:
