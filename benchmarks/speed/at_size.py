@@ -63,7 +63,7 @@ def main() -> int:
     options = parser.parse_args()
     sizes = sorted(options.pages)
     free = shutil.disk_usage(options.scratch or tempfile.gettempdir()).free
-    needed = sum(size * CRAWL for size in sizes if not made(options.out, size).is_dir())
+    needed = sum(size * CRAWL for size in sizes if not (made(options.out, size) / "truth.json").is_file())
     needed += max(size * RUN * (1 + (size <= options.kill_up_to)) for size in sizes)
     if free < needed:
         raise SystemExit(f"{free / GB:.0f} GB are free, and {needed / GB:.0f} are needed")
